@@ -71,7 +71,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "pgvector": ("rag.providers.stores", "rag.models.content.pgvector_tables"),
     "prometheus_client": ("ragsite.views",),
     "psutil": ("ragsite.embedded", "ragsite.run.children"),
-    "psycopg": ("ragsite.embedded", "ragsite.postgres"),
+    "psycopg": ("ragsite.embedded", "ragsite.postgres", "rag.providers.stores.pgvector"),
     "py3langid": ("rag.text",),
     "redis": ("rag.contracts", "rag.services.operations", "ragsite.embedded"),
     "rest_framework": ("rag.contracts", "orgs", "accounts", "ragsite"),
@@ -281,4 +281,6 @@ def test_imports_names_and_layers_are_read_correctly() -> None:
     assert layer_of("rag.models.DataSource") == layer_of("rag.models")
     assert module_of("rag.models.sources.DataSource") == "rag.models.sources"
     assert module_of("rag.sweep_ingestion") is None, "the name of a Celery task is not a module"
-    assert "orgs.authentication.api_keys.ApiKeyAuthentication" in set(by_name["ragsite.settings.api"].dotted_strings())
+    assert "orgs.authentication.api_key_header.ApiKeyAuthentication" in set(
+        by_name["ragsite.settings.api"].dotted_strings()
+    )

@@ -9,7 +9,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from accounts.models import User
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.permissions import Permission
 from orgs.models import Membership, Organization, Role, Team
 

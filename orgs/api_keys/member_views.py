@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.models import User
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.models import ApiKey

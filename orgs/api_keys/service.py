@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import User
-from orgs.api_keys import reading
+from orgs.api_keys import read_for_authentication
 from orgs.models import ApiKey, Organization
 from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet, RefusalReason
 from ragsite.http.client_address import Address
@@ -160,7 +160,7 @@ def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason
 
 
 def _read(key_id: uuid.UUID, address: Address | None) -> tuple[ApiKey | None, RefusalReason | None]:
-    key = reading.read_with_refusal_facts(key_id)
+    key = read_for_authentication.read_with_refusal_facts(key_id)
     if key is None:
         return None, None
     return key, key.refusal_reason or (None if key.allows_address(address) else RefusalReason.NETWORK)

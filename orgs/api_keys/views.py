@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.caller import Caller, get_caller
 from orgs.access.permissions import Action
 from orgs.models import ApiKey, Organization

@@ -10,7 +10,7 @@ from accounts.models import User
 from orgs import creation
 from orgs.access.caller import Caller
 
-from .api_keys import read_credential_headers
+from .api_key_header import read_credential_headers
 from .base import authenticated
 
 _OPEN_PATHS = re.compile(r"/api/(rag|chat)(/|$)")

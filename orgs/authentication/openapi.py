@@ -19,7 +19,7 @@ class AccessTokenScheme(OpenApiAuthenticationExtension):
 
 
 class ApiKeyScheme(OpenApiAuthenticationExtension):
-    target_class = "orgs.authentication.api_keys.ApiKeyAuthentication"
+    target_class = "orgs.authentication.api_key_header.ApiKeyAuthentication"
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:

@@ -15,7 +15,7 @@ from rag.services.evaluation.unanswered_storage import LOW_CONFIDENCE
 from rag.services.search.answer_details import CitedPassage, ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
-from .answer_blocks import BlockKind, divide
+from .markdown_blocks import BlockKind, divide
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _STRONG = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")

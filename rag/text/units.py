@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import html_marks, languages
+from . import html_tags, languages
 from .words import is_function_word
 
 
@@ -154,11 +154,11 @@ def _opening_evidence(lines: list[str], number: int) -> int:
 
 
 def _kind(line: str, is_code: bool) -> UnitKind:
-    if _RULE.fullmatch(line) or _ADMONITION.match(line) or html_marks.is_only_tags(line):
+    if _RULE.fullmatch(line) or _ADMONITION.match(line) or html_tags.is_only_tags(line):
         return UnitKind.RULE
     if line.startswith("#"):
         return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE
-    if (line.startswith("=") and _HEADING.match(line)) or html_marks.is_html_heading(line):
+    if (line.startswith("=") and _HEADING.match(line)) or html_tags.is_html_heading(line):
         return UnitKind.HEADING
     if _ROW.match(line):
         return UnitKind.ROW

@@ -17,7 +17,7 @@ if RAG_ANONYMOUS_ORG and not (DEBUG or env.bool("RAG_ANONYMOUS_ORG_ALLOWED", def
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "orgs.authentication.api_keys.ApiKeyAuthentication",
+        "orgs.authentication.api_key_header.ApiKeyAuthentication",
         "orgs.authentication.access_tokens.AccessTokenAuthentication",
         "orgs.authentication.anonymous.AnonymousOrganizationAuthentication",
     ],

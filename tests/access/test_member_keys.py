@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import Phase, given, settings
 
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.permissions import Permission
 from orgs.models import ApiKey
 from ragsite.postgres import identity

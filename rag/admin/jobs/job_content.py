@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from rag.admin.base import ReadOnlyMixin, SourceContentAdmin, visible_sources
 from rag.errors import RagError
 from rag.models import Action, Condition, IngestionDocument, IngestionJob
-from rag.services.jobs import job_lookup, retries
+from rag.services.jobs import job_lookup, manual_retries
 
 _DOCUMENT_LIST_URL = "admin:rag_ingestiondocument_changelist"
 
@@ -104,7 +104,7 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
         selected_count = failed.filter(state=IngestionDocument.State.FAILED).count()
         failed = failed.filter(source__in=sources.values("pk"))
         try:
-            retried_count = retries.retry_documents(failed)
+            retried_count = manual_retries.retry_documents(failed)
         except RagError as error:
             messages.error(request, error.message or "The documents could not be queued again.")
             return

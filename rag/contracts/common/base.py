@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.viewsets import ViewSet
 
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.caller import get_caller as get_caller
 from orgs.access.permissions import Scope
 from orgs.models import Organization

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.utils.encoders import JSONEncoder
 
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.caller import get_caller
 from rag.services import idempotency
 from rag.services.idempotency import StoredResponse

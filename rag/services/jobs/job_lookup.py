@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Count, QuerySet
 
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import UnknownJob

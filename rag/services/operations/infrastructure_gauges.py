@@ -7,7 +7,7 @@ from django.utils import timezone
 from rag.models import ModelOutage, RecordedError
 from rag.services.operations.measurements import figures
 
-from . import queue_depths, scheduled_tasks, sizes, workers
+from . import queue_depths, scheduled_tasks, storage_sizes, workers
 from .gauge import Gauge
 
 
@@ -51,7 +51,7 @@ def _queues() -> Iterator[Gauge]:
 
 
 def _sizes() -> Iterator[Gauge]:
-    measured = sizes.measure_sizes()
+    measured = storage_sizes.measure_sizes()
     yield Gauge("ragsite_database_bytes", "Size of the database.", values={"": float(measured.database)})
     yield Gauge("ragsite_index_bytes", "Size of all indexes in the database.", values={"": float(measured.indexes)})
     if measured.disk_free is not None and measured.disk_total is not None:

@@ -15,10 +15,10 @@ from rag.services.jobs import job_lookup
 from rag.services.operations.measurements import figures
 from rag.services.operations.measurements.figures import Summary
 
-from . import queue_depths, scheduled_tasks, sizes, workers
+from . import queue_depths, scheduled_tasks, storage_sizes, workers
 from .queue_depths import QueueState
 from .scheduled_tasks import ScheduledTask
-from .sizes import Sizes
+from .storage_sizes import Sizes
 from .workers import WorkerState
 
 _MAX_LISTED = 10
@@ -122,7 +122,7 @@ def _read(overview: Overview) -> None:
     overview.models = _models()
     overview.errors = list(RecordedError.objects.order_by("-at")[:_MAX_LISTED])
     overview.schedule = scheduled_tasks.list_scheduled_tasks()
-    overview.sizes = sizes.measure_sizes()
+    overview.sizes = storage_sizes.measure_sizes()
 
 
 def _slowest(kind: SlowOperation.Kind) -> list[SlowOperation]:

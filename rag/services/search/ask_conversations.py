@@ -18,7 +18,7 @@ from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
 from ragsite.postgres.models import as_uuid
 
-from . import conversation_store, history_limits, permitted_queries
+from . import conversation_store, history_quota, permitted_queries
 from .answer_details import ReadableAnswer, describe_answer, read_answers
 from .chat_conversations import ChatTurn, resolve_follow_up
 
@@ -181,7 +181,7 @@ def rename_conversation(conversation: Conversation, title: str) -> None:
 
 def delete_conversation(caller: Caller, conversation: Conversation) -> None:
     """Delete the conversation with its messages and ratings."""
-    with history_limits.locked_history(caller.authenticated_user) as writer:
+    with history_quota.locked_history(caller.authenticated_user) as writer:
         writer.delete_conversation(conversation.pk)
 
 

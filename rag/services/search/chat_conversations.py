@@ -23,7 +23,7 @@ from rag.services.access import access_watch
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
-from . import conversation_store, history_limits, permitted_queries
+from . import conversation_store, history_quota, permitted_queries
 from .conversation_store import MAX_MESSAGES as MAX_MESSAGES
 
 # How many messages of a conversation, the newest ones, the language model is shown.
@@ -88,7 +88,7 @@ def _overlap(sent: Sequence[Message], history: Sequence[Message]) -> int:
 
     The last sent message is always new, even if it repeats the last stored one.
     """
-    sent_forms, stored_forms = (list(map(history_limits.shorten, messages)) for messages in (sent[:-1], history))
+    sent_forms, stored_forms = (list(map(history_quota.shorten, messages)) for messages in (sent[:-1], history))
     for overlap in range(min(len(sent_forms), len(stored_forms)), 0, -1):
         if stored_forms[-overlap:] == sent_forms[:overlap]:
             return overlap

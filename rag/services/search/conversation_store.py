@@ -10,7 +10,7 @@ from rag.models import Conversation
 from rag.types import Message, Passage, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
-from . import history_limits
+from . import history_quota
 
 # Maximum number of messages in a request. As many stored ones are read, to find out which of the sent ones are new.
 MAX_MESSAGES = 200
@@ -63,7 +63,7 @@ def store_exchange(
     """
     restriction, user = effective_permissions(caller).restriction, caller.authenticated_user
     # Locked: simultaneous requests of a user are stored one after the other.
-    with history_limits.locked_history(user) as writer:
+    with history_quota.locked_history(user) as writer:
         # Another request may have deleted the conversation, if it was the user's oldest.
         locked, _ = Conversation.objects.select_for_update().get_or_create(
             pk=conversation.pk if conversation else uuid7(),

@@ -14,7 +14,7 @@ from rag.models import Action, Chunk, SearchRecord
 from rag.pipeline.retrieval.passages import read_passages
 from rag.types import Hit, Passage, Question, SearchResult
 
-from . import history_limits, permitted_queries
+from . import history_quota, permitted_queries
 
 
 def search(question: Question, selection: permitted_queries.SourceSelection) -> SearchResult:
@@ -34,7 +34,7 @@ def search(question: Question, selection: permitted_queries.SourceSelection) -> 
     if history == QueryHistory.REDACTED:
         record.text = ""
     if history != QueryHistory.NONE:
-        with history_limits.locked_history(user) as writer:
+        with history_quota.locked_history(user) as writer:
             writer.add_search(record)
     return _search_result(record, found_passages)
 

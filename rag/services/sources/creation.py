@@ -3,7 +3,7 @@
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from orgs import organization_resolver
+from orgs.access import organization_resolver
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource

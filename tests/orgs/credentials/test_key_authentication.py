@@ -16,7 +16,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.audit.events import AuditEvent
 from orgs.access.caller import Caller
-from orgs.authentication.api_keys import ApiKeyAuthentication
+from orgs.authentication.api_key_header import ApiKeyAuthentication
 from orgs.creation import add_member
 from orgs.models import ApiKey, Membership
 from rag.models import DataSource

@@ -9,7 +9,7 @@ from orgs.access.caller import Caller
 from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import document_inputs, document_outcomes
-from rag.services.jobs import close_and_cancel, retries, submit
+from rag.services.jobs import close_and_cancel, manual_retries, submit
 from rag.services.maintenance import input_retention
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
@@ -39,7 +39,7 @@ def test_a_retry_processes_failed_documents_only(world: World) -> None:
     job = failed_job(world)
     assert job.status == Status.COMPLETED
     done = job.documents.get(index=1)
-    retries.retry_job(Caller(world.users["editor"]), job.pk)
+    manual_retries.retry_job(Caller(world.users["editor"]), job.pk)
     job.refresh_from_db()
     row = job.documents.get(index=0)
     assert (job.status, job.finished_at) == (Status.PROCESSING, None)
@@ -56,7 +56,7 @@ def test_a_retry_processes_failed_documents_only(world: World) -> None:
 def test_a_retry_does_not_restore_an_older_version(world: World) -> None:
     job = failed_job(world, count=1)
     ingest_text(job.source, "doc-0", "Lions.")
-    retries.retry_job(Caller(world.users["editor"]), job.pk)
+    manual_retries.retry_job(Caller(world.users["editor"]), job.pk)
     process_queue()
     assert Document.objects.get().text == "Lions."
     assert job.documents.get().state == State.DONE
@@ -70,8 +70,8 @@ def test_expired_inputs_are_deleted_and_the_rows_stay(world: World) -> None:
     assert (old.documents.count(), old.documents.exclude(text="").count()) == (2, 0)
     assert young.documents.exclude(text="").count() == 1
     with pytest.raises(NothingToRetry, match="no longer stored"):
-        retries.retry_job(Caller(world.users["editor"]), old.pk)
-    retries.retry_job(Caller(world.users["editor"]), young.pk)
+        manual_retries.retry_job(Caller(world.users["editor"]), old.pk)
+    manual_retries.retry_job(Caller(world.users["editor"]), young.pk)
 
 
 def test_expired_inputs_are_deleted_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,10 +87,10 @@ def test_expired_inputs_are_deleted_in_batches(world: World, monkeypatch: pytest
 def test_a_job_without_retryable_documents_is_refused(world: World) -> None:
     editor = world.users["editor"]
     job = failed_job(world, count=3)
-    retries.retry_job(Caller(editor), job.pk)
+    manual_retries.retry_job(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="has failed"):
-        retries.retry_job(Caller(editor), job.pk)
+        manual_retries.retry_job(Caller(editor), job.pk)
     close_and_cancel.cancel_job(Caller(editor), job.pk)
     with pytest.raises(NothingToRetry, match="cancelled"):
-        retries.retry_job(Caller(editor), job.pk)
+        manual_retries.retry_job(Caller(editor), job.pk)
     assert not job.documents.filter(state=State.QUEUED).exists()

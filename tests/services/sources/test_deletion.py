@@ -20,7 +20,7 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDoc
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.retrieval import retrieve
 from rag.services.ingestion import synchronous
-from rag.services.jobs import retries, submit
+from rag.services.jobs import manual_retries, submit
 from rag.services.maintenance import usage
 from rag.services.sources import deletion, documents, purge
 from rag.types import ChunkingOptions, Question, SearchScope, Submission
@@ -280,6 +280,6 @@ def test_a_retried_document_does_not_restore_a_deleted_one(live_world: World) ->
     documents.delete_document(Document.objects.get())
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))
     purge.purge_deleted()
-    assert retries.retry_documents(job.documents.all()) == 1
+    assert manual_retries.retry_documents(job.documents.all()) == 1
     factories.process_queue()
     assert search(source) == {}

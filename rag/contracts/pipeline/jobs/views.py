@@ -19,7 +19,7 @@ from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services.jobs import close_and_cancel, job_lookup, retries, uploads
+from rag.services.jobs import close_and_cancel, job_lookup, manual_retries, uploads
 from rag.services.sources import lookup
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
@@ -173,7 +173,9 @@ class IngestionJobDetail(PipelineViewSet):
         error_statuses=(*PipelineViewSet.error_statuses, 409, 507),
     )
     def retry(self, request: Request, job_id: str) -> Response:
-        retries.retry_job(get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request))
+        manual_retries.retry_job(
+            get_caller(request), _parse_job_id(job_id), organization=organization_to_write(request)
+        )
         return Response(_render_job(request, _parse_job_id(job_id)), status=202)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag.text import citation_markers, html_marks
+from rag.text import citation_markers, html_tags
 from rag.text.units import UnitKind
 from rag.types import Citation, Passage
 
@@ -143,7 +143,7 @@ def _render_part(structure: PassageStructure, index: int) -> str:
         return f"```\n{_dedent(structure, index)}\n```"
     if part.kind is UnitKind.ROW:
         return _render_row(structure, index)
-    return _RELATIVE_LINK.sub(r"\1", html_marks.remove_tags(" ".join(text.split())))
+    return _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(" ".join(text.split())))
 
 
 def _dedent(structure: PassageStructure, index: int) -> str:
@@ -167,7 +167,7 @@ def _render_row(structure: PassageStructure, index: int) -> str:
         is_subject = column == 0 and any(character.isalpha() for character in cell)
         if cell:
             shown.append(f"{name}: {cell}" if name and not is_subject else cell)
-    return "- " + _RELATIVE_LINK.sub(r"\1", html_marks.remove_tags(" — ".join(shown)))
+    return "- " + _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(" — ".join(shown)))
 
 
 def _quote_end(structure: PassageStructure, index: int) -> int:

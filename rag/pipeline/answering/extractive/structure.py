@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from rag.text import html_marks
+from rag.text import html_tags
 from rag.text.dependent_sentences import depends_on_predecessor
 from rag.text.units import UnitKind
 from rag.text.words import content_words, stem, stems
@@ -82,11 +82,11 @@ class PassageStructure:
 
     def visible_text(self, index: int) -> str:
         """Return the text of a part without tags of HTML."""
-        return html_marks.remove_tags(self.text(index))
+        return html_tags.remove_tags(self.text(index))
 
     def visible_span(self, index: int) -> tuple[int, int]:
         """Return start and end of the first characters of a part that are no tags, as offsets in the document."""
-        start, end = html_marks.visible_span(self.text(index))
+        start, end = html_tags.visible_span(self.text(index))
         offset = self.passage.start + self.parts[index].start
         return offset + start, offset + end
 

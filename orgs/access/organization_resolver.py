@@ -4,10 +4,10 @@ from django.core.validators import slug_re
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from orgs.models.organizations import AnyUser, Membership, Organization
 from ragsite.postgres.models import as_uuid
 
-from .access.permissions import Permission
-from .models.organizations import AnyUser, Membership, Organization
+from .permissions import Permission
 
 HEADER = "X-Organization"
 _MAX_LISTED_CHOICES = 20
