@@ -61,7 +61,7 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
     """A person or a service account. Its memberships in organisations decide what it may do."""
 
     # Only sign-in may read it.
-    password = HiddenCharField(max_length=128, read_as=identity.SIGN_IN)
+    password = HiddenCharField("password", max_length=128, read_as=identity.SIGN_IN)
     email = models.EmailField(max_length=254, unique=True)
     name = models.CharField(max_length=150, blank=True)
     is_staff = models.BooleanField("may open the admin", default=False)
