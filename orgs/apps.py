@@ -8,5 +8,7 @@ class OrgsConfig(AppConfig):
 
     def ready(self) -> None:
         from . import audit_registry
+        from .invitations import service
 
         audit_registry.register()
+        service.delete_with_accounts()

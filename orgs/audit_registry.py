@@ -12,6 +12,7 @@ from .models import (
     ApiKey,
     GroupMapping,
     IdentityProvider,
+    Invitation,
     Membership,
     Organization,
     Role,
@@ -98,6 +99,18 @@ def register() -> None:
             label=lambda mapping: mapping.group,
         ),
     )
+    track(
+        Invitation,
+        TrackedModel[Invitation](
+            AuditObject.INVITATION,
+            # Not the address: the audit trail names only people with an account.
+            fields=("sends", "expires_at"),
+            end_actions={"accepted_at": AuditAction.ACCEPTED, "revoked_at": AuditAction.REVOKED},
+            organization=lambda invitation: invitation.organization,
+            label=lambda invitation: "",
+        ),
+    )
+    track_many_to_many(Invitation, "roles", "teams")
     track(ApiKey, _API_KEY)
 
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.audit import events
 from accounts.sign_in import retention as sign_ins
+from orgs.invitations import service as invitations
 from rag.services.operations.measurements import recording
 from ragsite.observability import tracing
 
@@ -128,8 +129,9 @@ def delete_expired_requests() -> None:
 
 @shared_task(name="rag.delete_expired_sign_ins")
 def delete_expired_sign_ins() -> None:
-    """Delete expired sessions and refresh tokens, and old failed sign-ins."""
+    """Delete expired sessions and refresh tokens, old failed sign-ins, and ended invitations."""
     sign_ins.delete_expired_sign_ins()
+    invitations.delete_ended()
 
 
 @shared_task(name="rag.delete_expired_audit_events")

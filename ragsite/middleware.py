@@ -129,7 +129,7 @@ def reset_identity(**_: object) -> None:
 
 
 # Paths whose caller is not known yet, or is not counted.
-_PATHS_LIMITED_BY_IP = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login|scim|sign-in)(/|$)")
+_PATHS_LIMITED_BY_IP = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login|scim|sign-in|invitation)(/|$)")
 
 
 class IpRateLimitMiddleware:

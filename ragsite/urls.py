@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from accounts.sign_in import pages, password_reset
+from orgs.invitations import pages as invitation_pages
 
 from .views import api_reference, errors, health, metrics
 
@@ -19,6 +20,7 @@ urlpatterns = [
     path("sign-in/forgotten", password_reset.ForgottenPassword.as_view(), name="forgotten_password"),
     path("sign-in/password/<uidb64>/<token>", password_reset.SetPassword.as_view(), name="set_password"),
     path("sign-in/token", pages.ShowAccessToken.as_view(), name="access_token"),
+    path("invitation", invitation_pages.show_invitation, name="invitation"),
     path("sign-out", pages.SignOut.as_view(), name="sign_out"),
     path("admin/", admin.site.urls),
     re_path(r"^healthz/?$", health.healthz, name="healthz"),

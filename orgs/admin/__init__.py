@@ -1,3 +1,3 @@
-from . import api_keys, audit_events, members_and_teams, organizations, single_sign_on
+from . import api_keys, audit_events, invitations, members_and_teams, organizations, single_sign_on
 
-__all__ = ["api_keys", "audit_events", "members_and_teams", "organizations", "single_sign_on"]
+__all__ = ["api_keys", "audit_events", "invitations", "members_and_teams", "organizations", "single_sign_on"]

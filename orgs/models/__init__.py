@@ -1,4 +1,5 @@
 from .api_keys import ApiKey
+from .invitations import Invitation
 from .organizations import AnyUser, Membership, Organization, Role, Team
 from .provisioning import ScimGroup, ScimToken, ScimUser
 from .single_sign_on import GroupMapping, IdentityProvider, LinkedIdentity, SignInDomain
@@ -8,6 +9,7 @@ __all__ = [
     "ApiKey",
     "GroupMapping",
     "IdentityProvider",
+    "Invitation",
     "LinkedIdentity",
     "Membership",
     "Organization",

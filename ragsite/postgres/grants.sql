@@ -3,11 +3,11 @@
 DO $$
 DECLARE
     roles CONSTANT text := 'ragsite_reader, ragsite_sign_in, ragsite_staff, ragsite_worker';
-    -- Passwords, sessions, second factors, refresh tokens, failed sign-ins and identity providers: for sign-in and the
-    -- admin only.
+    -- Passwords, sessions, second factors, refresh tokens, failed sign-ins, invitations and identity providers: for
+    -- sign-in and the admin only.
     credential_tables CONSTANT text[] := ARRAY(
         SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'
-        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_tokenfamily|orgs_(identityprovider|signindomain|groupmapping|linkedidentity|scim))'
+        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_tokenfamily|orgs_(identityprovider|signindomain|groupmapping|linkedidentity|scim|invitation))'
     );
     -- Requests only read who may do what. They change it in the admin.
     read_only_tables CONSTANT text[] := ARRAY[

@@ -3,6 +3,7 @@
 from .base import *
 from .web import *
 from .sign_in import *
+from .email import *
 from .rag import *
 from .files import *
 from .api import *

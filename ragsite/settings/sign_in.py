@@ -43,13 +43,6 @@ AXES_VERBOSE = False
 # may be reached without HTTPS.
 RAG_SIGN_IN_PRIVATE_HOSTS = env.list("RAG_SIGN_IN_PRIVATE_HOSTS", default=[])
 
-# The mail server for forgotten passwords as a URL (smtp+tls://user:password@mail.example.com:587), and the address that
-# the messages come from. Without a server there are none.
-RAG_EMAIL_URL = env.str("RAG_EMAIL_URL", default="")
-RAG_EMAIL_FROM = env.str("RAG_EMAIL_FROM", default="ragsite@localhost")
-if RAG_EMAIL_URL:
-    globals().update(env.email_url("RAG_EMAIL_URL"))
-EMAIL_TIMEOUT = 10
 PASSWORD_RESET_TIMEOUT = 3600
 
 # The second factor of admin users: off, optional (required from users who have set one up) or required.

@@ -54,6 +54,7 @@ FORBIDDEN = (
     "SELECT key FROM otp_totp_totpdevice",
     "SELECT token FROM otp_static_statictoken",
     "SELECT * FROM accounts_tokenfamily",
+    "SELECT * FROM orgs_invitation",
     "SELECT * FROM axes_accessattempt",
     "SELECT * FROM accounts_auditevent",
     "SELECT * FROM django_admin_log",

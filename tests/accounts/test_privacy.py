@@ -268,7 +268,7 @@ def test_the_admin_exports_one_person_at_a_time(world: World) -> None:
 def test_every_model_with_a_user_is_considered_in_the_export() -> None:
     """A new model with a foreign key to a user must be considered in rag/services/maintenance/personal_data.py."""
     exported = {"Membership", "ApiKey", "DataSource", "Grant", "SearchRecord", "Conversation", "IngestionJob"}
-    exported |= {"TokenFamily", "LinkedIdentity", "UnansweredQuestion"}
+    exported |= {"TokenFamily", "LinkedIdentity", "UnansweredQuestion", "Invitation"}
     # These only record who started something, count what is exported, or are kept for a day.
     not_exported = {"Reembedding", "GoldenQuestion", "HistoryUsage", "IdentityProvider", "IdempotentRequest"}
     models = [model for app in ("accounts", "orgs", "rag") for model in apps.get_app_config(app).get_models()]

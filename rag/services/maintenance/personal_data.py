@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from accounts.models import User
+from orgs.models import Invitation
 from rag.models import Grant, IngestionJob
 
 _ROWS_PER_QUERY = 500
@@ -45,6 +46,8 @@ def _export_parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]
     """Yield the name and the rows of each part of the export."""
     yield "profile", [_profile(user)]
     yield "memberships", _memberships(user)
+    invitations = Invitation.objects.filter(email=user.email).order_by("pk")
+    yield "invitations", _iterate(invitations.values("organization__slug", "sent_at", "accepted_at"))
     keys = user.api_keys.order_by("pk").values("organization__slug", *_API_KEY_FIELDS)
     yield "api_keys", _iterate(keys)
     sources = user.owned_sources.filter(deleted_at=None).order_by("pk")

@@ -1,0 +1,127 @@
+"""Invitations in the admin, for users with `members.manage`."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.admin import helpers
+from django.db import transaction
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from accounts.models import User
+from orgs.invitations import service
+from orgs.models import Invitation
+
+from .delegated_admin import RefusalAdmin
+from .one_organization import OneOrganizationAdmin, OneOrganizationForm
+
+_NO_MAIL_SERVER = "This installation cannot send e-mail: its operator has not set RAG_EMAIL_URL."
+_NOT_SENT = "The mail server did not take the message for {}. Send the invitation again later."
+
+
+class InvitationForm(OneOrganizationForm):
+    """Accepts addresses that an account may have."""
+
+    def clean_email(self) -> str:
+        email = User.objects.normalize_email(self.cleaned_data["email"])
+        if not email.isascii():
+            raise forms.ValidationError("Latin letters without accents before the @.")
+        return email
+
+
+@admin.register(Invitation)
+class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
+    """Invites people, and sends invitations again or revokes them."""
+
+    form = InvitationForm
+    list_display = (
+        *("email", "organization", "role_names", "team_names", "state", "sent_at", "expires_at", "invited_by"),
+    )
+    list_filter = ("organization",)
+    search_fields = ("email",)
+    list_select_related = ("organization", "invited_by")
+    actions = ("send_again", "revoke")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Invitation]:
+        return super().get_queryset(request).prefetch_related("roles", "teams")
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        if obj is None:
+            return ("email", "organization", "roles", "teams")
+        names = ("email", "organization", "role_names", "team_names", "state", "invited_by")
+        return (*names, "sends", "sent_at", "expires_at", "accepted_at", "revoked_at")
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        if not settings.RAG_EMAIL_URL and self.has_add_permission(request):
+            messages.error(request, _NO_MAIL_SERVER)
+            return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
+        return super().add_view(request, form_url, extra_context)
+
+    def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
+        """Store the invitation with the service's checks. A refusal is shown on the form."""
+        assert isinstance(request.user, User)
+        names = ("organization", "email", "roles", "teams")
+        values = {name: form.cleaned_data[name] for name in names}
+        invitation, token = service.issue(inviter=request.user, **values)
+        obj.pk = invitation.pk
+        self._send_after_commit(request, invitation, token)
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+        return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
+
+    @admin.display(description="roles")
+    def role_names(self, invitation: Invitation) -> str:
+        return ", ".join(role.name for role in invitation.roles.all()) or "—"
+
+    @admin.display(description="teams")
+    def team_names(self, invitation: Invitation) -> str:
+        return ", ".join(team.name for team in invitation.teams.all()) or "—"
+
+    @admin.action(description="Send the selected invitations again", permissions=["view"])
+    def send_again(self, request: HttpRequest, invitations: QuerySet[Invitation]) -> None:
+        """Each gets a new link, which ends the old one."""
+        assert isinstance(request.user, User)
+        for invitation in invitations[: service.MAX_SENT_AN_HOUR]:
+            try:
+                token = service.renew(invitation, inviter=request.user)
+            except service.InvitationRefused as refusal:
+                messages.error(request, f"{invitation.email}: {refusal}")
+            else:
+                self._send_after_commit(request, invitation, token)
+
+    @admin.action(description="Revoke the selected invitations", permissions=["view"])
+    def revoke(self, request: HttpRequest, invitations: QuerySet[Invitation]) -> TemplateResponse | None:
+        if "confirmed" in request.POST:
+            messages.success(request, f"Revoked: {service.revoke(invitations)}. Their links do not work any more.")
+            return None
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Revoke invitations?",
+            "opts": self.opts,
+            "invitations": invitations.open(),  # type: ignore[attr-defined]  # the model's queryset
+            "selected": helpers.ACTION_CHECKBOX_NAME,
+        }
+        return TemplateResponse(request, "admin/orgs/invitation/revoke.html", context)
+
+    def _send_after_commit(self, request: HttpRequest, invitation: Invitation, token: str) -> None:
+        """Send the link when it is stored: a message cannot be taken back, and a mail server may be slow."""
+        url = request.build_absolute_uri(f"{reverse('invitation')}?{urlencode({'token': token})}")
+
+        def send() -> None:
+            if service.send(invitation, url):
+                messages.success(request, f"The invitation was sent to {invitation.email}.")
+            else:
+                messages.error(request, _NOT_SENT.format(invitation.email))
+
+        transaction.on_commit(send)

@@ -1,0 +1,69 @@
+"""Base of admin pages whose forms offer roles and teams: those of one organisation only."""
+
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+
+from ragsite.postgres.models import as_uuid
+
+from .scoped_admin import OrganizationRowsAdmin, manageable_organizations
+
+_OFFERED_ORGANIZATIONS = 50
+
+
+class OneOrganizationForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Offers only roles and teams of the row's organisation, and refuses others."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        chosen = self.instance.organization_id or as_uuid(
+            str(self.data.get("organization") or self.initial.get("organization") or "")
+        )
+        for name in {"roles", "teams"} & self.fields.keys():
+            field: Any = self.fields[name]
+            field.queryset = field.queryset.filter(organization=chosen)
+            field.label_from_instance = lambda row: row.name
+        if not self.instance.organization_id and "organization" in self.fields:
+            organization: Any = self.fields["organization"]
+            organization.queryset = organization.queryset.filter(pk=chosen)
+            organization.empty_label = None
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        for name in ("roles", "teams"):
+            if any(row.organization != values.get("organization") for row in values.get(name) or ()):
+                self.add_error(name, "Choose only what belongs to the organisation.")
+        return values
+
+
+class OneOrganizationAdmin(OrganizationRowsAdmin):
+    """Asks for the organisation before the form of a new row, if its user manages several."""
+
+    form = OneOrganizationForm
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        initial = super().get_changeform_initial_data(request)
+        organizations = list(manageable_organizations(request).values_list("pk", flat=True)[:2])
+        return {**initial, "organization": organizations[0]} if len(organizations) == 1 else initial
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        chosen = as_uuid(request.GET.get("organization", ""))
+        organizations = manageable_organizations(request).order_by("name")
+        if request.method == "POST" or not self.has_add_permission(request) or len(organizations[:2]) < 2:
+            return super().add_view(request, form_url, extra_context)
+        if chosen and organizations.filter(pk=chosen).exists():
+            return super().add_view(request, form_url, extra_context)
+        search = request.GET.get("q", "")[:150]
+        context = {
+            **self.admin_site.each_context(request),
+            "title": f"Add {self.opts.verbose_name}: choose the organisation",
+            "opts": self.opts,
+            "search": search,
+            "organizations": organizations.filter(name__icontains=search)[:_OFFERED_ORGANIZATIONS],
+        }
+        return TemplateResponse(request, "admin/orgs/choose_organization.html", context)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        return super().formfield_for_manytomany(db_field, request, widget=forms.CheckboxSelectMultiple, **kwargs)

@@ -1,0 +1,242 @@
+"""People are invited by e-mail: a link that works once, and never gives more than its inviter holds."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from accounts.audit.events import AuditAction, AuditEvent, AuditObject
+from accounts.models import User
+from orgs.invitations import service
+from orgs.models import IdentityProvider, Invitation, Membership, Role, Team
+from tests.admin.test_admin import browser
+from tests.orgs.admin.test_delegation import clerk, membership, role
+from tests.support.factories import PASSWORD, World
+
+ADDRESS = "new.person@mail.example"
+PAGE = "/admin/orgs/invitation/"
+NEW_ACCOUNT: dict[str, Any] = {
+    "name": "New Person",
+    "password": "a quiet zebra at noon",
+    "repeated": "a quiet zebra at noon",
+}
+
+
+@pytest.fixture(autouse=True)
+def mail_server(settings: Any) -> None:
+    settings.RAG_EMAIL_URL = "smtp://mail.example.com"
+
+
+@pytest.fixture
+def invite(world: World, django_capture_on_commit_callbacks: Any) -> Any:
+    """invite(client, **changes) submits the form as this client, and returns the response."""
+
+    def submit(client: Client, *roles: str, **changes: Any) -> Any:
+        values = {"email": ADDRESS, "organization": world.home.pk, "roles": [role(world, name).pk for name in roles]}
+        with django_capture_on_commit_callbacks(execute=True):
+            return client.post(f"{PAGE}add/", {**values, **changes})
+
+    return submit
+
+
+def sent_token(number: int = -1) -> str:
+    match = re.search(r"http://testserver/invitation\?token=(\S+)", str(mail.outbox[number].body))
+    assert match
+    return match[1]
+
+
+def accept(token: str, client: Client | None = None, **fields: Any) -> Any:
+    return (client or Client()).post("/invitation", {"token": token, **fields})
+
+
+def test_an_invited_person_sets_a_password_and_lands_on_the_first_page(world: World, invite: Any) -> None:
+    team = Team.objects.get(name="support")
+    reply = invite(browser(world.users["owner"]), "editor", email="New.Person@Mail.Example", teams=[team.pk])
+    assert reply.status_code == 302, reply.content.decode()
+    assert mail.outbox[0].to == [ADDRESS]
+    token = sent_token()
+    person = Client()
+    assert "Choose a password" in person.get("/invitation", {"token": token}).content.decode()
+    assert accept(token, person, **NEW_ACCOUNT).headers["Location"] == "/"
+    assert person.get("/").status_code == 200
+    member = Membership.objects.get(user__email=ADDRESS)
+    assert (member.organization, [row.name for row in member.roles.all()], list(member.teams.all())) == (
+        world.home, ["editor"], [team],
+    )  # fmt: skip
+    assert (member.user.is_staff, member.user.is_superuser, member.user.name) == (False, False, "New Person")
+    assert Client().post("/sign-in", {"username": ADDRESS, "password": NEW_ACCOUNT["password"]}).status_code == 302
+    events = AuditEvent.objects.filter(kind=AuditObject.INVITATION).order_by("pk")
+    assert {AuditAction.CREATED, AuditAction.ACCEPTED} <= set(events.values_list("action", flat=True))
+    assert ADDRESS not in str(list(events.values()))
+
+
+def test_a_link_works_once_and_not_after_it_was_revoked_replaced_or_has_expired(world: World, invite: Any) -> None:
+    owner = browser(world.users["owner"])
+
+    def ends(token: str) -> bool:
+        shown = Client().get("/invitation", {"token": token})
+        refused = accept(token, **NEW_ACCOUNT)
+        return (shown.status_code, refused.status_code, "not valid" in shown.content.decode()) == (404, 404, True)
+
+    invite(owner, email="a@mail.example")
+    assert accept(sent_token(), **NEW_ACCOUNT).status_code == 302
+    assert ends(sent_token()), "used"
+    invite(owner)
+    first = sent_token()
+    invite(owner)
+    assert ends(first), "replaced by a second invitation of the same address"
+    second = sent_token()
+    invitation = Invitation.objects.open().get()
+    form = {"action": "revoke", "_selected_action": [str(invitation.pk)]}
+    assert invitation.email in owner.post(PAGE, form).content.decode()
+    assert Invitation.objects.open().exists(), "revoked only after a confirmation"
+    owner.post(PAGE, {**form, "confirmed": "yes"})
+    assert ends(second), "revoked"
+    invite(owner)
+    Invitation.objects.update(expires_at=timezone.now())
+    assert ends(sent_token()), "expired"
+    for unknown in ("", "x", "\x00", "é" * 300):
+        assert ends(unknown)
+    assert not User.objects.filter(email=ADDRESS).exists()
+
+
+def test_an_existing_account_joins_after_it_has_signed_in(world: World, invite: Any) -> None:
+    foreigner = world.users["foreigner"]
+    invite(browser(world.users["owner"]), "editor", email=foreigner.email)
+    token = sent_token()
+    page = Client().get("/invitation", {"token": token}).content.decode()
+    assert "/sign-in?next=%2Finvitation%3Ftoken%3D" in page
+    assert accept(token, **NEW_ACCOUNT).status_code == 200, "nobody sets the password of an account that exists"
+    other = browser(world.users["member"])
+    assert "another address" in accept(token, other).content.decode()
+    assert not Membership.objects.filter(user=foreigner, organization=world.home).exists()
+    foreigner_browser = Client()
+    fields = {"username": foreigner.email, "password": PASSWORD, "next": f"/invitation?token={token}"}
+    page = foreigner_browser.post("/sign-in", fields, follow=True).content.decode()
+    assert "Join" in page
+    assert accept(token, foreigner_browser).headers["Location"] == "/"
+    joined = Membership.objects.get(user=foreigner, organization=world.home)
+    assert [row.name for row in joined.roles.all()] == ["editor"]
+    assert accept(token, foreigner_browser).status_code == 404
+
+
+def test_nobody_invites_into_more_than_they_hold_themselves(world: World, invite: Any) -> None:
+    limited = clerk(world)
+    assert "permissions you hold yourself" in invite(limited, "owner").content.decode()
+    foreign_role, foreign_team = (
+        world.abroad.roles.get(name="member"),
+        Team.objects.create(organization=world.abroad, name="foreign"),
+    )
+    owner = browser(world.users["owner"])
+    for changes in ({"roles": [foreign_role.pk]}, {"teams": [foreign_team.pk]}, {"organization": world.abroad.pk}):
+        assert invite(owner, **changes).status_code == 200, changes
+    for name in ("editor", "supporter"):
+        assert invite(browser(world.users[name])).status_code == 403
+    assert not Invitation.objects.exists()
+    assert not mail.outbox
+
+
+def test_an_invitation_ends_with_the_permissions_of_its_inviter(world: World, invite: Any) -> None:
+    member = clerk(world)
+    invite(member)
+    invite(browser(world.users["owner"]), "owner", email="chief@mail.example")
+    membership(world, "member").roles.clear()
+    role(world, "admin").memberships.clear()
+    owner = membership(world, "owner")
+    owner.roles.set([Role.objects.get(organization=world.home, name="people")])
+    for number in (0, 1):
+        assert accept(sent_token(number), **NEW_ACCOUNT).status_code == 404
+    assert not User.objects.filter(email__endswith="@mail.example").exists()
+
+
+def test_a_role_that_has_become_stronger_is_not_given(world: World, invite: Any) -> None:
+    weak = Role.objects.create(organization=world.home, name="reader", permissions=[])
+    invite(clerk(world), "reader")
+    weak.permissions = ["sources.manage"]
+    weak.save()
+    assert accept(sent_token(), **NEW_ACCOUNT).status_code == 404
+
+
+def test_inviting_does_not_reveal_accounts(world: World, invite: Any) -> None:
+    """Of other organisations: members of one's own are visible anyway."""
+    owner = browser(world.users["owner"])
+    replies = [invite(owner, email=email) for email in (world.users["foreigner"].email, ADDRESS)]
+    assert [reply.status_code for reply in replies] == [302, 302]
+    rows = re.findall(r"<tr>.*?</tr>", owner.get(PAGE).content.decode(), re.DOTALL)
+    of_invitations = [row for row in rows if "example" in row]
+    assert len({re.sub(r"[\w.]+@[\w.]*example|[0-9a-f-]{36}", "", row) for row in of_invitations}) == 1
+    assert len(of_invitations) == 2
+    assert "belongs to a member" in invite(owner, email=world.users["member"].email).content.decode()
+
+
+def test_an_invitation_is_sent_again_with_a_new_link_and_not_too_often(world: World, invite: Any) -> None:
+    owner = browser(world.users["owner"])
+    invite(owner)
+    first, invitation = sent_token(), Invitation.objects.get()
+    with pytest.raises(service.InvitationRefused, match="once a minute"):
+        service.renew(invitation, inviter=world.users["owner"])
+    Invitation.objects.update(sent_at=timezone.now() - timedelta(hours=1), expires_at=timezone.now())
+    token = service.renew(invitation, inviter=world.users["owner"])
+    assert accept(first, **NEW_ACCOUNT).status_code == 404
+    assert "Choose a password" in Client().get("/invitation", {"token": token}).content.decode()
+    Invitation.objects.update(sends=service.MAX_SENDS, sent_at=timezone.now() - timedelta(hours=1))
+    with pytest.raises(service.InvitationRefused, match="times in all"):
+        service.renew(invitation, inviter=world.users["owner"])
+
+
+def test_an_organisation_sends_a_limited_number_an_hour(world: World, invite: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(service, "MAX_SENT_AN_HOUR", 1)
+    owner = browser(world.users["owner"])
+    assert invite(owner).status_code == 302
+    assert "within an hour" in invite(owner, email="b@mail.example").content.decode()
+    assert len(mail.outbox) == 1
+
+
+def test_a_mail_server_that_refuses_is_reported(world: World, invite: Any, settings: Any) -> None:
+    settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", 1
+    owner = browser(world.users["owner"])
+    invite(owner)
+    assert not service.send(Invitation.objects.get(), "https://x.example")
+    settings.RAG_EMAIL_URL = ""
+    assert "RAG_EMAIL_URL" in owner.get(f"{PAGE}add/", follow=True).content.decode()
+
+
+def test_invitations_of_a_deleted_account_and_old_ones_are_deleted(world: World, invite: Any) -> None:
+    owner = browser(world.users["owner"])
+    invite(owner, email=world.users["foreigner"].email)
+    invite(owner)
+    world.users["foreigner"].delete()
+    assert Invitation.objects.get().email == ADDRESS
+    Invitation.objects.update(expires_at=timezone.now() - timedelta(days=31))
+    service.delete_ended()
+    assert not Invitation.objects.exists()
+
+
+def test_forms_offer_roles_and_teams_of_one_organisation_only(world: World) -> None:
+    root = browser(User.objects.create_superuser("root@platform.example"))
+    foreign = world.abroad.roles.get(name="editor")
+    for page in ("membership", "invitation"):
+        choice = root.get(f"/admin/orgs/{page}/add/").content.decode()
+        assert f"?organization={world.abroad.pk}" in choice
+        assert str(foreign.pk) not in choice
+        form = root.get(f"/admin/orgs/{page}/add/?organization={world.home.pk}").content.decode()
+        assert str(role(world, "editor").pk) in form
+        assert str(foreign.pk) not in form
+        of_owner = browser(world.users["owner"]).get(f"/admin/orgs/{page}/add/").content.decode()
+        assert str(role(world, "editor").pk) in of_owner
+        assert str(foreign.pk) not in of_owner
+
+
+def test_a_new_account_signs_in_with_the_provider_that_its_organisation_requires(world: World, invite: Any) -> None:
+    invite(browser(world.users["owner"]), "editor")
+    IdentityProvider.objects.create(
+        organization=world.home, name="Provider", issuer="https://idp.example", client_id="x", is_enforced=True
+    )
+    person = Client()
+    assert accept(sent_token(), person, **NEW_ACCOUNT).headers["Location"] == "/sign-in"
+    assert person.get("/").status_code == 302
+    assert Membership.objects.filter(user__email=ADDRESS).exists()
