@@ -2,11 +2,13 @@
 
 import pytest
 
+from accounts.models import User
+from orgs.models import Team
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from tests.access import injection, oracle, proof
 from tests.access.foreign import FilledWorld, in_random_worlds, read_foreign
-from tests.support.factories import World
+from tests.support.factories import World, ingest_text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,6 +34,28 @@ def test_sql_injected_into_the_admin_reads_nothing_of_other_organizations(world:
             for statement in ("", "SELECT set_config('rag.identity', '', true)", "SET row_security = off"):
                 assert read_foreign(caller, foreign, statement) == set(), (caller, statement)
                 proof.count("tables read by SQL injected into the admin")
+
+
+def test_the_admin_reads_nothing_of_another_organization(live_world: World) -> None:
+    """In random worlds few foreign rows may exist; here they do, and a superuser reads them."""
+    abroad, foreigner = live_world.abroad, live_world.users["foreigner"]
+    source = live_world.source("foreign", organization=abroad, owner=foreigner)
+    key = live_world.key("foreigner", organization=abroad).key.pk
+    team = Team.objects.create(organization=abroad, name="Foreign team")
+    ingest_text(source, "a.md", "Zebras.")
+    document = source.documents.get()
+    roles = set(abroad.roles.values_list("pk", flat=True))
+    foreign = {abroad.pk, foreigner.pk, source.pk, key, team.pk, document.pk, *roles}
+    assert len(foreign) >= 7
+    with injection.web_process():
+        for name in ("owner", "admin", "editor", "member"):
+            assert read_foreign(identity.of_staff(live_world.users[name].pk), foreign, "") == set(), name
+    superuser = live_world.users["owner"]
+    User.objects.filter(pk=superuser.pk).update(is_superuser=True)
+    with injection.web_process():
+        tables = {table for table, _ in read_foreign(identity.of_staff(superuser.pk), foreign, "")}
+    directory = {"accounts_user", "orgs_apikey", "orgs_membership", "orgs_organization", "orgs_role", "orgs_team"}
+    assert directory | {"rag_datasource", "rag_document"} <= tables
 
 
 # Nobody reads these in the admin, superusers included.
