@@ -93,7 +93,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         return values
 
 
-class GroupMappingInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscriptable at runtime
+class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not subscriptable at runtime
     model = GroupMapping
     extra = 1
 
