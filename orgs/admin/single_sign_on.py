@@ -15,6 +15,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from accounts.models import User
+from orgs.access.caller import Caller
+from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
 from orgs.models import (
     GroupMapping,
@@ -31,15 +33,18 @@ from orgs.single_sign_on import openid_connect
 from orgs.single_sign_on.provider_client import ProviderFailed
 from ragsite.postgres import encryption
 
-from .scoped_admin import ScopedAdmin, organizations_with_permission
+from .scoped_admin import ScopedAdmin
 
 
 def fully_managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
     """Return the organisations in which the user of this request has every permission."""
     organizations = Organization.objects.filter(deleted_at=None)
-    for permission in Permission:
-        organizations = organizations.filter(pk__in=organizations_with_permission(request, permission).values("pk"))
-    return organizations
+    if request.user.is_active and request.user.is_superuser:
+        return organizations
+    # One query for all permissions: a subquery for each of them takes 80 ms, and every page of the admin asks this.
+    permissions = effective_permissions(Caller(request.user))
+    managed = [set(permissions.organizations_with(permission)) for permission in Permission]
+    return organizations.filter(pk__in=set.intersection(*managed))
 
 
 class SingleSignOnAdmin(ScopedAdmin):
