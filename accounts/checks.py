@@ -43,6 +43,21 @@ def check_trusted_proxies(**_: object) -> list[CheckMessage]:
     ]
 
 
+@register(Tags.security)
+def check_public_url(**_: object) -> list[CheckMessage]:
+    """Fail if messages would contain links to whatever host a request names."""
+    if not settings.RAG_EMAIL_URL or settings.RAG_PUBLIC_URL or settings.DEBUG or settings.RAG_LOCAL:
+        return []
+    return [
+        Error(
+            "RAG_EMAIL_URL is set, and RAG_PUBLIC_URL is not: links in messages would lead to the host that a request "
+            "names.",
+            hint="Set RAG_PUBLIC_URL to the address at which people reach ragsite, such as https://rag.example.com.",
+            id="ragsite.E004",
+        )
+    ]
+
+
 @register()
 def check_unknown_variables(**_: object) -> list[CheckMessage]:
     """Warn about environment variables with this project's prefix that no setting reads."""

@@ -22,12 +22,17 @@ from .postgres import identity
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
+# The link of a message that sets a new password. Its token is a credential.
+_PATH_WITH_TOKEN = re.compile(r"(/sign-in/password/[^/]+/).+")
+_WITHOUT_TOKEN = r"\1…"
+
+
 class RequestLogMiddleware(RequestMiddleware):
     """Logs each request with its path only: query strings hold search terms, and sometimes credentials."""
 
     @staticmethod
     def format_request(request: HttpRequest) -> str:
-        return f"{request.method} {request.path}"
+        return f"{request.method} {_PATH_WITH_TOKEN.sub(_WITHOUT_TOKEN, request.path)}"
 
 
 _UPLOAD_PATHS = re.compile(r"/api/rag/ingest/?|/admin/rag/datasource/[^/]+/upload/")

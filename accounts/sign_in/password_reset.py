@@ -26,6 +26,7 @@ from django.views.decorators.csrf import csrf_protect
 
 from accounts.models import User
 from ragsite.postgres import identity
+from ragsite.public_url import build_public_url
 
 logger = structlog.get_logger(__name__)
 
@@ -67,7 +68,7 @@ class ForgottenPassword(View):
     def post(self, request: HttpRequest) -> HttpResponse:
         email = User.objects.normalize_email(request.POST.get("email", "")[:254])
         if _places.acquire(blocking=False):
-            _sender.submit(_send_and_close, email, request.build_absolute_uri("/"))
+            _sender.submit(_send_and_close, email, build_public_url(request, "/"))
         return render(request, self.template, {"is_sent": True})
 
 

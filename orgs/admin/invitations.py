@@ -16,6 +16,7 @@ from django.urls import reverse
 from accounts.models import User
 from orgs.invitations import service
 from orgs.models import Invitation
+from ragsite.public_url import build_public_url
 
 from .delegated_admin import RefusalAdmin
 from .one_organization import OneOrganizationAdmin, OneOrganizationForm
@@ -116,7 +117,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
 
     def _send_after_commit(self, request: HttpRequest, invitation: Invitation, token: str) -> None:
         """Send the link when it is stored: a message cannot be taken back, and a mail server may be slow."""
-        url = request.build_absolute_uri(f"{reverse('invitation')}?{urlencode({'token': token})}")
+        url = build_public_url(request, f"{reverse('invitation')}?{urlencode({'token': token})}")
 
         def send() -> None:
             if service.send(invitation, url):

@@ -9,5 +9,7 @@ RAG_EMAIL_URL = env.str("RAG_EMAIL_URL", default="consolemail://" if DEBUG or RA
 RAG_EMAIL_FROM = env.str("RAG_EMAIL_FROM", default="ragsite@localhost")
 if RAG_EMAIL_URL:
     globals().update(env.email_url_config(RAG_EMAIL_URL))
+# The address of the product in these messages. Required with a mail server, except for `make run`.
+RAG_PUBLIC_URL = env.str("RAG_PUBLIC_URL", default="")
 # A web server's thread waits this long for the mail server.
 EMAIL_TIMEOUT = 10

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from django.core import mail
-from django.test import Client
+from django.core.checks import Tags, run_checks
+from django.test import Client, RequestFactory
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
 from accounts.sign_in import password_reset
+from ragsite.middleware import RequestLogMiddleware
 from tests.support.factories import PASSWORD, World
 
 FORM = "/sign-in/forgotten"
@@ -88,3 +90,23 @@ def test_without_e_mail_there_are_no_such_pages(world: World, settings: Any) -> 
     assert b"Forgotten password" not in Client().get("/sign-in").content
     for path in (FORM, "/sign-in/password/x/y"):
         assert Client().get(path).status_code == 404
+
+
+def test_a_link_leads_to_the_public_address_and_is_not_logged(world: World, settings: Any) -> None:
+    settings.RAG_PUBLIC_URL = "https://rag.example.com/"
+    settings.ALLOWED_HOSTS = ["*"]
+    Client(headers={"Host": "evil.example:6666"}).post(FORM, {"email": world.users["editor"].email})
+    (message,) = mail.outbox
+    assert "evil.example" not in message.body
+    (path,) = re.findall(r"https://rag\.example\.com(/sign-in/password/\S+)", str(message.body))
+    token = path.rstrip("/").rpartition("/")[2]
+    logged = RequestLogMiddleware.format_request(RequestFactory().get(path))
+    assert logged.startswith("GET /sign-in/password/")
+    assert token not in logged
+
+
+def test_messages_without_a_public_address_are_reported(settings: Any) -> None:
+    settings.DEBUG = settings.RAG_LOCAL = False
+    assert "ragsite.E004" in [message.id for message in run_checks(tags=[Tags.security])]
+    settings.RAG_PUBLIC_URL = "https://rag.example.com"
+    assert "ragsite.E004" not in [message.id for message in run_checks(tags=[Tags.security])]
