@@ -10,6 +10,8 @@ POLICIES = """
 ALTER TABLE rag_idempotentrequest ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rag_idempotentrequest FORCE ROW LEVEL SECURITY;
 CREATE POLICY workers ON rag_idempotentrequest TO ragsite_staff, ragsite_worker USING (true);
+CREATE POLICY staff ON rag_idempotentrequest AS RESTRICTIVE TO ragsite_staff
+    USING ((SELECT orgs_is_unlimited_staff()));
 CREATE POLICY readers ON rag_idempotentrequest TO ragsite_reader
     USING (user_id = (SELECT user_id FROM ragsite_identity()));
 """

@@ -1,9 +1,11 @@
 """SQL that somebody injects into pages of the admin, and false audit events (docs/security.md)."""
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import User
-from orgs.models import Team
+from orgs.models import IdentityProvider, Role, Team
+from rag.models import IdempotentRequest
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from tests.access import injection, oracle, proof
@@ -186,3 +188,31 @@ def test_injected_sql_adds_audit_events_only_in_its_callers_name(live_world: Wor
         with identity.run_as(identity.NOBODY):
             injection.next_request()
             assert injection.execute(event.format(**genuine)) is None
+
+
+def test_sql_injected_into_the_admin_configures_no_sign_in(live_world: World) -> None:
+    """Whoever configures a provider or a directory signs in as every member. It takes every permission."""
+    home, attacker = live_world.home, live_world.users["admin"]
+    Role.objects.filter(organization=home, name="admin").update(permissions=["members.manage"])
+    provider = IdentityProvider.objects.create(
+        organization=home, name="SSO", issuer="https://a.example", client_id="a", client_secret="x"
+    )
+    IdempotentRequest.objects.create(
+        user=live_world.users["foreigner"], key_hash="k", fingerprint="f", body="secret", claimed_at=timezone.now()
+    )
+    owner = Role.objects.get(organization=home, name="owner")
+    statements = (
+        "INSERT INTO orgs_scimtoken (id, organization_id, hash, prefix, created_at) "
+        f"VALUES (gen_random_uuid(), '{home.pk}', repeat('0', 64), 'x', now()) RETURNING 1",
+        "UPDATE orgs_identityprovider SET issuer = 'https://evil.example' RETURNING 1",
+        f'INSERT INTO orgs_groupmapping (id, provider_id, "group", role_id) '
+        f"VALUES (gen_random_uuid(), '{provider.pk}', 'everyone', '{owner.pk}') RETURNING 1",
+        "SELECT id FROM orgs_scimtoken UNION SELECT id FROM orgs_identityprovider",
+        "SELECT body FROM rag_idempotentrequest",
+    )
+    with injection.web_process(), identity.run_as(identity.of_staff(attacker.pk)):
+        for statement in statements:
+            injection.next_request()
+            assert not injection.execute(statement), statement
+    with injection.web_process(), identity.run_as(identity.of_staff(live_world.users["owner"].pk)):
+        assert injection.execute(statements[1]) == [(1,)], "the owner holds every permission"

@@ -1,8 +1,8 @@
--- Row-level security: what directories keep is read by sign-in (the token), and by pages of the admin for their user's
--- organisations. Requests of a directory run as staff with the signed action `all` (orgs/scim/tokens.py).
+-- Row-level security: what directories keep is read by sign-in (the token), and by the pages of the admin that configure
+-- them. Requests of a directory run as staff with the signed action `all` (orgs/scim/tokens.py).
 DO $$
 DECLARE
-    own CONSTANT text := 'organization_id = ANY((SELECT orgs_own_organizations())::uuid[])';
+    own CONSTANT text := 'organization_id = ANY((SELECT orgs_fully_managed_organizations())::uuid[])';
     protected record;
 BEGIN
     FOR protected IN

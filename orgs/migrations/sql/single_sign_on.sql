@@ -1,7 +1,19 @@
--- Row-level security: identity providers are read by sign-in, and by pages of the admin for their user's organisations.
+-- The organisations in which the statement's user has every permission: whoever configures a provider or a directory
+-- can sign in as every member.
+CREATE FUNCTION orgs_fully_managed_organizations() RETURNS uuid[]
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+    SELECT ARRAY(
+        SELECT unnest(orgs_organizations_with('members.manage'))
+        INTERSECT SELECT unnest(orgs_organizations_with('sources.create'))
+        INTERSECT SELECT unnest(orgs_organizations_with('sources.ingest'))
+        INTERSECT SELECT unnest(orgs_organizations_with('sources.manage'))
+    )
+$$;
+
+-- Row-level security: identity providers are read by sign-in, and by the pages of the admin that configure them.
 DO $$
 DECLARE
-    own CONSTANT text := 'organization_id = ANY((SELECT orgs_own_organizations())::uuid[])';
+    own CONSTANT text := 'organization_id = ANY((SELECT orgs_fully_managed_organizations())::uuid[])';
     of_visible_provider CONSTANT text := 'EXISTS (SELECT FROM orgs_identityprovider WHERE id = provider_id)';
     protected record;
 BEGIN
