@@ -9,7 +9,7 @@ import structlog
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
-from django.db.models import QuerySet, signals
+from django.db.models import QuerySet, Sum, signals
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -75,6 +75,7 @@ def issue(
     if Membership.objects.filter(organization=organization, user__email=email, is_active=True).exists():
         raise InvitationRefused("This address belongs to a member already.")
     invitations = Invitation.objects.filter(organization=organization)
+    _require_pause(invitations.filter(email=email))
     revoke(invitations.filter(email=email))
     if invitations.open().count() >= MAX_OPEN_INVITATIONS:
         raise InvitationRefused(f"{MAX_OPEN_INVITATIONS} invitations are open. Revoke those that are not needed.")
@@ -94,8 +95,17 @@ def issue(
     return invitation, token
 
 
+def _require_pause(invitations: QuerySet[Invitation]) -> None:
+    """Bound the messages to one address: each new invitation sends one, like sending an old one again."""
+    today = invitations.filter(sent_at__gt=timezone.now() - timedelta(days=1))
+    sends = today.aggregate(number=Sum("sends"))["number"] or 0
+    if sends >= MAX_SENDS or invitations.filter(sent_at__gt=timezone.now() - MIN_PAUSE).exists():
+        raise InvitationRefused(f"An address is invited at most once a minute, and {MAX_SENDS} times a day.")
+
+
 def _require_rate(invitations: QuerySet[Invitation]) -> None:
-    if invitations.filter(sent_at__gt=timezone.now() - timedelta(hours=1)).count() >= MAX_SENT_AN_HOUR:
+    recent = invitations.filter(sent_at__gt=timezone.now() - timedelta(hours=1))
+    if (recent.aggregate(number=Sum("sends"))["number"] or 0) >= MAX_SENT_AN_HOUR:
         raise InvitationRefused(f"{MAX_SENT_AN_HOUR} invitations were sent within an hour. Continue later.")
 
 

@@ -87,6 +87,7 @@ def test_a_link_works_once_and_not_after_it_was_revoked_replaced_or_has_expired(
     assert ends(sent_token()), "used"
     invite(owner)
     first = sent_token()
+    Invitation.objects.update(sent_at=timezone.now() - service.MIN_PAUSE)
     invite(owner)
     assert ends(first), "replaced by a second invitation of the same address"
     second = sent_token()
@@ -240,3 +241,13 @@ def test_a_new_account_signs_in_with_the_provider_that_its_organisation_requires
     assert accept(sent_token(), person, **NEW_ACCOUNT).headers["Location"] == "/sign-in"
     assert person.get("/").status_code == 302
     assert Membership.objects.filter(user__email=ADDRESS).exists()
+
+
+def test_an_address_is_invited_once_a_minute(world: World, invite: Any) -> None:
+    owner = browser(world.users["owner"])
+    invite(owner)
+    invite(owner)
+    assert len(mail.outbox) == 1
+    Invitation.objects.update(sent_at=timezone.now() - service.MIN_PAUSE)
+    invite(owner)
+    assert len(mail.outbox) == 2
