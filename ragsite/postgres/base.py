@@ -31,8 +31,7 @@ _SET_ROLE_AND_IDENTITY = f"{_SET_IDENTITY}, pg_catalog.set_config('role', %s, tr
 # What a request sends. Others could change the role itself (its password, its defaults) or leave something behind.
 _PERMITTED_STATEMENT = re.compile(
     rb"[\s(]*(?:SELECT|WITH|VALUES|INSERT|UPDATE|DELETE|SAVEPOINT|RELEASE|ROLLBACK|SET CONSTRAINTS)\b"
-    # Rows in binary form, over the connection and never a file: token signatures, and what a request ingests.
-    rb"|COPY \(SELECT [^;()]+(?:\([^;()]*\)[^;()]*)*\) TO STDOUT \(FORMAT BINARY\)\Z"
+    # What a request ingests: rows in binary form, over the connection and never from a file.
     rb"|COPY pg_temp\.staging_\w+ \([\w\", ]+\) FROM STDIN \(FORMAT BINARY\)\Z"
     rb"|CREATE TEMPORARY TABLE staging_\w+ ON COMMIT DELETE ROWS AS SELECT [\w\", ]+ FROM \w+ WITH NO DATA\Z"
     rb"|GRANT ALL ON pg_temp\.staging_\w+ TO PUBLIC\Z",

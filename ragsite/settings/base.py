@@ -160,6 +160,8 @@ SECURE_REDIRECT_EXEMPT = [r"^(api|agent|functions|mcp|scim|v1|healthz|readyz|met
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if _https else 0)
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and preload
 SESSION_ENGINE = "accounts.sign_in.sessions"
+# Messages may show a new secret once. A cookie would let it be read afterwards.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
