@@ -164,8 +164,10 @@ def endpoints() -> Iterator[tuple[str, str]]:
         if route.startswith("admin/") or pattern.name in OTHER_ROUTES:
             continue
         callback: Any = pattern.callback
-        # Web pages: tests/pages, tests/orgs/single_sign_on.
-        if callback.__module__.startswith(("rag.pages.", "accounts.sign_in.", "orgs.single_sign_on.")):
+        # Web pages: tests/pages, tests/orgs.
+        if callback.__module__.startswith(
+            ("rag.pages.", "accounts.sign_in.", "orgs.single_sign_on.", "orgs.invitations.")
+        ):
             continue
         if callback.__module__.startswith("orgs.scim."):  # has a credential of its own: tests/orgs/scim
             continue
