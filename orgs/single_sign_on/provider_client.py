@@ -1,8 +1,10 @@
 """Requests to identity providers, whose addresses organisations enter: no private networks, no redirects, bounded."""
 
+import contextlib
 import json
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import httpx2
@@ -11,6 +13,9 @@ from ragsite.http import outbound
 
 _TIMEOUT_SECONDS = 5.0
 _MAX_SECONDS = 10.0
+# Web threads that may wait for providers at the same time, and how long others wait for their turn.
+_places = threading.BoundedSemaphore(8)
+_MAX_WAIT_SECONDS = 1.0
 _MAX_BYTES = 1024 * 1024
 
 
@@ -19,8 +24,10 @@ class ProviderFailed(Exception):
 
 
 class _Client(httpx2.Client):
+    """Connects to allowed addresses only, until the deadline: also headers may come byte by byte."""
+
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
-        backend = outbound.GuardedBackend(setting=outbound.SIGN_IN_HOSTS)
+        backend = outbound.DeadlineBackend(time.monotonic() + _MAX_SECONDS, setting=outbound.SIGN_IN_HOSTS)
         options["transport"] = outbound.GuardedTransport(backend=backend)
         return super()._init_transport(*args, **options)
 
@@ -49,6 +56,7 @@ def request(
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
     try:
         with (
+            _place(),
             _Client(timeout=_TIMEOUT_SECONDS, follow_redirects=False) as client,
             client.stream(method, url, data=form, headers=headers, auth=credentials) as response,
         ):
@@ -68,10 +76,21 @@ def request(
     return body
 
 
+@contextlib.contextmanager
+def _place() -> Iterator[None]:
+    """Take one of the places: identity providers that respond slowly must not occupy all threads of the web process."""
+    if not _places.acquire(timeout=_MAX_WAIT_SECONDS):
+        raise ProviderFailed("Too many people sign in with identity providers at the moment. Try again in a minute.")
+    try:
+        yield
+    finally:
+        _places.release()
+
+
 def _read(response: httpx2.Response) -> bytes:
-    content, deadline = bytearray(), time.monotonic() + _MAX_SECONDS
+    content = bytearray()
     for part in response.iter_bytes():
         content += part
-        if len(content) > _MAX_BYTES or time.monotonic() > deadline:
-            raise ProviderFailed("The response of the identity provider is too large, or too slow.")
+        if len(content) > _MAX_BYTES:
+            raise ProviderFailed("The response of the identity provider is too large.")
     return bytes(content)

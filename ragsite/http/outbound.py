@@ -10,6 +10,7 @@ decides.
 import contextlib
 import ipaddress
 import socket
+import ssl
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -126,6 +127,58 @@ class GuardedBackend(httpcore2.SyncBackend):
                 if number == len(addresses):
                     raise
         raise httpcore2.ConnectError("The host name has no address.")
+
+
+class DeadlineStream(httpcore2.NetworkStream):
+    """A connection that ends at a deadline: a server that sends a byte now and then would keep it for ever."""
+
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
+        self._stream, self._deadline = stream, deadline
+
+    def _remaining(self, timeout: float | None) -> float:
+        remaining = max(0.01, self._deadline - time.monotonic())
+        return remaining if timeout is None else min(timeout, remaining)
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if time.monotonic() > self._deadline:
+            raise httpcore2.ReadTimeout
+        return self._stream.read(max_bytes, self._remaining(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, self._remaining(timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        encrypted = self._stream.start_tls(ssl_context, server_hostname, self._remaining(timeout))
+        return DeadlineStream(encrypted, self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class DeadlineBackend(GuardedBackend):
+    """Connects as GuardedBackend does, and ends its connections at a deadline (of time.monotonic)."""
+
+    def __init__(self, deadline: float, *, setting: str) -> None:
+        super().__init__(setting=setting)
+        self._deadline = deadline
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        remaining = max(0.01, self._deadline - time.monotonic())
+        timeout = remaining if timeout is None else min(timeout, remaining)
+        stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
+        return DeadlineStream(stream, self._deadline)
 
 
 class GuardedTransport(httpx2.HTTPTransport):
