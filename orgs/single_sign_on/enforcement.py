@@ -11,12 +11,22 @@ from orgs.models import IdentityProvider, Membership
 
 
 def providers_enforced_for(user: User) -> QuerySet[IdentityProvider]:
-    """Return the providers one of which the user must sign in with; none if a password is right too."""
+    """Return the providers one of which the user must sign in with; none if a password is right too.
+
+    Only the organisation that owns the domain of the user's address requires its provider. No other provider could sign
+    them in, and any organisation can invite them.
+    """
     providers: QuerySet[IdentityProvider] = IdentityProvider.objects.all()
     if user.is_superuser:
         return providers.none()
     organizations = Membership.objects.active_for(user).values("organization")
-    enforced = providers.filter(is_active=True, is_enforced=True, organization__in=organizations)
+    enforced = providers.filter(
+        is_active=True,
+        is_enforced=True,
+        organization__in=organizations,
+        organization__sign_in_domains__domain=user.email.rpartition("@")[2],
+        organization__sign_in_domains__verified_at__isnull=False,
+    )
     return enforced.exclude(emergency_user=user)
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from accounts.models import User
 from orgs.invitations import service
-from orgs.models import IdentityProvider, Invitation, Membership, Role, Team
+from orgs.models import IdentityProvider, Invitation, Membership, Role, SignInDomain, Team
 from tests.admin.test_admin import browser
 from tests.orgs.admin.test_delegation import clerk, membership, role
 from tests.support.factories import PASSWORD, World
@@ -237,6 +237,8 @@ def test_a_new_account_signs_in_with_the_provider_that_its_organisation_requires
     IdentityProvider.objects.create(
         organization=world.home, name="Provider", issuer="https://idp.example", client_id="x", is_enforced=True
     )
+    domain = ADDRESS.rpartition("@")[2]
+    SignInDomain.objects.create(organization=world.home, domain=domain, verified_at=timezone.now())
     person = Client()
     assert accept(sent_token(), person, **NEW_ACCOUNT).headers["Location"] == "/sign-in"
     assert person.get("/").status_code == 302

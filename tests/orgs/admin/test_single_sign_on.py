@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from accounts.audit.events import AuditEvent
 from accounts.models import User
@@ -48,12 +49,33 @@ def test_a_provider_is_configured_and_its_secret_is_not_shown(world: World, issu
     assert provider.client_secret not in page
     assert "hidden" not in str(list(AuditEvent.objects.filter(kind="identity_provider").values()))
     refused = admin.post(f"{PROVIDERS}{provider.pk}/change/", form(world, issuer, is_enforced="on"))
+    assert b"let a superuser confirm it" in refused.content
+    SignInDomain.objects.create(organization=world.home, domain="home.example", verified_at=timezone.now())
+    refused = admin.post(f"{PROVIDERS}{provider.pk}/change/", form(world, issuer, is_enforced="on"))
     assert b"has a password" in refused.content
     foreign = Role.objects.filter(organization=world.abroad)[0].pk
     refused = admin.post(f"{PROVIDERS}{provider.pk}/change/", {**form(world, issuer), "group_mappings-0-role": foreign})
     assert (refused.status_code, GroupMapping.objects.count()) == (200, 1)
     wrong = admin.post(f"{PROVIDERS}{provider.pk}/change/", form(world, "http://127.0.0.1:1"))
     assert b"could not be reached" in wrong.content
+
+
+def test_another_issuer_needs_the_secret_again_and_knows_nobody(world: World, issuer: str) -> None:
+    admin = browser(world.users["admin"])
+    admin.post(f"{PROVIDERS}add/", form(world, issuer))
+    provider = IdentityProvider.objects.get()
+    provider.identities.create(subject="1", user=world.users["editor"])
+    page = f"{PROVIDERS}{provider.pk}/change/"
+    values = {**form(world, issuer, secret=""), "group_mappings-0-group": "", "group_mappings-0-role": ""}
+    assert admin.post(page, values).status_code == 302
+    assert provider.identities.count() == 1, "the issuer has not changed"
+    with IdentityProviderServer().running() as other:
+        values["issuer"] = other.issuer
+        assert b"Enter the secret again" in admin.post(page, values).content
+        assert provider.identities.count() == 1
+        assert admin.post(page, {**values, "secret": "another secret"}).status_code == 302
+    provider.refresh_from_db()
+    assert (provider.issuer, provider.identities.count()) == (other.issuer, 0)
 
 
 def test_only_those_with_every_permission_configure_it(world: World, issuer: str) -> None:
