@@ -3,11 +3,14 @@
 import dataclasses
 import json
 import secrets
-from typing import Any
+from typing import Any, cast
+from urllib.parse import urlencode
 
 import structlog
-from django.contrib.auth import login
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, login
+from django.contrib.auth.signals import user_login_failed
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -31,6 +34,7 @@ logger = structlog.get_logger(__name__)
 _COOKIE = "sign_in_attempt"
 _COOKIE_SECONDS = 600
 _BACKEND = "orgs.single_sign_on.enforcement.SingleSignOnBackend"
+_CODE_PAGE = "accounts/single_sign_on_code.html"
 _UNKNOWN = "No organisation here has single sign-on for this address. Sign in with your password."
 _LOST = "This sign-in has expired, or was begun in another browser. Begin it again."
 _MAX_CHARACTERS = 4_000
@@ -53,11 +57,15 @@ class Start(SignInPage):
     """
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        email = User.objects.normalize_email(request.GET.get("email", "")[:254])
+        """Lead to the form. Only the form begins a sign-in: a link of another site would sign people in unasked."""
+        return HttpResponseRedirect(reverse("sign_in"))
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        email = User.objects.normalize_email(request.POST.get("email", "")[:254])
         provider = _provider_of_domain(email.rpartition("@")[2])
         if provider is None:
             return _render_refusal(request, _UNKNOWN, status=404)
-        attempt = SignInAttempt(provider_id=str(provider.pk), next_url=_safe_next(request))
+        attempt = SignInAttempt(provider_id=str(provider.pk), next_url=_safe_next(request, request.POST))
         try:
             url = openid_connect.authorization_url(_client(provider), attempt, redirect_uri=_redirect_uri(request))
         except ProviderFailed as error:
@@ -98,11 +106,39 @@ class Callback(SignInPage):
         )
         user = find_or_create_account(provider, claims)
         login(request, user, backend=_BACKEND)
-        # The provider decides about further factors. The code of this account's own device protects its password.
-        second_factor.accept(request, user)
+        next_url = attempt.next_url
+        if settings.RAG_STAFF_OTP != "required" or not user.is_staff:
+            # The provider decides about further factors. The code of the account's own device protects its password.
+            second_factor.accept(request, user)
+        elif second_factor.has_second_factor(user):
+            next_url = f"{reverse('single_sign_on_code')}?{urlencode({'next': next_url})}"
         return_to = request.build_absolute_uri(reverse("sign_in"))
         request.session[END_SESSION_URL] = openid_connect.end_session_url(client, id_token, return_to=return_to)
-        return HttpResponseRedirect(attempt.next_url)
+        return HttpResponseRedirect(next_url)
+
+
+class EnterCode(SignInPage):
+    """Asks staff whom a provider has signed in for the code of their own device, if the operator requires it."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return self._refuse_others(request) or render(request, _CODE_PAGE)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        if refusal := self._refuse_others(request):
+            return refusal
+        user = cast("User", request.user)
+        if not second_factor.enter(request, user, request.POST.get("code", "")[: second_factor.MAX_CODE_LENGTH]):
+            # Wrong codes count as wrong passwords do (accounts.sign_in.lockout), and delay the next one.
+            user_login_failed.send(__name__, credentials={"username": user.email}, request=request)
+            return render(request, _CODE_PAGE, {"error": second_factor.WRONG_CODE}, status=400)
+        return HttpResponseRedirect(_safe_next(request, request.GET))
+
+    def _refuse_others(self, request: HttpRequest) -> HttpResponse | None:
+        """Return where everybody goes who has not just come from a provider, or needs no code."""
+        is_from_provider = request.user.is_authenticated and request.session.get(BACKEND_SESSION_KEY) == _BACKEND
+        if is_from_provider and not second_factor.is_verified(request.user):
+            return None
+        return HttpResponseRedirect(reverse("sign_in"))
 
 
 def _active_providers() -> Any:
@@ -130,8 +166,8 @@ def _redirect_uri(request: HttpRequest) -> str:
     return request.build_absolute_uri(reverse("single_sign_on_callback"))
 
 
-def _safe_next(request: HttpRequest) -> str:
-    url = request.GET.get("next", "")[:1_000]
+def _safe_next(request: HttpRequest, fields: QueryDict) -> str:
+    url = fields.get("next", "")[:1_000]
     is_safe = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
     return url if is_safe else reverse("ask")
 

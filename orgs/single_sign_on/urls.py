@@ -1,4 +1,4 @@
-"""/sign-in/organization and /sign-in/callback"""
+"""/sign-in/organization, /sign-in/callback and /sign-in/code"""
 
 from django.urls import path
 
@@ -7,4 +7,5 @@ from . import pages
 urlpatterns = [
     path("organization", pages.Start.as_view(), name="single_sign_on"),
     path("callback", pages.Callback.as_view(), name="single_sign_on_callback"),
+    path("code", pages.EnterCode.as_view(), name="single_sign_on_code"),
 ]

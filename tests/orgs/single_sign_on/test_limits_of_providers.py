@@ -1,0 +1,117 @@
+"""What an identity provider, and the organisation that configures it, cannot do to others."""
+
+import contextlib
+import re
+import threading
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from accounts.models import User
+from orgs.creation import add_member
+from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
+from orgs.single_sign_on import accounts, provider_client
+from orgs.single_sign_on.provider_client import ProviderFailed
+from tests.accounts.test_sign_in import current_totp
+from tests.orgs.single_sign_on.conftest import EMAIL
+from tests.orgs.single_sign_on.test_openid_connect import sign_in
+from tests.support.factories import PASSWORD, World
+
+
+def test_an_organisation_locks_out_nobody_whose_address_it_does_not_own(
+    provider: IdentityProvider, server: Any, world: World
+) -> None:
+    """It can invite everybody, but its provider could not sign them in."""
+    guest = world.users["foreigner"]
+    add_member(user=guest, organization=world.home)
+    IdentityProvider.objects.update(is_enforced=True)
+    sign_in_page = {"username": guest.email, "password": PASSWORD}
+    assert Client().post("/sign-in", sign_in_page).status_code == 302
+    SignInDomain.objects.create(organization=world.home, domain=guest.email.rpartition("@")[2])
+    assert Client().post("/sign-in", sign_in_page).status_code == 302, "a domain that nobody has verified"
+    SignInDomain.objects.update(verified_at=timezone.now())
+    assert Client().post("/sign-in", sign_in_page).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("claim", "name"),
+    [("A\0da\n Lovelace\u202e", "A da Lovelace"), ("a" * 151, "a" * 150), ({"x": "y"}, ""), (None, "")],
+    ids=["control characters", "too long", "no text", "none"],
+)
+def test_names_are_stored_as_they_can_be_shown(provider: IdentityProvider, server: Any, claim: Any, name: str) -> None:
+    server.person |= {"name": claim}
+    assert sign_in(Client()).status_code == 302
+    assert User.objects.get(email=EMAIL).name == name
+
+
+def test_a_first_sign_in_that_another_one_overtakes_uses_its_rows(
+    provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sign_in(Client()).status_code == 302
+    rows = iter([None, LinkedIdentity.objects.get()])  # the row is written between the look-up and the insertion
+    monkeypatch.setattr(accounts, "_linked_identity", lambda provider, subject: next(rows))
+    assert sign_in(Client()).status_code == 302
+    assert (LinkedIdentity.objects.count(), list(rows)) == (1, [])
+
+
+def test_a_provider_is_waited_for_until_a_deadline(
+    provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also its headers: each part of them begins the time-out of the connection again."""
+    monkeypatch.setattr(provider_client, "_MAX_SECONDS", -1.0)
+    with pytest.raises(ProviderFailed, match="ReadTimeout"):
+        provider_client.request("GET", f"{server.issuer}/keys")
+
+
+def test_few_threads_wait_for_providers(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = threading.BoundedSemaphore(1)
+    monkeypatch.setattr(provider_client, "_places", places)
+    monkeypatch.setattr(provider_client, "_MAX_WAIT_SECONDS", 0.0)
+    with places, pytest.raises(ProviderFailed, match="Too many people"):
+        provider_client.request("GET", f"{server.issuer}/keys")
+    for url in ("http://127.0.0.1:1", f"{server.issuer}/token"):
+        with contextlib.suppress(ProviderFailed):
+            provider_client.request("POST", url, form={"code": "x", "code_verifier": "x", "redirect_uri": "x"})
+    assert provider_client.request("GET", f"{server.issuer}/keys"), "each request has given its place back"
+
+
+def test_only_the_form_begins_a_sign_in(provider: IdentityProvider) -> None:
+    """A link or form of another site would sign people in to an account that it chooses."""
+    browser = Client(enforce_csrf_checks=True)
+    link = browser.get("/sign-in/organization", {"email": EMAIL})
+    assert (link.status_code, link.headers.get("Location"), "sign_in_attempt" in link.cookies) == (
+        302,
+        "/sign-in",
+        False,
+    )
+    assert browser.post("/sign-in/organization", {"email": EMAIL}).status_code == 403
+    form = browser.get("/sign-in").content.decode().partition('action="/sign-in/organization"')[2]
+    (token,) = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', form)
+    values = {"email": EMAIL, "csrfmiddlewaretoken": token}
+    assert "sign_in_attempt" in browser.post("/sign-in/organization", values).cookies
+
+
+@pytest.mark.parametrize(("policy", "needs_code"), [("required", True), ("optional", False)])
+def test_staff_enter_their_own_code_where_the_operator_requires_it(
+    provider: IdentityProvider, server: Any, world: World, settings: Any, policy: str, needs_code: bool
+) -> None:
+    settings.RAG_STAFF_OTP = policy
+    staff, browser = world.users["editor"], Client()
+    User.objects.filter(pk=staff.pk).update(is_staff=True)
+    TOTPDevice.objects.create(user=staff, confirmed=True)
+    server.person = {"sub": "2", "email": staff.email, "groups": "writers"}
+    address = sign_in(browser, staff.email).headers["Location"]
+    assert address.startswith("/sign-in/code?" if needs_code else "/")
+    assert browser.get("/admin/").status_code == (302 if needs_code else 200)
+    if not needs_code:
+        assert browser.get("/sign-in/code").status_code == 302
+        return
+    assert browser.get(address).status_code == 200
+    assert browser.post(address, {"code": "wrong"}).status_code == 400
+    assert browser.get("/admin/").status_code == 302
+    done = browser.post(address, {"code": current_totp(staff)})
+    assert (done.status_code, done.headers.get("Location"), browser.get("/admin/").status_code) == (302, "/", 200)
+    assert Client().get(address).headers["Location"] == "/sign-in"
