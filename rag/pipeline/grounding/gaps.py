@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.text.entities import find_names, find_numbers, normalized_numbers
+from rag.text.question_language import foreign_function_words
 from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
 from rag.types import Passage
 
@@ -46,7 +47,8 @@ def extract_query_parts(query: str, lang: str) -> list[QueryPart]:
         lang: The question's language, as documents declare it; empty for English.
     """
     name_starts = {mention.start for mention in (*find_names(query), *find_numbers(query))}
-    content = set(content_words(query, lang))
+    # A question may be in another language than the passages.
+    content = set(content_words(query, lang)) - foreign_function_words(query)
     parts: dict[str, QueryPart] = {}
     for match in _TOKEN.finditer(query):
         token = match.group()

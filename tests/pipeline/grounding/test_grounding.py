@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rag.pipeline.grounding import calibration
+from rag.pipeline.grounding.gaps import extract_query_parts
 from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.standout_score import add_standout_scores
@@ -95,3 +96,15 @@ def test_a_falling_curve_is_an_error() -> None:
 def test_quotes_are_as_probable_as_with_two_answerable_questions_for_one_that_is_not() -> None:
     confidences = [calibration.confidence_of_quotes(score) for score in (0, 1 / 3, 1 / 2, 0.8, 1)]
     assert confidences == pytest.approx([0, 1 / 2, 2 / 3, 8 / 9, 1])
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Wie sende ich ein Dokument?", ["sende", "Dokument"]),
+        ("¿Cómo se envía un documento a la fuente?", ["envía", "documento", "fuente"]),
+        ("How do I send a document?", ["send", "document"]),
+    ],
+)
+def test_function_words_of_a_foreign_question_are_no_gaps(question: str, expected: list[str]) -> None:
+    assert [part.text for part in extract_query_parts(question, "en")] == expected
