@@ -11,6 +11,7 @@ from django.utils.text import slugify
 from orgs.models import Membership, Organization, ScimGroup, Team
 from ragsite.postgres.models import as_uuid
 
+from . import patches
 from .errors import ScimError, not_found
 from .users import read_text
 
@@ -22,7 +23,7 @@ FIELDS = {
     "members": "team__memberships__pk",
     "members.value": "team__memberships__pk",
 }
-MAX_GROUPS, MAX_MEMBERS = 1_000, 10_000
+MAX_GROUPS, MAX_MEMBERS = 1_000, patches.MAX_ELEMENTS
 
 
 @dataclass(frozen=True, slots=True)
