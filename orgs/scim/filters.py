@@ -15,6 +15,7 @@ _COMPARISON = re.compile(
     r'([\w.$-]+)\s+(eq|ne|co|sw|ew)\s+("(?:[^"\\]|\\.)*"|true|false)|([\w.$-]+)\s+pr', re.IGNORECASE
 )
 _MAX_CHARACTERS = 2_000
+_NOT_STORABLE = re.compile(r"[\0\ud800-\udfff]")
 _UNSUPPORTED = "Supported filters are comparisons with eq, ne, co, sw, ew and pr, joined with and."
 _LOOKUPS = {"eq": "iexact", "ne": "iexact", "co": "icontains", "sw": "istartswith", "ew": "iendswith"}
 
@@ -56,7 +57,14 @@ def _read_value(text: str) -> str | bool:
         value: str | bool = json.loads(text if text.startswith('"') else text.lower())
     except ValueError:
         raise ScimError(400, "The filter has a malformed text.", "invalidFilter") from None
+    if isinstance(value, str) and not is_storable(value):
+        raise ScimError(400, "The filter has a malformed text.", "invalidFilter")
     return value
+
+
+def is_storable(text: str) -> bool:
+    """Return whether the database can store the text: it has neither NUL nor half of a pair of surrogates."""
+    return not _NOT_STORABLE.search(text)
 
 
 def to_condition(text: str, fields: Mapping[str, str]) -> Q:
@@ -86,5 +94,5 @@ def _condition(comparison: Comparison, field: str) -> Q:
     elif field.endswith("pk"):
         matches = Q(**{field: as_uuid(str(comparison.value))}) if as_uuid(str(comparison.value)) else Q(pk__in=[])
     else:
-        matches = Q(**{f"{field}__{_LOOKUPS[comparison.operator]}": str(comparison.value).replace("\0", "")})
+        matches = Q(**{f"{field}__{_LOOKUPS[comparison.operator]}": str(comparison.value)})
     return ~matches if comparison.operator == "ne" else matches

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db.models import QuerySet
 
 from accounts.models import TokenFamily, User
@@ -12,6 +14,7 @@ from orgs.models import Membership, Organization, Role, ScimUser, SignInDomain
 
 from .errors import ScimError, not_found
 
+from .filters import is_storable
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User"
 FIELDS = {
     "id": "pk",
@@ -24,7 +27,7 @@ FIELDS = {
     "active": "is_active",
 }
 _DEFAULT_ROLE = "member"
-_MAX_NAME_CHARACTERS = 150
+_MAX_NAME_CHARACTERS, _MAX_ADDRESS_CHARACTERS = 150, 254
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,12 @@ def read_values(body: Any) -> UserValues:
     if not isinstance(body, dict):
         raise ScimError(400, "The body must be a JSON object.", "invalidSyntax")
     body = {str(name).lower(): value for name, value in body.items()}
-    names = body.get("name") if isinstance(body.get("name"), dict) else {}
-    full_name = " ".join(str(part) for part in (names.get("givenName"), names.get("familyName")) if part)
+    name = body.get("name")
+    names = {str(part).lower(): value for part, value in name.items()} if isinstance(name, dict) else {}
+    full_name = " ".join(part for part in (read_text(names, "givenname"), read_text(names, "familyname")) if part)
     return UserValues(
         email=User.objects.normalize_email(read_text(body, "username", required=True)),
-        name=(read_text(body, "displayname") or str(names.get("formatted") or full_name))[:_MAX_NAME_CHARACTERS],
+        name=(read_text(body, "displayname") or read_text(names, "formatted") or full_name)[:_MAX_NAME_CHARACTERS],
         external_id=read_text(body, "externalid"),
         is_active=_boolean(body.get("active", True)),
     )
@@ -185,6 +189,13 @@ def get_user(organization: Organization, pk: Any) -> Membership:
         raise not_found()
     return membership
 
+    try:
+        validate_email(email)  # one address: what follows the last @ says nothing about a list of addresses
+    except ValidationError:
+        raise ScimError(400, "userName must be one e-mail address.", "invalidValue") from None
+    if len(email) > _MAX_ADDRESS_CHARACTERS or email.count("@") != 1:
+        message = f"userName must be one e-mail address of at most {_MAX_ADDRESS_CHARACTERS} characters."
+        raise ScimError(400, message, "invalidValue")
 
 def read_text(body: dict[str, Any], name: str, *, required: bool = False) -> str:
     """Return a text of a resource whose attributes are lower-case; empty if it is missing.
@@ -195,7 +206,7 @@ def read_text(body: dict[str, Any], name: str, *, required: bool = False) -> str
     value = body.get(name)
     if value is None and not required:
         return ""
-    if not isinstance(value, str) or len(value) > 255 or "\0" in value or (required and not value):
+    if not isinstance(value, str) or len(value) > 255 or not is_storable(value) or (required and not value):
         raise ScimError(400, f"{name} must be a text of at most 255 characters.", "invalidValue")
     return value
 

@@ -1,5 +1,6 @@
 """/scim/v2: a directory creates, changes and deactivates the members and groups of one organisation."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -228,7 +229,7 @@ def _names(request: Request, parameter: str) -> set[str]:
 
 def _integer(request: Request, name: str, default: int) -> int:
     text = request.query_params.get(name, str(default))
-    if not text.lstrip("-").isdecimal() or len(text) > 9:
+    if not re.fullmatch(r"-?[0-9]{1,9}", text):
         raise ScimError(400, f"{name} must be an integer.", "invalidValue")
     return int(text)
 
