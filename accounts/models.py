@@ -68,6 +68,9 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(
         default=True, help_text="Switch off instead of deleting: every credential stops working at once."
     )
+    # The organisation whose directory has deactivated the account, and may activate it again. The database empties it
+    # when the account is activated, whoever does so.
+    deactivated_by_directory = models.UUIDField(null=True, editable=False)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
     # Changes with the password. Access tokens contain it, and end when it changes.
     password_digest = models.GeneratedField(

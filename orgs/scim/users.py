@@ -1,11 +1,12 @@
 """Members of an organisation as SCIM users. The id of a SCIM user is that of the membership."""
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import IntegrityError, transaction
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from accounts.models import TokenFamily, User
@@ -13,8 +14,8 @@ from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Membership, Organization, Role, ScimUser, SignInDomain
 
 from .errors import ScimError, not_found
-
 from .filters import is_storable
+
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User"
 FIELDS = {
     "id": "pk",
@@ -67,7 +68,7 @@ def read_values(body: Any) -> UserValues:
 
 
 def create_user(organization: Organization, values: UserValues) -> Membership:
-    """Make a person a member, with an account if they have none.
+    """Make a person a member, with an account if they have none. One that others have closed stays so.
 
     Raises:
         ScimError: If they are a member already, or their address belongs to no verified domain of the organisation.
@@ -138,25 +139,38 @@ def _apply(membership: Membership, values: UserValues) -> None:
         ScimUser.objects.update_or_create(membership=membership, defaults={"external_id": values.external_id})
     else:
         ScimUser.objects.filter(membership=membership).delete()
-    if values.is_active != (membership.is_active and user.is_active):
+    if values.is_active != membership.is_active or (values.is_active and not user.is_active):
         _set_active(membership, is_active=values.is_active)
 
 
 def _set_active(membership: Membership, *, is_active: bool) -> None:
-    """Open or close the organisation to a member, and their account if it belongs to no other organisation."""
+    """Open or close the organisation to a member, and their account if it belongs to no other organisation.
+
+    An account that somebody else has deactivated stays so: a directory activates only what it has deactivated itself.
+    """
     user = membership.user
     elsewhere = Membership.objects.filter(user=user, is_active=True).exclude(pk=membership.pk)
     try:
         with change_access(actor=None, rows=[membership, user]):
             membership.is_active = is_active
             membership.save(update_fields=["is_active"])
-            if is_owned(membership.organization, user) and (is_active or not elsewhere.exists()):
-                user.is_active = is_active
-                user.save(update_fields=["is_active"])
-                if not is_active:
-                    _end_sign_ins(user)
+            # What a superuser has changed until now, which the lock of `change_access` keeps from changing further.
+            user.refresh_from_db(fields=["is_active", "deactivated_by_directory"])
+            if not is_owned(membership.organization, user):
+                return
+            if is_active and user.deactivated_by_directory == membership.organization_id:
+                _save_activity(user, is_active=True, directory=None)
+            elif not is_active and not elsewhere.exists():
+                if user.is_active:
+                    _save_activity(user, is_active=False, directory=membership.organization_id)
+                _end_sign_ins(user)
     except AccessChangeRefused as refusal:
         raise ScimError(409, str(refusal)) from None
+
+
+def _save_activity(user: User, *, is_active: bool, directory: uuid.UUID | None) -> None:
+    user.is_active, user.deactivated_by_directory = is_active, directory
+    user.save(update_fields=["is_active", "deactivated_by_directory"])
 
 
 def _end_sign_ins(user: User) -> None:
@@ -173,6 +187,13 @@ def _is_verified(organization: Organization, email: str) -> bool:
 
 
 def _require_verified(organization: Organization, email: str) -> None:
+    try:
+        validate_email(email)  # one address: what follows the last @ says nothing about a list of addresses
+    except ValidationError:
+        raise ScimError(400, "userName must be one e-mail address.", "invalidValue") from None
+    if len(email) > _MAX_ADDRESS_CHARACTERS or email.count("@") != 1:
+        message = f"userName must be one e-mail address of at most {_MAX_ADDRESS_CHARACTERS} characters."
+        raise ScimError(400, message, "invalidValue")
     if not _is_verified(organization, email):
         message = "userName must be an e-mail address of a verified domain of the organisation."
         raise ScimError(400, message, "invalidValue")
@@ -189,13 +210,6 @@ def get_user(organization: Organization, pk: Any) -> Membership:
         raise not_found()
     return membership
 
-    try:
-        validate_email(email)  # one address: what follows the last @ says nothing about a list of addresses
-    except ValidationError:
-        raise ScimError(400, "userName must be one e-mail address.", "invalidValue") from None
-    if len(email) > _MAX_ADDRESS_CHARACTERS or email.count("@") != 1:
-        message = f"userName must be one e-mail address of at most {_MAX_ADDRESS_CHARACTERS} characters."
-        raise ScimError(400, message, "invalidValue")
 
 def read_text(body: dict[str, Any], name: str, *, required: bool = False) -> str:
     """Return a text of a resource whose attributes are lower-case; empty if it is missing.

@@ -136,12 +136,16 @@ class Single(ScimView):
         return self._replace(request, pk, request.data)
 
     def patch(self, request: Request, pk: str) -> Response:
-        return self._replace(request, pk, patches.apply(self._check_version(request, pk), request.data))
+        self._check_version(request, pk)
+        return self._replace(request, pk, patches.apply(self._before_patch(request, pk), request.data))
 
     def delete(self, request: Request, pk: str) -> Response:
         self._check_version(request, pk)
         self.kind.remove(self._row(request, pk))
         return Response(status=204)
+
+    def _before_patch(self, request: Request, pk: str) -> dict[str, Any]:
+        return self._body(request, pk)
 
     def _replace(self, request: Request, pk: str, body: Any) -> Response:
         self.kind.replace(self._row(request, pk), self.kind.read_values(body))
@@ -168,6 +172,10 @@ class Users(Collection):
 
 class User(Single):
     kind = USERS
+
+    def _before_patch(self, request: Request, pk: str) -> dict[str, Any]:
+        """What the directory wanted last, so that other changes do not close the membership of a suspended account."""
+        return {**super()._before_patch(request, pk), "active": self._row(request, pk).is_active}
 
 
 class Groups(Collection):
