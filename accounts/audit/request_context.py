@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 
-from ragsite.http.client_address import client_address
+from ragsite.http.addresses import client_address
 from ragsite.http.request_id import request_id
 
 _current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)

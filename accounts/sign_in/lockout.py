@@ -22,7 +22,7 @@ from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
 from accounts.models import User
-from ragsite.http.client_address import client_address, rate_limit_key
+from ragsite.http.addresses import client_address, rate_limit_key
 
 from .known_devices import find_device
 

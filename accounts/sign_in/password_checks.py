@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
 from django.http import HttpRequest
 
-from ragsite.http.client_address import client_address, rate_limit_key
+from ragsite.http.addresses import client_address, rate_limit_key
 from ragsite.http.errors import Unavailable
 
 _MAX_WAIT_SECONDS = 2.0

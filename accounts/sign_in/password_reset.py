@@ -25,8 +25,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
 from accounts.models import User
+from ragsite.http.addresses import build_public_url
 from ragsite.postgres import identity
-from ragsite.public_url import build_public_url
 
 logger = structlog.get_logger(__name__)
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from accounts.models import User
 from orgs.invitations import service
 from orgs.models import Invitation
-from ragsite.public_url import build_public_url
+from ragsite.http.addresses import build_public_url
 
 from .delegated_admin import RefusalAdmin
 from .one_organization import OneOrganizationAdmin, OneOrganizationForm

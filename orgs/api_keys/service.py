@@ -16,7 +16,7 @@ from accounts.models import User
 from orgs.api_keys import read_for_authentication
 from orgs.models import ApiKey, Organization
 from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet, RefusalReason
-from ragsite.http.client_address import Address
+from ragsite.http.addresses import Address
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 

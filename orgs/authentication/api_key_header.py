@@ -10,7 +10,7 @@ from accounts.models import User
 from orgs import audit_registry
 from orgs.access.caller import Caller
 from orgs.api_keys import service
-from ragsite.http.client_address import client_address
+from ragsite.http.addresses import client_address
 from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 

@@ -13,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.models import User
 from accounts.sign_in import second_factor
-from ragsite.http.client_address import parse_address, rate_limit_key
+from ragsite.http.addresses import parse_address, rate_limit_key
 from tests.support.factories import PASSWORD, World
 from tests.support.http import without_request_id
 

@@ -7,8 +7,8 @@ from django.core.checks import Tags, run_checks
 from django.test import RequestFactory
 from structlog.testing import capture_logs
 
-from ragsite.http import client_address as module
-from ragsite.http.client_address import client_address
+from ragsite.http import addresses as module
+from ragsite.http.addresses import client_address
 
 _HTTPS_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 

@@ -1,4 +1,4 @@
-"""The IP address that a request came from."""
+"""The address that a request came from, and the address at which people reach the product."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -73,3 +73,14 @@ def parse_address(text: str) -> Address | None:
         return None
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return mapped or address
+
+
+def build_public_url(request: HttpRequest, path: str) -> str:
+    """Return the URL of a path for a message.
+
+    A request names its own host, and a link with a token must not lead to a host that a stranger has chosen.
+    Therefore RAG_PUBLIC_URL decides; without it, as in `make run`, the request does.
+    """
+    if settings.RAG_PUBLIC_URL:
+        return str(settings.RAG_PUBLIC_URL).rstrip("/") + path
+    return request.build_absolute_uri(path)
