@@ -150,7 +150,7 @@ class Worker:
         children = psutil.Process(self._process.pid).children(recursive=True)
         self._process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(10)
+            self._process.wait(60)  # it ends its tasks and deletes its heartbeat first
         if self._process.poll() is None:
             self.kill()
         psutil.wait_procs(children, timeout=5)
