@@ -30,7 +30,7 @@ from orgs.models import (
     Team,
 )
 from orgs.scim import tokens
-from orgs.single_sign_on import openid_connect
+from orgs.single_sign_on import openid_connect, pages
 from orgs.single_sign_on.provider_client import ProviderFailed
 from ragsite.postgres import encryption
 
@@ -39,6 +39,8 @@ from .scoped_admin import ScopedAdmin
 _NO_DOMAIN = (
     "First add the domain of your people's addresses on the page Sign-in domains, and let a superuser confirm it."
 )
+
+_REDIRECT_ADDRESS = "Register this redirect address for it at the provider: <code>{}</code>"
 
 
 def fully_managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
@@ -149,6 +151,12 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         return ("organization",) if obj else ()
+
+    def get_form(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, **kwargs)
+        if obj is not None and "client_id" in form.base_fields:
+            form.base_fields["client_id"].help_text = format_html(_REDIRECT_ADDRESS, pages.redirect_uri(request, obj))
+        return form
 
     def save_model(self, request: HttpRequest, obj: IdentityProvider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

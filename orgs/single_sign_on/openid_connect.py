@@ -90,6 +90,22 @@ def check_issuer(issuer: str) -> None:
         _endpoint(issuer, name, is_fresh=name == "authorization_endpoint")
 
 
+def check_response_issuer(issuer: str, named: str | None) -> None:
+    """Check which provider says that it sent the response (RFC 9207).
+
+    Args:
+        issuer: The provider to which the browser was sent.
+        named: The parameter `iss` of the response; None if it has none.
+
+    Raises:
+        ProviderFailed: If it is another one, or if none is named and the provider always names itself.
+    """
+    if named is None and _configuration(issuer).get("authorization_response_iss_parameter_supported") is not True:
+        return
+    if named is None or named.rstrip("/") != issuer:
+        raise InvalidResponse("The response is not of the identity provider that was asked.")
+
+
 def exchange_code(
     client: Client, attempt: SignInAttempt, code: str, *, redirect_uri: str, groups_claim: str
 ) -> tuple[dict[str, Any], str]:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import secrets
+import uuid
 from typing import Any, cast
 from urllib.parse import urlencode
 
@@ -67,7 +68,9 @@ class Start(SignInPage):
             return _render_refusal(request, _UNKNOWN, status=404)
         attempt = SignInAttempt(provider_id=str(provider.pk), next_url=_safe_next(request, request.POST))
         try:
-            url = openid_connect.authorization_url(_client(provider), attempt, redirect_uri=_redirect_uri(request))
+            url = openid_connect.authorization_url(
+                _client(provider), attempt, redirect_uri=redirect_uri(request, provider)
+            )
         except ProviderFailed as error:
             return _render_failure(request, provider, error)
         response = render(request, "accounts/to_provider.html", {"url": url, "provider": provider})
@@ -78,10 +81,9 @@ class Start(SignInPage):
 class Callback(SignInPage):
     """Receives the response of the provider, and signs the person in."""
 
-    def get(self, request: HttpRequest) -> HttpResponse:
+    def get(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
         attempt = _read_attempt(request)
-        state = request.GET.get("state", "")
-        if attempt is None or not secrets.compare_digest(attempt.state.encode(), state.encode()):
+        if attempt is None or not _answers(attempt, provider_id, request.GET.get("state", "")):
             return _render_refusal(request, _LOST, status=400)
         provider = _active_providers().filter(pk=attempt.provider_id).first()
         if provider is None:
@@ -96,13 +98,13 @@ class Callback(SignInPage):
         return response
 
     def _sign_in(self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt) -> HttpResponse:
-        issuer = request.GET.get("iss", provider.issuer).rstrip("/")
+        openid_connect.check_response_issuer(provider.issuer, request.GET.get("iss"))
         code = request.GET.get("code", "")
-        if issuer != provider.issuer or not 0 < len(code) <= _MAX_CHARACTERS:
+        if not 0 < len(code) <= _MAX_CHARACTERS:
             raise InvalidResponse("The identity provider has not signed you in.")
         client = _client(provider)
         claims, id_token = openid_connect.exchange_code(
-            client, attempt, code, redirect_uri=_redirect_uri(request), groups_claim=provider.groups_claim
+            client, attempt, code, redirect_uri=redirect_uri(request, provider), groups_claim=provider.groups_claim
         )
         user = find_or_create_account(provider, claims)
         login(request, user, backend=_BACKEND)
@@ -162,8 +164,18 @@ def _client(provider: IdentityProvider) -> Client:
     return Client(provider.issuer, provider.client_id, secret)
 
 
-def _redirect_uri(request: HttpRequest) -> str:
-    return request.build_absolute_uri(reverse("single_sign_on_callback"))
+def redirect_uri(request: HttpRequest, provider: IdentityProvider) -> str:
+    """Return the address to which this provider, and no other one, sends people back.
+
+    With one address for all, a provider could send people on to another organisation's provider, and would be given
+    the code with which that one answers (RFC 9700, 4.4).
+    """
+    return request.build_absolute_uri(reverse("single_sign_on_callback", args=[provider.pk]))
+
+
+def _answers(attempt: SignInAttempt, provider_id: uuid.UUID, state: str) -> bool:
+    """Whether a response belongs to the attempt: it comes from the provider that was asked, with the same state."""
+    return attempt.provider_id == str(provider_id) and secrets.compare_digest(attempt.state.encode(), state.encode())
 
 
 def _safe_next(request: HttpRequest, fields: QueryDict) -> str:

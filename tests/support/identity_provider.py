@@ -25,12 +25,16 @@ class IdentityProviderServer:
         person: The claims about whoever signs in.
         change_claims: Changes the claims of an ID token before it is signed.
         sign: Signs an ID token.
+        names_itself: The provider says that its responses name their issuer (RFC 9207).
+        received_codes: What clients sent to be exchanged.
     """
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self.person: dict[str, Any] = {}
         self.codes: dict[str, dict[str, str]] = {}
+        self.names_itself = False
+        self.received_codes: list[str] = []
         self.change_claims: Callable[[dict[str, Any]], None] = lambda claims: None
         self.sign: Callable[[dict[str, Any]], str] = self.sign_with_key
         provider = self
@@ -90,6 +94,7 @@ class IdentityProviderServer:
             "jwks_uri": f"{self.issuer}/keys",
             "userinfo_endpoint": f"{self.issuer}/userinfo",
             "end_session_endpoint": f"{self.issuer}/logout",
+            "authorization_response_iss_parameter_supported": self.names_itself,
         }
 
     def keys(self) -> dict[str, Any]:
@@ -107,6 +112,7 @@ class IdentityProviderServer:
 
     def exchange(self, form: dict[str, str], authorization: str) -> dict[str, str] | None:
         """The tokens for a code; None if the client may not have them."""
+        self.received_codes.append(form["code"])
         request = self.codes.pop(form["code"], None)
         credentials = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
         challenge = hashlib.sha256(form["code_verifier"].encode()).digest()

@@ -45,6 +45,7 @@ def test_a_provider_is_configured_and_its_secret_is_not_shown(world: World, issu
     assert (provider.issuer, encryption.decrypt(provider.client_secret)) == (issuer, "hidden secret")
     assert (provider.group_mappings.get().group, "hidden" in provider.client_secret) == ("writers", False)
     page = admin.get(f"{PROVIDERS}{provider.pk}/change/").content.decode()
+    assert f"<code>http://testserver/sign-in/callback/{provider.pk}</code>" in page
     assert "hidden secret" not in page
     assert provider.client_secret not in page
     assert "hidden" not in str(list(AuditEvent.objects.filter(kind="identity_provider").values()))

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from orgs.models import GroupMapping, IdentityProvider, SignInDomain
+from orgs.single_sign_on import openid_connect
 from ragsite.postgres import encryption
 from tests.support.factories import World
 from tests.support.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProviderServer
@@ -15,7 +16,8 @@ EMAIL = "ada@home.example"
 
 
 @pytest.fixture
-def server(settings: Any) -> Iterator[IdentityProviderServer]:
+def server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[IdentityProviderServer]:
+    monkeypatch.setattr(openid_connect, "_cache", {})  # an earlier provider could have had the same port
     settings.RAG_SIGN_IN_PRIVATE_HOSTS = ["127.0.0.1"]
     with IdentityProviderServer().running() as server:
         server.person = {"sub": "1", "email": EMAIL, "name": "Ada", "groups": ["writers", "unknown"]}

@@ -9,10 +9,12 @@ from typing import Any
 import jwt
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, SignInDomain
+from ragsite.postgres import encryption
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.support.factories import PASSWORD, World
 from tests.support.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProviderServer
@@ -133,6 +135,38 @@ def test_only_the_browser_that_began_completes_a_sign_in_and_only_once(provider:
     assert browser.get(address).status_code == 400, "a sign-in that is over"
 
 
+def test_no_provider_gets_the_code_of_another_organisations_provider(
+    provider: IdentityProvider, server: Any, world: World
+) -> None:
+    """A hostile provider sends the browser on to the provider of `home`, as if that one was asked (RFC 9700, 4.4)."""
+    with IdentityProviderServer().running() as hostile:
+        secret = encryption.encrypt(CLIENT_SECRET)
+        values = {"organization": world.abroad, "name": "Hostile", "client_id": CLIENT_ID, "client_secret": secret}
+        asked = IdentityProvider.objects.create(issuer=hostile.issuer, **values)
+        SignInDomain.objects.create(organization=world.abroad, domain="abroad.example", verified_at=timezone.now())
+        own_address = f"/sign-in/callback/{provider.pk}"
+        hostile.authorize = lambda request: server.authorize(  # type: ignore[method-assign]
+            {**request, "redirect_uri": request["redirect_uri"].replace(f"/sign-in/callback/{asked.pk}", own_address)}
+        )
+        response = begin(Client(), "x@abroad.example")
+        assert own_address in response, "the only address that is registered at the provider of `home`"
+        # Without the issuer, as of a provider that does not know RFC 9207.
+        browser = Client()
+        address = re.sub(r"&iss=[^&]+", "", begin(browser, "x@abroad.example"))
+        assert browser.get(address).status_code == 400
+        assert hostile.received_codes == []
+
+
+@pytest.mark.parametrize(("names_itself", "status"), [(True, 502), (False, 302)])
+def test_a_provider_that_always_names_itself_is_not_believed_without(
+    provider: IdentityProvider, server: Any, names_itself: bool, status: int
+) -> None:
+    server.names_itself = names_itself
+    browser = Client()
+    address = re.sub(r"&iss=[^&]+", "", begin(browser))
+    assert browser.get(address).status_code == status
+
+
 @pytest.mark.parametrize(
     "person",
     [
@@ -187,7 +221,7 @@ def test_an_enforced_provider_ends_passwords_except_of_the_emergency_account(
 
 def test_a_provider_that_fails_is_a_page_that_says_so(provider: IdentityProvider, settings: Any) -> None:
     assert Client().post("/sign-in/organization", {"email": "a@abroad.example"}).status_code == 404
-    assert Client().get("/sign-in/callback", {"state": "x", "code": "y"}).status_code == 400
+    assert Client().get(f"/sign-in/callback/{provider.pk}", {"state": "x", "code": "y"}).status_code == 400
     IdentityProvider.objects.update(issuer="http://127.0.0.1:1")
     failed = Client().post("/sign-in/organization", {"email": EMAIL})
     assert (failed.status_code, b"could not be reached" in failed.content) == (502, True)
