@@ -105,7 +105,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         if values.get("is_enforced") and not self._has_verified_domain(values.get("organization")):
             self.add_error("is_enforced", _NO_DOMAIN)
         if secret := values.get("secret"):
-            self.instance.client_secret = encryption.encrypt(secret)
+            self.instance.client_secret = encryption.encrypt(secret, encryption.Purpose.IDENTITY_PROVIDER)
         return values
 
     def issuer_is_new(self) -> bool:
@@ -152,8 +152,8 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         return ("organization",) if obj else ()
 
-    def get_form(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
-        form = super().get_form(request, obj, **kwargs)
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "client_id" in form.base_fields:
             form.base_fields["client_id"].help_text = format_html(_REDIRECT_ADDRESS, pages.redirect_uri(request, obj))
         return form

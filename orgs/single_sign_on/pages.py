@@ -158,7 +158,7 @@ def _provider_of_domain(domain: str) -> IdentityProvider | None:
 
 def _client(provider: IdentityProvider) -> Client:
     try:
-        secret = encryption.decrypt(provider.client_secret)
+        secret = encryption.decrypt(provider.client_secret, encryption.Purpose.IDENTITY_PROVIDER)
     except encryption.UnreadableSecret:
         raise ProviderFailed("The client secret has to be entered again, because SECRET_KEY has changed.") from None
     return Client(provider.issuer, provider.client_id, secret)
@@ -188,7 +188,7 @@ def _remember(response: HttpResponse, request: HttpRequest, attempt: SignInAttem
     """Store the attempt in the browser that makes it, so that no other one can complete it."""
     response.set_cookie(
         _COOKIE,
-        encryption.encrypt(json.dumps(dataclasses.asdict(attempt))),
+        encryption.encrypt(json.dumps(dataclasses.asdict(attempt)), encryption.Purpose.SIGN_IN_COOKIE),
         max_age=_COOKIE_SECONDS,
         path=_cookie_path(),
         secure=request.is_secure(),
@@ -199,7 +199,9 @@ def _remember(response: HttpResponse, request: HttpRequest, attempt: SignInAttem
 
 def _read_attempt(request: HttpRequest) -> SignInAttempt | None:
     try:
-        content = encryption.decrypt(request.COOKIES.get(_COOKIE, ""), max_age_seconds=_COOKIE_SECONDS)
+        content = encryption.decrypt(
+            request.COOKIES.get(_COOKIE, ""), encryption.Purpose.SIGN_IN_COOKIE, max_age_seconds=_COOKIE_SECONDS
+        )
     except encryption.UnreadableSecret:
         return None
     return SignInAttempt(**json.loads(content))

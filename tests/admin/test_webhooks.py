@@ -29,12 +29,15 @@ def add(client: Client, world: World, **fields: Any) -> str:
 def test_the_secret_is_shown_once(admin: Client, world: World) -> None:
     (secret,) = re.findall(r"whsec_[\w+/=]+", add(admin, world))
     webhook = Webhook.objects.get()
-    assert (webhook.events, encryption.decrypt(webhook.secret)) == (["job.failed"], secret)
+    assert (webhook.events, encryption.decrypt(webhook.secret, encryption.Purpose.WEBHOOK)) == (["job.failed"], secret)
     assert "whsec_" not in admin.get(f"{LIST}{webhook.pk}/change/").content.decode()
     page = admin.post(LIST, {"action": "rotate_secret", "_selected_action": [webhook.pk]}, follow=True)
     (new_secret,) = re.findall(r"whsec_[\w+/=]+", page.content.decode())
     webhook = Webhook.objects.get()
-    assert (encryption.decrypt(webhook.secret), encryption.decrypt(webhook.old_secret)) == (new_secret, secret)
+    assert (
+        encryption.decrypt(webhook.secret, encryption.Purpose.WEBHOOK),
+        encryption.decrypt(webhook.old_secret, encryption.Purpose.WEBHOOK),
+    ) == (new_secret, secret)
     assert AuditEvent.objects.filter(kind="webhook", action="created").count() == 1
     assert "hidden" not in str(list(AuditEvent.objects.filter(kind="webhook").values())), "addresses may hold secrets"
 

@@ -79,7 +79,7 @@ class WebhookAdmin(ScopedAdmin):
             super().save_model(request, obj, form, change)
             return
         secret = signing.generate_secret()
-        obj.secret = encryption.encrypt(secret)
+        obj.secret = encryption.encrypt(secret, encryption.Purpose.WEBHOOK)
         super().save_model(request, obj, form, change)
         self._show_secret(request, obj, secret)
 

@@ -120,7 +120,9 @@ def _send(delivery: WebhookDelivery) -> _Outcome:
     message_id = f"msg_{delivery.pk.hex}"
     try:
         signatures = [
-            signing.sign(encryption.decrypt(secret), message_id=message_id, timestamp=now, body=body)
+            signing.sign(
+                encryption.decrypt(secret, encryption.Purpose.WEBHOOK), message_id=message_id, timestamp=now, body=body
+            )
             for secret in stored
         ]
     except encryption.UnreadableSecret:

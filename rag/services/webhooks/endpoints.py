@@ -86,7 +86,7 @@ def create_webhook(
         events=list(settings.events or ()),
         description=settings.description or "",
         is_active=settings.is_active is not False,
-        secret=encryption.encrypt(secret),
+        secret=encryption.encrypt(secret, encryption.Purpose.WEBHOOK),
     )
     webhook.save(force_insert=True)
     return webhook, secret
@@ -152,7 +152,9 @@ def rotate_secret(webhook: Webhook) -> str:
     """Return a new secret. The present one signs as well for SECRET_OVERLAP, so that the receiver can be changed."""
     secret = signing.generate_secret()
     webhooks = Webhook.objects.filter(pk=webhook.pk)
-    webhooks.replace_secret(encryption.encrypt(secret), old_secret_until=timezone.now() + SECRET_OVERLAP)
+    webhooks.replace_secret(
+        encryption.encrypt(secret, encryption.Purpose.WEBHOOK), old_secret_until=timezone.now() + SECRET_OVERLAP
+    )
     return secret
 
 

@@ -42,7 +42,10 @@ def test_a_provider_is_configured_and_its_secret_is_not_shown(world: World, issu
     admin = browser(world.users["admin"])
     assert admin.post(f"{PROVIDERS}add/", form(world, issuer)).status_code == 302
     provider = IdentityProvider.objects.get()
-    assert (provider.issuer, encryption.decrypt(provider.client_secret)) == (issuer, "hidden secret")
+    assert (provider.issuer, encryption.decrypt(provider.client_secret, encryption.Purpose.IDENTITY_PROVIDER)) == (
+        issuer,
+        "hidden secret",
+    )
     assert (provider.group_mappings.get().group, "hidden" in provider.client_secret) == ("writers", False)
     page = admin.get(f"{PROVIDERS}{provider.pk}/change/").content.decode()
     assert f"<code>http://testserver/sign-in/callback/{provider.pk}</code>" in page

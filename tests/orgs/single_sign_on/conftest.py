@@ -32,7 +32,7 @@ def provider(world: World, server: IdentityProviderServer) -> IdentityProvider:
         name="Keycloak",
         issuer=server.issuer,
         client_id=CLIENT_ID,
-        client_secret=encryption.encrypt(CLIENT_SECRET),
+        client_secret=encryption.encrypt(CLIENT_SECRET, encryption.Purpose.IDENTITY_PROVIDER),
     )
     role, team = world.home.roles.get(name="editor"), world.home.teams.get(name="support")
     GroupMapping.objects.create(provider=provider, group="writers", role=role, team=team)

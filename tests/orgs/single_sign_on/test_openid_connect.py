@@ -140,7 +140,7 @@ def test_no_provider_gets_the_code_of_another_organisations_provider(
 ) -> None:
     """A hostile provider sends the browser on to the provider of `home`, as if that one was asked (RFC 9700, 4.4)."""
     with IdentityProviderServer().running() as hostile:
-        secret = encryption.encrypt(CLIENT_SECRET)
+        secret = encryption.encrypt(CLIENT_SECRET, encryption.Purpose.IDENTITY_PROVIDER)
         values = {"organization": world.abroad, "name": "Hostile", "client_id": CLIENT_ID, "client_secret": secret}
         asked = IdentityProvider.objects.create(issuer=hostile.issuer, **values)
         SignInDomain.objects.create(organization=world.abroad, domain="abroad.example", verified_at=timezone.now())
