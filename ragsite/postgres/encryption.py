@@ -12,7 +12,7 @@ import hmac
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
-# Until purposes were told apart, this one had the secrets of webhooks and identity providers, and cookies.
+# The only purpose of earlier versions: secrets of webhooks and identity providers, and cookies.
 _FORMER_PURPOSE = "secrets in the database"
 
 
@@ -33,7 +33,7 @@ def encrypt(secret: str, purpose: Purpose) -> str:
 
 
 def decrypt(token: str, purpose: Purpose, *, max_age_seconds: int | None = None) -> str:
-    """Return what `encrypt` was called with. It also reads what the database had before purposes were told apart.
+    """Return what `encrypt` was called with. It also reads stored secrets of earlier versions, which had one purpose.
 
     Raises:
         UnreadableSecret: If no known key decrypts it, or it is older than `max_age_seconds`.

@@ -142,11 +142,11 @@ def test_no_provider_gets_the_code_of_another_organisations_provider(
     with IdentityProviderServer().running() as hostile:
         secret = encryption.encrypt(CLIENT_SECRET, encryption.Purpose.IDENTITY_PROVIDER)
         values = {"organization": world.abroad, "name": "Hostile", "client_id": CLIENT_ID, "client_secret": secret}
-        asked = IdentityProvider.objects.create(issuer=hostile.issuer, **values)
+        foreign = IdentityProvider.objects.create(issuer=hostile.issuer, **values)
         SignInDomain.objects.create(organization=world.abroad, domain="abroad.example", verified_at=timezone.now())
         own_address = f"/sign-in/callback/{provider.pk}"
         hostile.authorize = lambda request: server.authorize(  # type: ignore[method-assign]
-            {**request, "redirect_uri": request["redirect_uri"].replace(f"/sign-in/callback/{asked.pk}", own_address)}
+            {**request, "redirect_uri": request["redirect_uri"].replace(f"/sign-in/callback/{foreign.pk}", own_address)}
         )
         response = begin(Client(), "x@abroad.example")
         assert own_address in response, "the only address that is registered at the provider of `home`"
