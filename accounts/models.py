@@ -12,7 +12,7 @@ from django.db.models.functions import MD5, Lower, Upper
 from django.utils import timezone
 
 from ragsite.postgres import identity
-from ragsite.postgres.hidden_fields import HiddenCharField
+from ragsite.postgres.credential_fields import HiddenCharField
 from ragsite.postgres.models import UUIDModel
 
 from .audit.events import AuditEvent as AuditEvent

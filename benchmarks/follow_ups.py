@@ -39,7 +39,7 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
     from accounts.models import User
     from orgs.creation import add_member, create_organization
     from rag.models import DataSource, EmbeddingModel
-    from rag.services.ingestion import synchronous
+    from rag.services.ingestion import synchronous_ingestion
     from rag.services.search import permitted_queries
     from rag.types import Submission
 
@@ -51,7 +51,9 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
         model = EmbeddingModel.objects.default()
         source = DataSource.objects.create(organization=organization, slug="town", name="Town", embedding_model=model)
         for title, text in _sections():
-            synchronous.ingest_now(source=source, submission=Submission(path=text[:80], title=title, text=text))
+            synchronous_ingestion.ingest_now(
+                source=source, submission=Submission(path=text[:80], title=title, text=text)
+            )
         dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
         reader = permitted_queries.SourceSelection(Caller(user))
         return {

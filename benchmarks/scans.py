@@ -18,8 +18,8 @@ from statistics import fmean, median
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
+from rag.parsing.markdown_builder import Composer
 from rag.parsing.ocr import layout, lines
-from rag.parsing.text_builder import Composer
 
 _TEXTS = Path(__file__).parent / "data" / "scans.jsonl"
 _FONTS = [f"/usr/share/fonts/truetype/liberation/Liberation{name}-Regular.ttf" for name in ("Serif", "Sans")]

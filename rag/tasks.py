@@ -23,7 +23,7 @@ from .services.maintenance import (
     history_retention,
     input_retention,
     term_statistics,
-    token_signatures,
+    token_signature_backfill,
     usage,
     vector_index,
 )
@@ -82,7 +82,7 @@ def maintain_bm25_index() -> None:
 @shared_task(name="rag.backfill_token_signatures")
 def backfill_token_signatures() -> None:
     """Add token signatures to chunks without signatures."""
-    token_signatures.backfill_signatures()
+    token_signature_backfill.backfill_signatures()
 
 
 @shared_task(name="rag.check_term_statistics")

@@ -10,7 +10,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django_structlog.middlewares import RequestMiddleware
 
-from rag.contracts import errors_outside_views
+from rag.contracts import fallback_errors
 from rag.contracts.common import rate_limits
 from ragsite.http import request_warnings
 from ragsite.http.parsers import CHUNKED_META_KEY
@@ -61,12 +61,12 @@ class BodyLimitMiddleware:
         refused, _, refused_length = request.META.get("HTTP_X_RAGSITE_BODY_TOO_LARGE", "").partition(" ")
         if refused:
             number = int(refused_length) if refused_length.isdigit() else None
-            return errors_outside_views.error_response(request, 413, body_too_large_message(limit, setting, number))
+            return fallback_errors.error_response(request, 413, body_too_large_message(limit, setting, number))
         length = request.META.get("CONTENT_LENGTH") or "0"
         if length.isdigit() and int(length) > limit:
             message = body_too_large_message(limit, setting, int(length))
-            return errors_outside_views.error_response(request, 413, message)
-        is_read = is_upload_path or errors_outside_views.returns_json(request)
+            return fallback_errors.error_response(request, 413, message)
+        is_read = is_upload_path or fallback_errors.returns_json(request)
         if is_read and length == "0" and _is_chunked(request):
             # Django reads as many bytes as Content-Length says. Here it reads up to the limit, and the server ends
             # the stream.
@@ -149,7 +149,7 @@ class IpRateLimitMiddleware:
             if seconds:
                 limit = settings.RAG_REQUESTS_PER_MINUTE["ip"]
                 message = f"At most {limit} requests a minute are answered here."
-                response = errors_outside_views.error_response(request, 429, message)
+                response = fallback_errors.error_response(request, 429, message)
                 response["Retry-After"] = str(seconds)
                 return response
         return self._get_response(request)

@@ -1,4 +1,4 @@
-"""Passwords are left out by their field (ragsite.postgres.hidden_fields) and not by the manager."""
+"""Passwords are left out by their field (ragsite.postgres.credential_fields) and not by the manager."""
 
 from django.db import migrations
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from orgs.access.permissions import Scope
 from ragsite.http.addresses import Address, is_within
-from ragsite.postgres.hidden_fields import HiddenCharField
+from ragsite.postgres.credential_fields import HiddenCharField
 from ragsite.postgres.models import UUIDModel
 
 from .organizations import Membership, Organization

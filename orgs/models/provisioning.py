@@ -3,7 +3,7 @@
 from django.db import models
 
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
-from ragsite.postgres.hidden_fields import HiddenCharField
+from ragsite.postgres.credential_fields import HiddenCharField
 from ragsite.postgres.models import UUIDModel
 
 from .organizations import Membership, Organization, Team

@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from ragsite.postgres import identity
-from ragsite.postgres.hidden_fields import HiddenTextField
+from ragsite.postgres.credential_fields import HiddenTextField
 from ragsite.postgres.models import UUIDModel
 
 from .organizations import Organization, Role, Team

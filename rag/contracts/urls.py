@@ -12,7 +12,7 @@ from .pipeline.sources.views import DataSources
 from .pipeline.webhooks.views import Webhooks
 from .retrieval import views as retrieval
 from .search_service.views import Searches
-from .shared_paths import Ingest, Search
+from .shared_endpoints import Ingest, Search
 from .v3.views import Chat
 
 router = ContractRouter()

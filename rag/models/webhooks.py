@@ -13,7 +13,7 @@ from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
 from orgs.models import Organization
-from ragsite.postgres.hidden_fields import HiddenTextField
+from ragsite.postgres.credential_fields import HiddenTextField
 from ragsite.postgres.models import UUIDModel
 
 from .sources import Action

@@ -24,7 +24,7 @@ from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
 from .access import limited, page, problem_fragment, wants_stream
-from .answers import render_answer, show_answer
+from .answer_rendering import render_answer, show_answer
 from .forms import AskForm
 from .sources import list_queryable_sources, may_trace
 

@@ -12,7 +12,7 @@ from rag.services.evaluation import comparison
 from rag.types import MAX_QUESTION_CHARACTERS
 
 from .access import limited, page
-from .answers import show_blocks
+from .answer_rendering import show_blocks
 from .forms import DEFAULT_TOP_K, CompareForm
 from .sources import list_queryable_sources
 

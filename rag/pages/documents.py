@@ -13,7 +13,7 @@ from rag.services.sources import excerpts
 from ragsite.postgres.models import as_uuid
 
 from .access import page
-from .answers import page_label
+from .answer_rendering import page_label
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from rag.errors import ParseFailed, UnsupportedFormat
 from rag.types import ParsedDocument
 
-from . import detection, formats, markdown, text
+from . import detection, formats, markdown, plain_text
 from .ocr import models
 from .ocr.messages import OCR_IS_OFF
 from .sandbox import process
@@ -53,7 +53,7 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False) -
         return process.parse_file(file, media_type=media_type, ocr=ocr)
     if file.stat().st_size > process.MAX_TEXT_BYTES:
         raise ParseFailed(f"The file contains more than {process.MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
-    decoded = text.decode_unicode(file.read_bytes())
+    decoded = plain_text.decode_unicode(file.read_bytes())
     if decoded is None:  # a legacy encoding; guessing it runs in the sandbox
         return process.parse_file(file, media_type=media_type)
     if not decoded.strip():
@@ -88,5 +88,5 @@ def default_content_type(content_type: str, path: str) -> str:
 
 
 def _keep_unchanged(content: str, media_type: str) -> ParsedDocument:
-    parsed = markdown.parse_markdown(content) if media_type == formats.MARKDOWN else text.parse_plain(content)
+    parsed = markdown.parse_markdown(content) if media_type == formats.MARKDOWN else plain_text.parse_plain(content)
     return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, (), parsed.title, media_type)

@@ -83,7 +83,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"operations": "rag.admin.operations.filters"},
+            "libraries": {"operations": "rag.admin.operations.template_filters"},
         },
     }
 ]

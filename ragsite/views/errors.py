@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 
-from rag.contracts.errors_outside_views import error_response, returns_json
+from rag.contracts.fallback_errors import error_response, returns_json
 from ragsite.http.request_id import request_id
 
 _TEMPLATE = "site/error.html"

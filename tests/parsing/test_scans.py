@@ -9,10 +9,10 @@ from PIL import Image
 
 from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import formats, parse
+from rag.parsing.markdown_builder import Composer
 from rag.parsing.ocr import layout, models
 from rag.parsing.ocr.lines import Line
 from rag.parsing.ocr.regions import Rectangle
-from rag.parsing.text_builder import Composer
 from rag.types import Page
 
 from . import files

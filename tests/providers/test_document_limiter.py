@@ -12,8 +12,8 @@ import pytest
 from rag.errors import EmbeddingFailed
 from rag.providers import provider_factory
 from rag.providers.embedders import document_limiter
+from rag.providers.embedders.cross_process_slots import MachineSlots
 from rag.providers.embedders.document_limiter import DocumentLimiter
-from rag.providers.embedders.machine_slots import MachineSlots
 
 HOME, ABROAD, ELSEWHERE = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
 _LONG = 100_000

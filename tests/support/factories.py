@@ -17,7 +17,7 @@ from orgs.api_keys import service
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import prepare
-from rag.services.ingestion import batch_indexing, document_inputs, leases, processing, synchronous
+from rag.services.ingestion import batch_indexing, document_inputs, leases, processing, synchronous_ingestion
 from rag.services.ingestion.timings import StageTimings
 from rag.types import IndexOutcome, Submission
 
@@ -108,7 +108,7 @@ def _bulk_create(model: Any, rows: list[dict[str, Any]]) -> list[Any]:
 def ingest_text(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome:
     """Ingest a document in process; it is searchable when this returns."""
     submission = Submission(path=path, title=fields.pop("title", path), text=text, **fields)
-    return synchronous.ingest_now(source=source, submission=submission)
+    return synchronous_ingestion.ingest_now(source=source, submission=submission)
 
 
 def process_claimed(row: IngestionDocument) -> None:

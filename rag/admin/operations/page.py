@@ -19,7 +19,7 @@ from rag.services.operations.measurements import figures
 from rag.services.operations.operations_overview import Level, Overview, get_overview
 
 from .charts import build_chart
-from .filters import stage_position
+from .template_filters import stage_position
 
 _HEADLINES = {
     Level.OK: "Everything works. There is nothing to do.",

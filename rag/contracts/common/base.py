@@ -57,7 +57,7 @@ class ContractViewSet(ViewSet):
             consume(request, CHANGES)
 
     def handle_exception(self, exc: Exception) -> Response:
-        # Django's 500 handler renders unexpected exceptions with the same handler (rag.contracts.errors_outside_views).
+        # Django's 500 handler renders unexpected exceptions with the same handler (rag.contracts.fallback_errors).
         self.request.META[ERROR_HANDLER_META_KEY] = self.get_exception_handler()
         return super().handle_exception(exc)
 

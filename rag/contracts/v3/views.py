@@ -14,7 +14,7 @@ from rag.contracts.common.idempotency import Created
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EXAMPLE_STREAM, StreamEvent, stream
 from rag.models import DataSource
-from rag.services.ingestion import synchronous
+from rag.services.ingestion import synchronous_ingestion
 from rag.services.search import chat_conversations, permitted_queries
 from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
@@ -50,7 +50,7 @@ class Ingest(V3ViewSet):
 
         def ingest() -> Created:
             submission = serializers.build_submission(values)
-            outcome = synchronous.ingest_now(source=find_source(), submission=submission, caller=caller)
+            outcome = synchronous_ingestion.ingest_now(source=find_source(), submission=submission, caller=caller)
             # Another request may have created the source meanwhile, with another id: look it up again.
             return Created(Response(serializers.ingest_out(outcome)), lambda: find_source().pk)
 

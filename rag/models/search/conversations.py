@@ -42,7 +42,7 @@ class ConversationMessage(UUIDModel):
     """A message of a conversation, from the user or the assistant.
 
     Attributes:
-        details: What an answer of the page "Ask" is based on (rag.services.search.answer_details), without texts of
+        details: What an answer of the page "Ask" is based on (rag.services.search.stored_answers), without texts of
             documents; None for other messages.
         is_helpful: How its reader rated an answer; None if they did not.
     """

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from rag.parsing.text_builder import Composer
+from rag.parsing.markdown_builder import Composer
 
 from .lines import Line
 

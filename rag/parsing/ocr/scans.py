@@ -6,8 +6,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from rag.errors import ParseFailed
+from rag.parsing.markdown_builder import Composer
 from rag.parsing.sandbox.limits import Limits
-from rag.parsing.text_builder import Composer
 from rag.types import ParsedDocument
 
 from . import models

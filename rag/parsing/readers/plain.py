@@ -1,13 +1,13 @@
 """Text and Markdown in legacy encodings. Unicode text does not need the sandbox: rag.parsing.parse parses it."""
 
-from rag.parsing import encodings, markdown, text
+from rag.parsing import encodings, markdown, plain_text
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read plain text."""
-    return text.parse_plain(encodings.decode_text(content))
+    return plain_text.parse_plain(encodings.decode_text(content))
 
 
 def read_markdown(content: bytes, limits: Limits) -> ParsedDocument:

@@ -13,8 +13,8 @@ from lxml import etree
 
 from rag.errors import ParseFailed
 from rag.parsing import zip_containers
+from rag.parsing.markdown_builder import Composer
 from rag.parsing.sandbox.limits import Limits
-from rag.parsing.text_builder import Composer
 from rag.types import ParsedDocument
 
 _NAMESPACES = {

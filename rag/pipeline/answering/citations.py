@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.text import citation_markers
-from rag.text.units import TextUnit, UnitKind, split_units
+from rag.text.quotable_units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, query_language, stem, stems
 from rag.types import CheckedSentence, Citation, Passage
 

@@ -20,7 +20,7 @@ from django.conf import settings
 from rag.errors import EmbeddingFailed
 from rag.providers.http.long_requests import LONG_REQUESTS
 
-from .machine_slots import MachineSlots
+from .cross_process_slots import MachineSlots
 
 # How long a document waits for a slot, and how long it may take in all, before its request gets a 503.
 MAX_WAIT_SECONDS = 10.0

@@ -19,7 +19,7 @@ from orgs.models import Organization
 from rag.errors import InvalidRequest
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion
 from rag.models.evaluation.golden_questions import MAX_QUESTION_CHARACTERS
-from rag.services.ingestion import synchronous
+from rag.services.ingestion import synchronous_ingestion
 from rag.services.sources import deletion, purge
 from rag.types import Submission
 
@@ -68,7 +68,7 @@ def _create_source(set_folder: Path, organization: Organization, model: Embeddin
         paths[str(entry["id"])] = f"text-{number}"
         # A space as title: without one, the document would get its path as title.
         submission = Submission(path=f"text-{number}", title=title or " ", text=text or title)
-        synchronous.ingest_now(source=source, submission=submission)
+        synchronous_ingestion.ingest_now(source=source, submission=submission)
     questions = {
         str(entry["id"]): str(entry["text"])[:MAX_QUESTION_CHARACTERS]
         for entry in _read_entries(set_folder / "queries.jsonl")

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 from rag.errors import InvalidRequest, NoAccessibleSources
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
-from rag.services.access import access_watch
+from rag.services.access import access_rechecks
 from rag.text.tokens import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
 
@@ -147,7 +147,7 @@ class Toolbox:
             AccessEnded: If the caller lost access.
         """
         source_ids = {passage.source_id for passage in self._passages.values()}
-        access_watch.require_access(self._selection.caller, source_ids)
+        access_rechecks.require_access(self._selection.caller, source_ids)
 
     def _within_limits(self, arguments: Mapping[str, object]) -> Question:
         """Return the question of a retrieval call, with the options within the limits of the run."""

@@ -19,8 +19,8 @@ from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Questi
 from ragsite.postgres.models import as_uuid
 
 from . import conversation_store, history_quota, permitted_queries
-from .answer_details import ReadableAnswer, describe_answer, read_answers
 from .chat_conversations import ChatTurn, resolve_follow_up
+from .stored_answers import ReadableAnswer, describe_answer, read_answers
 
 # How many messages of a conversation are shown, the newest ones.
 MAX_SHOWN_MESSAGES = 100

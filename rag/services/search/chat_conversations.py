@@ -19,7 +19,7 @@ from rag.pipeline.answering.refusals import CHAT_FOUND_NOTHING
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting
 from rag.providers import provider_factory
-from rag.services.access import access_watch
+from rag.services.access import access_rechecks
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
@@ -60,7 +60,7 @@ def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answer
         AccessEnded: If the caller lost access while the reply was streamed.
         RagError: If `permitted_queries.search` fails.
     """
-    return access_watch.watch_access(_chat(turn, selection), selection.caller)
+    return access_rechecks.watch_access(_chat(turn, selection), selection.caller)
 
 
 def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> AnswerEvents[ChatReply]:

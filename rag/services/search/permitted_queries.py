@@ -16,7 +16,7 @@ from rag.models.sources import QueryableSources
 from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import confident_answer
 from rag.pipeline.retrieval import retrieve as retrieval
-from rag.services.access import access_watch
+from rag.services.access import access_rechecks
 from rag.services.evaluation import unanswered_storage
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.sources import lookup
@@ -108,7 +108,7 @@ def ask(
     query = query or MeasuredQuery()
     query.scopes = _build_search_scopes(question, selection)
     events = _measure_answer(
-        query, access_watch.watch_access(answering.ask(question, query.scopes, options), selection.caller)
+        query, access_rechecks.watch_access(answering.ask(question, query.scopes, options), selection.caller)
     )
     return _keep_unanswered(question, selection.caller, query, events) if keeps_unanswered else events
 
@@ -148,7 +148,7 @@ def answer_if_confident(
     except NoAccessibleSources:
         scopes = []
     answer = confident_answer.answer_if_confident(question, scopes, generation)
-    return access_watch.watch_access(answer, selection.caller)
+    return access_rechecks.watch_access(answer, selection.caller)
 
 
 def run_to_completion(events: AnswerEvents[Result]) -> Result:

@@ -22,7 +22,7 @@ from django.utils import timezone
 import ragsite
 from rag.models import Webhook, WebhookDelivery
 from rag.providers.http import webhook_client
-from ragsite.postgres import encryption, hidden_fields
+from ragsite.postgres import credential_fields, encryption
 from ragsite.postgres.locks import session_lock
 
 from . import quotas, signing
@@ -106,7 +106,7 @@ def _claim(places: int, *, busy: Sequence[WebhookDelivery]) -> list[WebhookDeliv
         delivery.attempts += 1
         delivery.due_at = now + _CLAIM_DURATION
         delivery.save(update_fields=["attempts", "due_at"])
-    hidden_fields.load([delivery.webhook for delivery in claimed], "secret", "old_secret")
+    credential_fields.load([delivery.webhook for delivery in claimed], "secret", "old_secret")
     return claimed
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from rag.models import Chunk, DataSource, Document
 from rag.pipeline.ingestion import prepare
+from rag.providers.embedders.cross_process_slots import MachineSlots
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
-from rag.providers.embedders.machine_slots import MachineSlots
-from rag.services.ingestion import synchronous
+from rag.services.ingestion import synchronous_ingestion
 from rag.services.ingestion.document_inputs import default_chunking_options
 from rag.types import Submission
 from tests.support.factories import World
@@ -83,7 +83,7 @@ def test_only_new_chunks_count(api: Api, monkeypatch: pytest.MonkeyPatch) -> Non
     editor, sentences = api("editor"), [f"Zebra {number} has stripes of its own.\n\n" for number in range(200)]
     assert editor.post("/api/rag/ingest", {**DOCUMENT, "text": "".join(sentences)}).status == 200
     count = Chunk.objects.count()
-    monkeypatch.setattr(synchronous, "MAX_EMBEDDING_SECONDS", 0.2)  # 900 tokens
+    monkeypatch.setattr(synchronous_ingestion, "MAX_EMBEDDING_SECONDS", 0.2)  # 900 tokens
     updated = editor.post("/api/rag/ingest", {**DOCUMENT, "text": "".join([*sentences, "And zebra foals?"])})
     assert (updated.status, updated.body["chunkCount"]) == (200, count)
     assert editor.post("/api/rag/ingest", {**DOCUMENT, "path": "/new", "text": "".join(sentences)}).status == 413
@@ -96,5 +96,7 @@ def test_prose_of_the_largest_size_is_accepted(world: World) -> None:
     source, submission = world.source(), Submission(path="a.txt", title="A", text=text)
     document = prepare.parse_and_chunk(submission, source=source, options=default_chunking_options())
     tokens = prepare.count_tokens_to_embed(document, source.embedding_model)
-    seconds = tokens / synchronous._TOKENS_PER_SECOND * synchronous.MAX_TEXT_BYTES / len(text.encode())
-    assert seconds < synchronous.MAX_EMBEDDING_SECONDS
+    seconds = (
+        tokens / synchronous_ingestion._TOKENS_PER_SECOND * synchronous_ingestion.MAX_TEXT_BYTES / len(text.encode())
+    )
+    assert seconds < synchronous_ingestion.MAX_EMBEDDING_SECONDS

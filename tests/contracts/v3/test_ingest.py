@@ -10,7 +10,6 @@ import pytest
 from orgs.access.permissions import Visibility
 from orgs.creation import add_member
 from rag.models import Chunk, DataSource, Document, IngestionDocument
-from rag.services.ingestion import synchronous
 from tests.support import factories, snapshots
 from tests.support.factories import World
 from tests.support.http import Client, without_request_id
@@ -154,7 +153,7 @@ def test_all_wrong_fields_are_listed(api: Api) -> None:
 
 
 def test_text_too_long_for_synchronous_ingestion(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synchronous, "MAX_TEXT_BYTES", 1000)
+    monkeypatch.setattr(synchronous_ingestion, "MAX_TEXT_BYTES", 1000)
     reply = api("editor").post("/api/rag/ingest", {**DOCUMENT, "text": "word " * 201})
     assert reply.status == 413
     assert "documents" in reply.body["message"]

@@ -22,7 +22,6 @@ from orgs.api_keys import service
 from orgs.creation import add_member
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import ConversationMessage, DataSource, Document, IngestionJob
-from rag.services.access import access_watch
 from rag.services.jobs import submit
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
@@ -238,7 +237,7 @@ def live(
 ) -> AccessCase:
     """A committed case with a language model. Access is checked before every event instead of once a second."""
     settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 30.0
-    monkeypatch.setattr(access_watch, "CHECK_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr(access_rechecks, "CHECK_INTERVAL_SECONDS", 0.0)
     return AccessCase.create(live_world, "reader")
 
 

@@ -20,7 +20,7 @@ from orgs.access.caller import Caller
 from orgs.creation import add_member
 from orgs.models import Membership, ScimToken, ScimUser
 from rag.errors import AccessEnded
-from rag.services.access.access_watch import require_access
+from rag.services.access.access_rechecks import require_access
 from tests.orgs.scim.conftest import BASE, Directory, connect
 from tests.support.factories import PASSWORD, World
 

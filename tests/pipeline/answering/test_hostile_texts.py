@@ -16,8 +16,8 @@ from rag.pipeline.grounding.validate import validate_answer
 from rag.services.search.agent import selected_text_passage
 from rag.text import words
 from rag.text.citation_markers import neutralize_at_line_starts
+from rag.text.quotable_units import split_units
 from rag.text.tokens import count_tokens
-from rag.text.units import split_units
 
 # Characters: four times the text may take four times as long, give or take; its square would be sixteen times.
 SHORT, LONG = 12_500, 50_000

@@ -4,7 +4,7 @@ from typing import Any
 
 from orgs.access.caller import Caller
 from rag.models import Document, Original
-from rag.services.ingestion import synchronous
+from rag.services.ingestion import synchronous_ingestion
 from rag.services.jobs import reparsing, submit
 from rag.services.sources import documents as documents_service
 from rag.types import Submission
@@ -16,7 +16,7 @@ from tests.support.factories import World
 def test_documents_are_reparsed_from_what_is_stored(world: World, settings: Any) -> None:
     source = world.source()
     send(world, source, upload("a.md", b"Zebras. " * 200, tags=("x",), source_type="faq"))
-    synchronous.ingest_now(source=source, submission=Submission(path="b", title="B", text="Lions."))
+    synchronous_ingestion.ingest_now(source=source, submission=Submission(path="b", title="B", text="Lions."))
     before = {document.path: document for document in Document.objects.all()}
     settings.RAG_CHUNK_TOKENS = 64
     assert reparsing.reparse_documents(Caller(world.users["member"]), Document.objects.all()) == []

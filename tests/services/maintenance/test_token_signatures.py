@@ -10,7 +10,7 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.providers import provider_factory
-from rag.services.maintenance import token_signatures
+from rag.services.maintenance import token_signature_backfill
 from rag.services.search import permitted_queries
 from rag.services.sources import documents, purge
 from rag.types import Passage, Question
@@ -111,7 +111,7 @@ def test_the_setting_decides_which_chunks_have_signatures(
 def test_a_backfill_continues_where_the_last_call_ended(
     world: World, provider: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(token_signatures, "_BATCH_SIZE", 1)
+    monkeypatch.setattr(token_signature_backfill, "_BATCH_SIZE", 1)
     settings.RAG_SWEEP_INTERVAL_SECONDS = 0
     source_with_animals(world)
     expected = stored_signatures()
@@ -119,15 +119,15 @@ def test_a_backfill_continues_where_the_last_call_ended(
     ChunkTokenSignatures.objects.all().delete()
     counts = []
     for _ in range(8):
-        token_signatures.backfill_signatures()
+        token_signature_backfill.backfill_signatures()
         counts.append(ChunkTokenSignatures.objects.count())
     assert counts[:3] == [1, 2, 3], "one batch per call"
     assert stored_signatures() == expected, "equal to those of ingestion, and none for the source of a remote model"
     ChunkTokenSignatures.objects.all().delete()
-    token_signatures.backfill_signatures()
+    token_signature_backfill.backfill_signatures()
     assert stored_signatures() == {}, "after a complete pass there is a pause"
     settings.RAG_TOKEN_SIGNATURES = "all"
     cache.clear()
     for _ in range(8):
-        token_signatures.backfill_signatures()
+        token_signature_backfill.backfill_signatures()
     assert ChunkTokenSignatures.objects.count() == Chunk.objects.count() == 6

@@ -19,7 +19,7 @@ from rag.errors import UnknownDocument, UnknownSource
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Usage
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.retrieval import retrieve
-from rag.services.ingestion import synchronous
+from rag.services.ingestion import synchronous_ingestion
 from rag.services.jobs import manual_retries, submit
 from rag.services.maintenance import usage
 from rag.services.sources import deletion, documents, purge
@@ -193,7 +193,7 @@ def test_a_document_that_was_sent_before_the_deletion_is_not_restored(
             if is_job:
                 factories.process_documents(ids=ids)
             else:
-                synchronous.ingest_now(source=source, submission=newer)
+                synchronous_ingestion.ingest_now(source=source, submission=newer)
         finally:
             connection.close()
 

@@ -8,7 +8,7 @@ from orgs.api_keys import service
 from orgs.creation import add_member, create_organization
 from orgs.models import Organization
 from rag.models import DataSource, EmbeddingModel
-from rag.services.ingestion import synchronous
+from rag.services.ingestion import synchronous_ingestion
 from rag.types import Submission
 
 from .traffic import Person
@@ -35,7 +35,7 @@ def create_people(count: int, *, embeddings_url: str) -> list[Person]:
             embedding_model=model,
         )
         text = "The spare keys of the yard are where the bikes are."
-        synchronous.ingest_now(source=source, submission=Submission(path="keys.md", title="Keys", text=text))
+        synchronous_ingestion.ingest_now(source=source, submission=Submission(path="keys.md", title="Keys", text=text))
     return [
         Person(f"person-{number}", _credential_headers(user, organization, is_key=number % 2 == 0), SOURCES)
         for number, user in enumerate(users)

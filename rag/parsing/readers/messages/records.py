@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rag.parsing import encodings
+from rag.parsing.markdown_builder import Composer
 from rag.parsing.sandbox.limits import Limits
-from rag.parsing.text_builder import Composer
 from rag.types import ParsedDocument
 
 _LINE = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<parameters>(?:;(?:\"[^\"]*\"|[^\":;])*)*):(?P<value>.*)", re.S)

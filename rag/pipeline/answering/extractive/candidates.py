@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from rag.text.words import stem, stems_among
 
-from .parts import LEAD_IN_ENDINGS
-from .structure import PassageStructure
+from .passage_parts import LEAD_IN_ENDINGS
+from .passage_structure import PassageStructure
 
 
 @dataclass(frozen=True, slots=True)

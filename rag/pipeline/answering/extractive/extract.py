@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from rag.types import Passage
 
+from .passage_structure import PassageStructure
 from .question_type import analyse_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes
 from .selection import select_parts
 from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity
-from .structure import PassageStructure
 
 EXTRACTIVE_MODEL = "extractive"
 

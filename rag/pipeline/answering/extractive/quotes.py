@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.text import citation_markers, html_tags
-from rag.text.units import UnitKind
+from rag.text.quotable_units import UnitKind
 from rag.types import Citation, Passage
 
-from .parts import split_cells
-from .structure import MAX_QUOTE_CHARACTERS, PassageStructure
+from .passage_parts import split_cells
+from .passage_structure import MAX_QUOTE_CHARACTERS, PassageStructure
 
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]

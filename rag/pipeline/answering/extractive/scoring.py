@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from rag.text.words import split_words, stem
 
 from .candidates import QuoteCandidate
+from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
 from .sentence_similarity import SentenceSimilarity
-from .structure import PassageStructure
 
 # Weight of a word in the headings above a part, relative to one in the part.
 _HEADING_WEIGHT = 0.5

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from rag.text.words import content_words, is_function_word, stem
 
+from .passage_structure import PassageStructure
 from .sentence_similarity import SentenceSimilarity
-from .structure import PassageStructure
 
 # Weight of shared words beside the similarity of meaning, which has 1.
 _WORDS_WEIGHT = 0.5

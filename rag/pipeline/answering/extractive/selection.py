@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from rag.text.words import split_words
 
 from .candidates import QuoteCandidate, find_candidates
+from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion
 from .scoring import score_candidates, total, word_weights
 from .section_headings import find_headings
 from .sentence_similarity import SentenceSimilarity
-from .structure import PassageStructure
 
 _MAX_CANDIDATES = 3
 # A further candidate scores at most this much less than the best one, in standard deviations.

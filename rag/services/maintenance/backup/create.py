@@ -17,7 +17,7 @@ from rag.models import Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.sources import original_files
-from ragsite.postgres import table_copy
+from ragsite.postgres import dump_and_load
 from ragsite.postgres.derived_keys import secret_key_fingerprint
 from ragsite.postgres.locks import session_lock
 
@@ -100,25 +100,25 @@ def create(path: Path, on_progress: OnProgress) -> Backup:
 
 def _add_tables(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_progress: OnProgress) -> dict[str, object]:
     """Add all tables as of one moment, and write the names of the files that they need to `names`."""
-    with table_copy.snapshot():
+    with dump_and_load.snapshot():
         tables = []
-        for table in table_copy.list_tables():
-            rows = table_copy.copy_out(table)
+        for table in dump_and_load.list_tables():
+            rows = dump_and_load.copy_out(table)
             content = writer.add_table(table.name, rows)
             tables.append({"name": table.name, "columns": table.columns, "rows": rows.row_count, **content})
             backup.rows += rows.row_count
             on_progress(table.name, rows.row_count)
-        names.writelines(table_copy.CopyOut(_FILES, as_text=True))
+        names.writelines(dump_and_load.CopyOut(_FILES, as_text=True))
         names.seek(0)
         return {
             "format": FORMAT,
             "version": ragsite.__version__,
             "created_at": timezone.now().isoformat(),
-            "postgresql": table_copy.server_version(),
-            "extensions": table_copy.list_extensions(),
+            "postgresql": dump_and_load.server_version(),
+            "extensions": dump_and_load.list_extensions(),
             "migrations": sorted(MigrationRecorder(connection).applied_migrations()),
             "tables": tables,
-            "sequences": table_copy.read_sequences(),
+            "sequences": dump_and_load.read_sequences(),
             "excluded_secrets": SECRETS,
             "secret_key_fingerprint": secret_key_fingerprint(),
         }

@@ -9,8 +9,8 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from rag.providers import file_storage
-from ragsite.postgres import identity, table_copy
-from ragsite.postgres.table_copy import Table
+from ragsite.postgres import dump_and_load, identity
+from ragsite.postgres.dump_and_load import Table
 
 from .archive import ArchiveReader, InvalidArchive
 
@@ -34,7 +34,7 @@ def restore(path: Path, on_progress: OnProgress) -> dict[str, Any]:
     """
     reader = ArchiveReader(path)
     with identity.run_as(identity.OWNER):
-        if not table_copy.is_empty():
+        if not dump_and_load.is_empty():
             raise RestoreRefused("The database has tables already. Restore into a new one, before `migrate`.")
         if file_storage.has_originals():
             raise RestoreRefused("The file storage has original files already. Name an empty folder or bucket.")
@@ -43,7 +43,7 @@ def restore(path: Path, on_progress: OnProgress) -> dict[str, Any]:
         on_progress("verified", 0)
         MigrationExecutor(connection).migrate(targets)
         _load_tables(reader, on_progress)
-        table_copy.analyze()
+        dump_and_load.analyze()
     for name, size, content in reader.originals():
         file_storage.write(name, content, max_bytes=size)
         on_progress("original files", 1)
@@ -70,14 +70,14 @@ def _migration_targets(applied: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _load_tables(reader: ArchiveReader, on_progress: OnProgress) -> None:
     tables = {table["name"]: table for table in reader.manifest["tables"]}
-    present = {table.name: set(table.columns) for table in table_copy.list_tables()}
+    present = {table.name: set(table.columns) for table in dump_and_load.list_tables()}
     if differing := sorted(
         name for name in present | tables if present.get(name) != set(tables.get(name, {}).get("columns", ()))
     ):
         raise InvalidArchive(f"The backup has other columns than its migrations create: {', '.join(differing)}.")
-    with table_copy.loading(memory_mb=settings.RAG_INDEX_BUILD_MEMORY_MB, sequences=reader.manifest["sequences"]):
+    with dump_and_load.loading(memory_mb=settings.RAG_INDEX_BUILD_MEMORY_MB, sequences=reader.manifest["sequences"]):
         for name, rows in reader.tables():
-            count = table_copy.copy_in(Table(name, tuple(tables[name]["columns"])), rows)
+            count = dump_and_load.copy_in(Table(name, tuple(tables[name]["columns"])), rows)
             if count != tables[name]["rows"]:
                 raise InvalidArchive(f"{name} has {count:,} rows instead of {tables[name]['rows']:,}.")
             on_progress(name, count)

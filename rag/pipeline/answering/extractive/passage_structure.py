@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from rag.text import html_tags
 from rag.text.dependent_sentences import depends_on_predecessor
-from rag.text.units import UnitKind
+from rag.text.quotable_units import UnitKind
 from rag.text.words import content_words, stem, stems
 from rag.types import Passage
 
-from .parts import LEAD_IN_ENDINGS, QUESTION_ENDINGS, SENTENCE_ENDINGS, Part, split_cells, split_parts
+from .passage_parts import LEAD_IN_ENDINGS, QUESTION_ENDINGS, SENTENCE_ENDINGS, Part, split_cells, split_parts
 
 # An item that is nothing but a link within the documents, as in a table of contents.
 _NAVIGATION = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+\[[^\[\]]{1,200}\]\((?!https?://)[^()\s]{0,300}\)")

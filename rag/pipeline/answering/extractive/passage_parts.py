@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag.text.units import TextUnit, UnitKind, split_units
+from rag.text.quotable_units import TextUnit, UnitKind, split_units
 
 QUESTION_ENDINGS = ("?", "？", "؟")
 LEAD_IN_ENDINGS = (":", "：")

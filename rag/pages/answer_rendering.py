@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from rag.models import ConversationMessage
 from rag.services.evaluation.unanswered_storage import LOW_CONFIDENCE
-from rag.services.search.answer_details import CitedPassage, ReadableAnswer
+from rag.services.search.stored_answers import CitedPassage, ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
 from .markdown_blocks import BlockKind, divide

@@ -1,4 +1,4 @@
-"""Slots that processes of one machine share (rag.providers.embedders.machine_slots)."""
+"""Slots that processes of one machine share (rag.providers.embedders.cross_process_slots)."""
 
 import fcntl
 import signal
@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from rag.providers.embedders.machine_slots import MachineSlots
+from rag.providers.embedders.cross_process_slots import MachineSlots
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from rag.providers.embedders.machine_slots import MachineSlots
+from rag.providers.embedders.cross_process_slots import MachineSlots
 with MachineSlots(folder=Path(sys.argv[1]), count=1).slot(timeout=10) as is_free:
     print(is_free, flush=True)
     time.sleep(600)

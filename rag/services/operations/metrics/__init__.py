@@ -1,0 +1,1 @@
+"""The gauges of /metrics."""
