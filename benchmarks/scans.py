@@ -18,7 +18,7 @@ from statistics import fmean, median
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from rag.parsing.markdown_builder import Composer
+from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.ocr import layout, lines
 
 _TEXTS = Path(__file__).parent / "data" / "scans.jsonl"
@@ -40,7 +40,7 @@ def main(fonts: list[str]) -> None:
                 page, expected = _draw(row["text"], ImageFont.truetype(font, size))
                 for kind, picture in _scans(page):
                     start = time.process_time()
-                    composer = Composer()
+                    composer = MarkdownBuilder()
                     layout.add_lines(composer, lines.read_lines(picture))
                     seconds[kind].append(time.process_time() - start)
                     target = _comparable(expected)

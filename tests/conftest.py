@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -97,6 +98,13 @@ def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
         return anonymous.signed_in(live_world.users[name].email) if name else anonymous
 
     return client
+
+
+@pytest.fixture
+def steady_rate_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The windows of rate limits do not end during the test."""
+    now = time.time()
+    monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: now))
 
 
 @pytest.fixture

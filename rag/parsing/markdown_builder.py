@@ -7,7 +7,7 @@ from rag.types import Heading, Page, ParsedDocument
 MAX_TITLE_CHARACTERS = 200
 
 
-class Composer:
+class MarkdownBuilder:
     """Builds a Markdown document. Only headings that were added as such count as headings."""
 
     def __init__(self) -> None:

@@ -217,6 +217,7 @@ def test_filters_and_options_apply(world: World, source: DataSource) -> None:
     assert ask(client, top_k=1000).status_code == 400
 
 
+@pytest.mark.usefixtures("steady_rate_limits")
 def test_questions_count_towards_the_rate_limit_of_queries(world: World, source: DataSource, settings: Any) -> None:
     limits = settings.RAG_REQUESTS_PER_MINUTE | {"queries": 1}
     settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = True, limits

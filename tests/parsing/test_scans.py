@@ -9,7 +9,7 @@ from PIL import Image
 
 from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import formats, parse
-from rag.parsing.markdown_builder import Composer
+from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.ocr import layout, models
 from rag.parsing.ocr.lines import Line
 from rag.parsing.ocr.regions import Rectangle
@@ -100,7 +100,7 @@ def line(text: str, left: float, top: float, *, height: float = 30) -> Line:
 
 
 def ordered(lines: list[Line]) -> str:
-    composer = Composer()
+    composer = MarkdownBuilder()
     layout.add_lines(composer, lines)
     return composer.build().text
 

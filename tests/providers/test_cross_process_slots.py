@@ -8,20 +8,20 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from rag.providers.embedders.cross_process_slots import MachineSlots
+from rag.providers.embedders.cross_process_slots import CrossProcessSlots
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from rag.providers.embedders.cross_process_slots import MachineSlots
-with MachineSlots(folder=Path(sys.argv[1]), count=1).slot(timeout=10) as is_free:
+from rag.providers.embedders.cross_process_slots import CrossProcessSlots
+with CrossProcessSlots(folder=Path(sys.argv[1]), count=1).slot(timeout=10) as is_free:
     print(is_free, flush=True)
     time.sleep(600)
 """
 
 
 def test_a_killed_process_frees_its_slot(tmp_path: Path) -> None:
-    slots = MachineSlots(folder=tmp_path / "slots", count=1)
+    slots = CrossProcessSlots(folder=tmp_path / "slots", count=1)
     holder = subprocess.Popen([sys.executable, "-c", _HOLD, str(tmp_path / "slots")], stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout is not None
@@ -36,7 +36,7 @@ def test_a_killed_process_frees_its_slot(tmp_path: Path) -> None:
 
 
 def test_as_many_slots_as_configured(tmp_path: Path) -> None:
-    slots = MachineSlots(folder=tmp_path, count=2)
+    slots = CrossProcessSlots(folder=tmp_path, count=2)
     with slots.slot(timeout=0) as first, slots.slot(timeout=0) as second, slots.slot(timeout=0) as third:
         assert (first, second, third) == (True, True, False)
     with slots.slot(timeout=0) as is_free:
@@ -44,7 +44,7 @@ def test_as_many_slots_as_configured(tmp_path: Path) -> None:
 
 
 def test_the_last_holder_does_not_overtake_a_waiting_process(tmp_path: Path, eventually: Callable[..., object]) -> None:
-    slots, order = MachineSlots(folder=tmp_path, count=1), []
+    slots, order = CrossProcessSlots(folder=tmp_path, count=1), []
 
     def wait() -> None:
         with slots.slot(timeout=60):

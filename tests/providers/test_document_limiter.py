@@ -12,7 +12,7 @@ import pytest
 from rag.errors import EmbeddingFailed
 from rag.providers import provider_factory
 from rag.providers.embedders import document_limiter
-from rag.providers.embedders.cross_process_slots import MachineSlots
+from rag.providers.embedders.cross_process_slots import CrossProcessSlots
 from rag.providers.embedders.document_limiter import DocumentLimiter
 
 HOME, ABROAD, ELSEWHERE = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
@@ -28,7 +28,7 @@ def limits(settings: Any) -> None:
 def busy_machine(settings: Any) -> Iterator[contextlib.ExitStack]:
     """Another process of this machine holds the only slot until the stack is closed."""
     with contextlib.ExitStack() as stack:
-        slots = MachineSlots(folder=settings.RAG_TEMP_FOLDER / "document-slots", count=1)
+        slots = CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "document-slots", count=1)
         assert stack.enter_context(slots.slot(timeout=0))
         yield stack
 

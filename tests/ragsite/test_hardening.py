@@ -85,6 +85,7 @@ def test_session_cookies_are_secure_and_http_only() -> None:
 # Limits.
 
 
+@pytest.mark.usefixtures("steady_rate_limits")
 def test_public_paths_have_a_rate_limit_for_each_ip_address(db: None, settings: Any) -> None:
     settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = True, settings.RAG_REQUESTS_PER_MINUTE | {"ip": 3}
     settings.CACHES = {**settings.CACHES, "default": {**settings.CACHES["default"], "KEY_PREFIX": "hardening"}}
@@ -110,6 +111,7 @@ def test_too_many_parameters_levels_or_fields_are_a_400(world: World) -> None:
     assert client.post("/api/rag/ingest", fields).status_code == 400
 
 
+@pytest.mark.usefixtures("steady_rate_limits")
 def test_changes_have_a_rate_limit_without_headers(world: World, settings: Any) -> None:
     settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = True, settings.RAG_REQUESTS_PER_MINUTE | {"changes": 2}
     cache.clear()

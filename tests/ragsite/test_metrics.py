@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rag.services.ingestion import document_inputs
 from rag.services.jobs import submit
+from rag.services.operations.metrics import content_gauges
 from rag.types import Submission
 from tests.support.factories import World, ingest_text
 

@@ -15,8 +15,9 @@ from django.views.decorators.cache import never_cache
 from accounts.sign_in.admin_site import Site
 from rag.models import Condition
 from rag.services.ingestion import outages
+from rag.services.operations.installation_state import InstallationState, read_state
 from rag.services.operations.measurements import figures
-from rag.services.operations.operations_overview import Level, Overview, get_overview
+from rag.services.operations.problems import Level, find_problems
 
 from .charts import build_chart
 from .template_filters import stage_position
@@ -46,9 +47,9 @@ class Page(View):
         return super().dispatch(request, *args, **kwargs)
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        context = _build_context(get_overview())
+        context = _build_context(read_state())
         if "part" in request.GET:
-            return TemplateResponse(request, "admin/operations/part.html", context)
+            return TemplateResponse(request, "admin/operations/live.html", context)
         context |= {**admin.site.each_context(request), "title": "Operations"}
         return TemplateResponse(request, "admin/operations/page.html", context)
 
@@ -58,12 +59,14 @@ class Page(View):
         return HttpResponseRedirect(reverse("admin:operations"))
 
 
-def _build_context(overview: Overview) -> dict[str, Any]:
+def _build_context(state: InstallationState) -> dict[str, Any]:
+    problems = find_problems(state)
+    level = max((problem.level for problem in problems), default=Level.OK)
     conditions = [
-        {"name": condition.value, "count": overview.conditions.get(condition, 0), "advice": advice}
+        {"name": condition.value, "count": state.conditions.get(condition, 0), "advice": advice}
         for condition, advice in _ADVICE.items()
     ]
-    queries, documents = overview.queries_by_hour, overview.documents_by_hour
+    queries, documents = state.queries_by_hour, state.documents_by_hour
     charts = [
         build_chart("Questions per hour", [(hour, summary.count) for hour, summary in queries]),
         build_chart("Response time, median (p50)", [(hour, summary.p50) for hour, summary in queries], unit=" ms"),
@@ -71,14 +74,15 @@ def _build_context(overview: Overview) -> dict[str, Any]:
         build_chart("Failed documents per hour", [(hour, summary.failures) for hour, summary in documents]),
     ]
     return {
-        "overview": overview,
-        "level": overview.level.name.lower(),
-        "headline": _HEADLINES[overview.level],
+        "state": state,
+        "problems": problems,
+        "level": level.name.lower(),
+        "headline": _HEADLINES[level],
         "conditions": conditions,
-        "open_documents": sum(overview.conditions.values()),
+        "open_documents": sum(state.conditions.values()),
         "stages": [
-            ("Questions", _find_summary(overview.operations, "query"), _sort_stages(overview.query_stages)),
-            ("Documents", _find_summary(overview.operations, "document"), _sort_stages(overview.document_stages)),
+            ("Questions", _find_summary(state.operations, "query"), _sort_stages(state.query_stages)),
+            ("Documents", _find_summary(state.operations, "document"), _sort_stages(state.document_stages)),
         ],
         "charts": [chart for chart in charts if chart],
     }

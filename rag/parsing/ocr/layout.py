@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from rag.parsing.markdown_builder import Composer
+from rag.parsing.markdown_builder import MarkdownBuilder
 
 from .lines import Line
 
@@ -46,7 +46,7 @@ class Piece:
 Row = list[Piece]
 
 
-def add_lines(composer: Composer, lines: Sequence[Line]) -> None:
+def add_lines(builder: MarkdownBuilder, lines: Sequence[Line]) -> None:
     """Add the text of a page to a document: paragraphs, headings and tables in reading order."""
     if not lines:
         return
@@ -55,7 +55,7 @@ def add_lines(composer: Composer, lines: Sequence[Line]) -> None:
     longest = sorted(pieces, key=lambda piece: len(piece.text))[len(pieces) // 2 :]
     size = median(piece.height for piece in longest)
     for region in _regions(pieces, size):
-        _add_region(composer, _rows(region), size)
+        _add_region(builder, _rows(region), size)
 
 
 def _straighten(lines: Sequence[Line]) -> list[Piece]:
@@ -122,7 +122,7 @@ def _rows(pieces: Sequence[Piece]) -> list[Row]:
     return [sorted(row, key=lambda piece: piece.left) for row in rows]
 
 
-def _add_region(composer: Composer, rows: list[Row], size: float) -> None:
+def _add_region(builder: MarkdownBuilder, rows: list[Row], size: float) -> None:
     rows = [_join_near(row) for row in rows]
     start = 0
     while start < len(rows):
@@ -130,10 +130,10 @@ def _add_region(composer: Composer, rows: list[Row], size: float) -> None:
         while end < len(rows) and len(rows[end]) > 1:
             end += 1
         if end - start >= 2:
-            composer.add_table(_cells(rows[start:end]))
+            builder.add_table(_cells(rows[start:end]))
         else:
             end = _paragraph_end(rows, start, size)
-            _add_paragraph(composer, rows[start:end], size)
+            _add_paragraph(builder, rows[start:end], size)
         start = end
 
 
@@ -187,7 +187,7 @@ def _is_large(row: Row, size: float) -> bool:
     return median(piece.height for piece in row) > _HEADING_SIZE * size
 
 
-def _add_paragraph(composer: Composer, rows: list[Row], size: float) -> None:
+def _add_paragraph(builder: MarkdownBuilder, rows: list[Row], size: float) -> None:
     text = ""
     for row in rows:
         line = " ".join(piece.text for piece in row)
@@ -195,6 +195,6 @@ def _add_paragraph(composer: Composer, rows: list[Row], size: float) -> None:
         text = text[:-1] + line if is_split else f"{text} {line}".strip()
     if _is_large(rows[0], size) and len(text) <= _MAX_HEADING_CHARACTERS and _WORD.search(text):
         is_title = median(piece.height for piece in rows[0]) > _TITLE_SIZE * size
-        composer.add_heading(1 if is_title else 2, text)
+        builder.add_heading(1 if is_title else 2, text)
     else:
-        composer.add_paragraph(text)
+        builder.add_paragraph(text)

@@ -6,7 +6,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from rag.errors import ParseFailed
-from rag.parsing.markdown_builder import Composer
+from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -32,13 +32,13 @@ def read_picture(content: bytes, limits: Limits) -> ParsedDocument:
     """
     if not limits.ocr_pages:
         raise ParseFailed(OCR_IS_OFF.format("The file is a picture"))
-    composer = Composer()
+    builder = MarkdownBuilder()
     for number, picture in enumerate(_open(content), 1):
         if number > limits.ocr_pages:
             raise ParseFailed(_too_many(limits))
-        composer.add_page(number)
-        _recognize(picture, composer)
-    parsed = composer.build()
+        builder.add_page(number)
+        _recognize(picture, builder)
+    parsed = builder.build()
     if not _LETTER_OR_DIGIT.search(parsed.text):
         raise ParseFailed("No text was recognised in the picture. Send a sharper or larger picture.")
     title = parsed.headings[0].title if parsed.headings else ""
@@ -74,16 +74,16 @@ def recognize_pages(parts: list[str], content: bytes, limits: Limits) -> list[st
 
 
 def _recognize_page(content: bytes) -> str:
-    composer = Composer()
+    builder = MarkdownBuilder()
     for picture in _open(content):
-        _recognize(picture, composer)
-    return composer.build().text
+        _recognize(picture, builder)
+    return builder.build().text
 
 
-def _recognize(picture: "Image", composer: Composer) -> None:
+def _recognize(picture: "Image", builder: MarkdownBuilder) -> None:
     from . import layout, lines  # not loaded before it is needed
 
-    layout.add_lines(composer, lines.read_lines(picture))
+    layout.add_lines(builder, lines.read_lines(picture))
 
 
 def _open(content: bytes) -> Iterator["Image"]:

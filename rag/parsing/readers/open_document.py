@@ -11,7 +11,7 @@ from lxml import etree
 
 from rag.errors import ParseFailed
 from rag.parsing import zip_containers
-from rag.parsing.markdown_builder import Composer
+from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -74,21 +74,21 @@ def _xml(content: bytes) -> etree._Element:
 
 
 def _parse(document: etree._Element, meta: etree._Element | None) -> ParsedDocument:
-    composer = Composer()
+    builder = MarkdownBuilder()
     for number, page in enumerate(_find(document, ".//office:presentation/draw:page"), 1):
         titles = [_single_line_text(frame) for frame in _find(page, "./draw:*[@presentation:class='title']")]
-        composer.add_page(number)
-        composer.add_heading(1, " ".join(titles) or f"Slide {number}")
+        builder.add_page(number)
+        builder.add_heading(1, " ".join(titles) or f"Slide {number}")
         for shape in page:
             if str(shape.tag).startswith(_DRAW) and shape.get(_PRESENTATION_CLASS) != "title":
-                _add_shape(composer, shape)
+                _add_shape(builder, shape)
         frames = _find(page, "./presentation:notes//draw:frame[@presentation:class='notes']")
         if notes := " ".join(_single_line_text(frame) for frame in frames).strip():
-            composer.add_paragraph(f"Notes: {notes}")
-    return composer.build(title="".join(_find(document if meta is None else meta, ".//dc:title/text()")[:1]))
+            builder.add_paragraph(f"Notes: {notes}")
+    return builder.build(title="".join(_find(document if meta is None else meta, ".//dc:title/text()")[:1]))
 
 
-def _add_shape(composer: Composer, shape: etree._Element) -> None:
+def _add_shape(builder: MarkdownBuilder, shape: etree._Element) -> None:
     """Add the descriptions of a shape's pictures, then its tables, then its other paragraphs.
 
     Dates, headers, footers and page numbers are skipped.
@@ -96,12 +96,12 @@ def _add_shape(composer: Composer, shape: etree._Element) -> None:
     if shape.get(_PRESENTATION_CLASS) in _IGNORED_CLASSES:
         return
     for description in _find(shape, ".//svg:desc/text()"):
-        composer.add_paragraph(f"[Picture: {' '.join(description.split())}]")
+        builder.add_paragraph(f"[Picture: {' '.join(description.split())}]")
     for table in _find(shape, ".//table:table"):
         rows = _find(table, ".//table:table-row")
-        composer.add_table([[_single_line_text(cell) for cell in _find(row, "./table:table-cell")] for row in rows])
+        builder.add_table([[_single_line_text(cell) for cell in _find(row, "./table:table-cell")] for row in rows])
     outside_tables = _find(shape, ".//text:p[not(ancestor::table:table)] | .//text:h[not(ancestor::table:table)]")
-    composer.add_paragraph("\n\n".join(text for paragraph in outside_tables if (text := _text(paragraph).strip())))
+    builder.add_paragraph("\n\n".join(text for paragraph in outside_tables if (text := _text(paragraph).strip())))
 
 
 def _single_line_text(element: etree._Element) -> str:

@@ -13,7 +13,7 @@ from lxml import etree
 
 from rag.errors import ParseFailed
 from rag.parsing import zip_containers
-from rag.parsing.markdown_builder import Composer
+from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -43,7 +43,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
 class _Presentation:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
-        self._composer = Composer()
+        self._builder = MarkdownBuilder()
 
     def parse(self) -> ParsedDocument:
         presentation = self._xml("ppt/presentation.xml")
@@ -51,7 +51,7 @@ class _Presentation:
         slides = _find(presentation, ".//p:sldIdLst/p:sldId/@r:id")
         for number, slide in enumerate(slides, 1):
             self._add_slide(number, targets[slide][1])
-        return self._composer.build(title=self._title())
+        return self._builder.build(title=self._title())
 
     def _title(self) -> str:
         if "docProps/core.xml" not in self._archive.namelist():
@@ -65,8 +65,8 @@ class _Presentation:
         shapes = _find(slide, ".//p:sp")
         titles = (_single_line_text(shape) for shape in shapes if _placeholder_type(shape) in _TITLE_PLACEHOLDERS)
         title = next(filter(None, titles), "")
-        self._composer.add_page(number)
-        self._composer.add_heading(1, title or f"Slide {number}")
+        self._builder.add_page(number)
+        self._builder.add_heading(1, title or f"Slide {number}")
         for shape in _find(slide, ".//p:sp | .//p:graphicFrame | .//p:pic"):
             self._add_shape(shape, related)
         for relationship_type, related_path in related.values():
@@ -79,26 +79,26 @@ class _Presentation:
         if placeholder in _TITLE_PLACEHOLDERS or placeholder in _IGNORED_PLACEHOLDERS:
             return
         for description in _find(shape, "self::p:pic/p:nvPicPr/p:cNvPr/@descr"):
-            self._composer.add_paragraph(f"[Picture: {' '.join(description.split())}]")
+            self._builder.add_paragraph(f"[Picture: {' '.join(description.split())}]")
         if rows := _find(shape, ".//a:tbl/a:tr"):
-            self._composer.add_table([[_single_line_text(cell) for cell in _find(row, "./a:tc")] for row in rows])
+            self._builder.add_table([[_single_line_text(cell) for cell in _find(row, "./a:tc")] for row in rows])
             return
-        self._composer.add_paragraph("\n\n".join(_paragraphs(shape)))
+        self._builder.add_paragraph("\n\n".join(_paragraphs(shape)))
         for reference in _find(shape, "self::p:graphicFrame//@r:id | self::p:graphicFrame//@r:dm"):
             kind, path = related.get(reference, ("", ""))
             if kind == "chart":
                 self._add_chart(path)
             elif kind == "diagramData":
-                self._composer.add_paragraph("\n\n".join(_paragraphs(self._xml(path))))
+                self._builder.add_paragraph("\n\n".join(_paragraphs(self._xml(path))))
 
     def _add_chart(self, path: str) -> None:
         chart = self._xml(path)
-        self._composer.add_paragraph(" ".join(_paragraphs(chart)))
+        self._builder.add_paragraph(" ".join(_paragraphs(chart)))
         series = _find(chart, ".//c:ser")
         if series:
             categories = _find(series[0], "./c:cat//c:v/text()")
             rows = [["".join(_find(row, "./c:tx//c:v/text()")), *_find(row, "./c:val//c:v/text()")] for row in series]
-            self._composer.add_table([["", *categories], *rows])
+            self._builder.add_table([["", *categories], *rows])
 
     def _add_notes(self, path: str) -> None:
         shapes = [
@@ -107,7 +107,7 @@ class _Presentation:
             if _placeholder_type(shape) not in _IGNORED_PLACEHOLDERS
         ]
         if notes := "\n\n".join(paragraph for shape in shapes for paragraph in _paragraphs(shape)):
-            self._composer.add_paragraph(f"Notes: {notes}")
+            self._builder.add_paragraph(f"Notes: {notes}")
 
     def _xml(self, path: str) -> etree._Element:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)

@@ -15,7 +15,7 @@ from typing import IO
 _POLL_SECONDS = 0.005
 
 
-class MachineSlots:
+class CrossProcessSlots:
     """Some slots, which processes hold one after the other.
 
     Whoever waits for a slot holds the gate, a lock of its own. A process that has just left a slot must pass the gate

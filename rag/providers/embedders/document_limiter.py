@@ -20,7 +20,7 @@ from django.conf import settings
 from rag.errors import EmbeddingFailed
 from rag.providers.http.long_requests import LONG_REQUESTS
 
-from .cross_process_slots import MachineSlots
+from .cross_process_slots import CrossProcessSlots
 
 # How long a document waits for a slot, and how long it may take in all, before its request gets a 503.
 MAX_WAIT_SECONDS = 10.0
@@ -108,7 +108,7 @@ class DocumentLimiter:
         self._become_candidate(document, deadline)
         with contextlib.ExitStack() as stack:
             try:
-                slot = _machine_slots().slot(timeout=deadline - time.monotonic())
+                slot = _cross_process_slots().slot(timeout=deadline - time.monotonic())
                 is_free = stack.enter_context(slot)
             except OSError as error:
                 raise EmbeddingFailed("The server cannot write to its temporary folder.") from error
@@ -149,8 +149,10 @@ class DocumentLimiter:
         )
 
 
-def _machine_slots() -> MachineSlots:
-    return MachineSlots(folder=settings.RAG_TEMP_FOLDER / "document-slots", count=settings.RAG_MAX_DOCUMENT_EMBEDDINGS)
+def _cross_process_slots() -> CrossProcessSlots:
+    return CrossProcessSlots(
+        folder=settings.RAG_TEMP_FOLDER / "document-slots", count=settings.RAG_MAX_DOCUMENT_EMBEDDINGS
+    )
 
 
 def _busy() -> EmbeddingFailed:

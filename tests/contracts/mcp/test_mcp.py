@@ -133,6 +133,7 @@ def test_pages_of_unknown_origins_are_refused(live_server: LiveServer, library: 
     assert [send(origin).status for origin in ("https://app.example", "https://app.example.evil.example")] == [200, 403]
 
 
+@pytest.mark.usefixtures("steady_rate_limits")
 def test_calls_count_as_queries(api: Api, library: World, settings: Any) -> None:
     member = api("member")
     settings.RAG_RATE_LIMITS = True

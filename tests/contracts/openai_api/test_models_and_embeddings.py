@@ -89,6 +89,7 @@ def test_embeddings_are_bounded(client: openai.OpenAI, monkeypatch: pytest.Monke
     assert raised.value.response.headers["retry-after"]
 
 
+@pytest.mark.usefixtures("steady_rate_limits")
 def test_errors_have_openais_shape(live_server: LiveServer, library: World, settings: Any) -> None:
     def connect(key: str) -> openai.OpenAI:
         return openai.OpenAI(base_url=f"{live_server.url}/v1", api_key=key, max_retries=0)

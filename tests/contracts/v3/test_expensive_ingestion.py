@@ -12,7 +12,7 @@ import pytest
 
 from rag.models import Chunk, DataSource, Document
 from rag.pipeline.ingestion import prepare
-from rag.providers.embedders.cross_process_slots import MachineSlots
+from rag.providers.embedders.cross_process_slots import CrossProcessSlots
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.services.ingestion import synchronous_ingestion
 from rag.services.ingestion.document_inputs import default_chunking_options
@@ -31,7 +31,7 @@ def busy_machine(settings: Any) -> Iterator[contextlib.ExitStack]:
     """Another process of this machine holds the only slot until the stack is closed."""
     settings.RAG_MAX_DOCUMENT_EMBEDDINGS, settings.RAG_MAX_MODEL_CALLS = 1, 10
     with contextlib.ExitStack() as stack:
-        slots = MachineSlots(folder=settings.RAG_TEMP_FOLDER / "document-slots", count=1)
+        slots = CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "document-slots", count=1)
         assert stack.enter_context(slots.slot(timeout=0))
         yield stack
 

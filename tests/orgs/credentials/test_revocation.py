@@ -22,6 +22,7 @@ from orgs.api_keys import service
 from orgs.creation import add_member
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import ConversationMessage, DataSource, Document, IngestionJob
+from rag.services.access import access_rechecks
 from rag.services.jobs import submit
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission

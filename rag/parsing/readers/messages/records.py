@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rag.parsing import encodings
-from rag.parsing.markdown_builder import Composer
+from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -34,7 +34,7 @@ def read_contacts(content: bytes, limits: Limits) -> ParsedDocument:
 
 
 def _read(content: bytes, *, heading: str, title: str) -> ParsedDocument:
-    composer, names, declared_title = Composer(), [], ""
+    builder, names, declared_title = MarkdownBuilder(), [], ""
     for entry in _entries(encodings.decode_text(content)):
         name = _first_value(entry, heading) or _first_value(entry, "N").replace(";", " ")
         declared_title = declared_title or (_first_value(entry, title) if title else "")
@@ -45,9 +45,9 @@ def _read(content: bytes, *, heading: str, title: str) -> ParsedDocument:
         ]
         if name:
             names.append(name)
-            composer.add_heading(1, name)
-        composer.add_paragraph("\n".join(lines))
-    return composer.build(title=declared_title or (names[0] if len(names) == 1 else ""))
+            builder.add_heading(1, name)
+        builder.add_paragraph("\n".join(lines))
+    return builder.build(title=declared_title or (names[0] if len(names) == 1 else ""))
 
 
 def _first_value(entry: Sequence[tuple[str, str]], field: str) -> str:

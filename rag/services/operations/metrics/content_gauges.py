@@ -9,10 +9,10 @@ from rag import task_queue
 from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 from rag.services.evaluation import quality
 from rag.services.jobs import job_lookup
+from rag.services.operations import health
 
-from . import health
 from .gauge import Gauge
-from .infrastructure_gauges import collect_process_gauges
+from .process_gauges import collect_process_gauges
 
 # How many organisations have labels of their own: those with the most chunks.
 _MAX_ORGANIZATIONS = 100

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from django.utils import timezone
 
 from rag.models import ModelOutage, RecordedError
+from rag.services.operations import queue_depths, scheduled_tasks, storage_sizes, workers
 from rag.services.operations.measurements import figures
 
-from . import queue_depths, scheduled_tasks, storage_sizes, workers
 from .gauge import Gauge
 
 
