@@ -14,8 +14,10 @@ from django.conf import settings
 from django.db import connection as default_connection
 from django.db import transaction
 from django.db.backends.postgresql import base, operations
-from psycopg import Error, OperationalError, ProgrammingError
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg import Error, ProgrammingError
+from psycopg.errors import error_from_result
+from psycopg.pq import Escaping, ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
 
 from . import identity, logins
 from .compatibility import DatabaseValidation
@@ -26,8 +28,6 @@ from .signed_identity import sign
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535
 _SET_SESSION_ROLE = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
-_SET_IDENTITY = "SELECT pg_catalog.set_config('rag.identity', %s, true)"
-_SET_ROLE_AND_IDENTITY = f"{_SET_IDENTITY}, pg_catalog.set_config('role', %s, true)"
 # What a request sends. Others could change the role itself (its password, its defaults) or leave something behind.
 _PERMITTED_STATEMENT = re.compile(
     rb"[\s(]*(?:SELECT|WITH|VALUES|INSERT|UPDATE|DELETE|SAVEPOINT|RELEASE|ROLLBACK|SET CONSTRAINTS)\b"
@@ -159,14 +159,32 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return execute(sql, params, many, context)
 
     def _apply(self, target: Identity) -> None:
+        """Set the identity for the rest of the transaction, in the round trip that begins it if it has not begun."""
+        assert target.role == self.login or not self.login
         with self.wrap_database_errors:
             signed = sign(target, self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid)
-            if self.login:
-                assert target.role == self.login
-                self.connection.execute(_SET_IDENTITY, [signed])
-            else:
-                self.connection.execute(_SET_ROLE_AND_IDENTITY, [signed, target.role or "none"])
+            quote = Escaping(self.connection.pgconn).escape_literal
+            values = {"rag.identity": signed} | ({} if self.login else {"role": target.role or "none"})
+            settings_sql = ", ".join(
+                f"pg_catalog.set_config('{name}', {quote(value.encode()).decode()}, true)"
+                for name, value in values.items()
+            )
+            self._send(f"{self._begin()}SELECT {settings_sql}")
         self._applied = target
+
+    def _begin(self) -> str:
+        """Return the statement that begins the transaction; empty if it has begun."""
+        session = self.connection
+        if (session.isolation_level, session.read_only, session.deferrable) != (None, None, None):
+            session.execute("SELECT")  # psycopg knows the statement
+        return "BEGIN; " if session.info.transaction_status == TransactionStatus.IDLE else ""
+
+    def _send(self, statements: str) -> PGresult:
+        """Send statements of the application itself, without values, in one round trip. Returns the last result."""
+        result: PGresult = self.connection.pgconn.exec_(statements.encode())
+        if result.status != ExecStatus.TUPLES_OK:
+            raise error_from_result(result)
+        return result
 
     def _begin_pooled(self) -> int:
         """Begin the transaction unless it has begun, and return the id of the server's process that has it.
@@ -177,10 +195,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             changes = [
                 f"SELECT pg_catalog.set_config('{name}', '{value}', true)" for name, value in self._session_settings()
             ]
-            statements = "; ".join(["BEGIN", *changes, "SELECT pg_catalog.pg_backend_pid()"])
-            result = self.connection.pgconn.exec_(statements.encode())
-            if result.status != ExecStatus.TUPLES_OK:
-                raise OperationalError(result.error_message.decode(errors="replace"))
+            result = self._send("; ".join(["BEGIN", *changes, "SELECT pg_catalog.pg_backend_pid()"]))
             self._process_id = int(result.get_value(0, 0))
         return self._process_id
 
