@@ -33,7 +33,7 @@ from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 
 from .models import User
-from .sign_in import known_devices, lockout, refresh_tokens, second_factor
+from .sign_in import known_devices, lockout, password_checks, refresh_tokens, second_factor
 from .sign_in.refresh_tokens import RefreshToken
 
 MAX_TOKEN_LENGTH = 8_192
@@ -93,8 +93,8 @@ class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = RefreshToken(attrs["refresh"])
-        JWTAuthentication().get_user(token)  # fails if the user is gone or inactive, or the password has changed
-        if not refresh_tokens.rotate(token):
+        user = JWTAuthentication().get_user(token)  # fails if the user is gone or inactive, or the password has changed
+        if not password_checks.may_use_password(user) or not refresh_tokens.rotate(token):
             raise InvalidToken(_ENDED)
         return {"refresh": str(token), "access": str(token.access_token)}
 
@@ -106,8 +106,10 @@ class Verification(UnknownFieldWarnings, TokenVerifySerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         token = UntypedToken(attrs["token"])
-        JWTAuthentication().get_user(token)
-        if token["token_type"] == RefreshToken.token_type and not refresh_tokens.is_newest(token):
+        user = JWTAuthentication().get_user(token)
+        if token["token_type"] == RefreshToken.token_type and not (
+            password_checks.may_use_password(user) and refresh_tokens.is_newest(token)
+        ):
             raise InvalidToken(_ENDED)
         return {}
 

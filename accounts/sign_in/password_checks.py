@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_backends
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 
 from ragsite.http.addresses import client_address, rate_limit_key
@@ -83,3 +85,10 @@ class PasswordBackend(ModelBackend):
         address = rate_limit_key(client_address(request)) if request else None
         with PASSWORD_CHECKS.slot(address):
             return super().authenticate(request, **credentials)
+
+
+def may_use_password(user: AbstractBaseUser) -> bool:
+    """Return whether the right password lets this user in."""
+    return any(
+        isinstance(backend, PasswordBackend) and backend.user_can_authenticate(user) for backend in get_backends()
+    )

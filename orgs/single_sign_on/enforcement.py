@@ -1,13 +1,15 @@
-"""Passwords of those whose organisation requires single sign-on are refused."""
+"""Passwords of those whose organisation requires single sign-on are refused, and what they have opened is closed."""
 
 from typing import Any
 
+from django.contrib.auth.backends import ModelBackend
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.models import User
 from accounts.sign_in import password_checks
 from orgs.models import IdentityProvider, Membership
+from ragsite.postgres import identity
 
 
 def providers_enforced_for(user: User) -> QuerySet[IdentityProvider]:
@@ -33,17 +35,17 @@ def providers_enforced_for(user: User) -> QuerySet[IdentityProvider]:
 class PasswordBackend(password_checks.PasswordBackend):
     """Refuses the right password of somebody who has to use single sign-on, as if it was wrong.
 
-    Another response would tell an attacker that the password is right.
+    Another response would tell an attacker that the password is right. Sessions and refresh tokens that began with the
+    password are refused too, from the moment at which single sign-on is required of the person.
     """
 
-    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # type: ignore[override]
-        user = super().authenticate(request, **credentials)
-        if isinstance(user, User) and providers_enforced_for(user).exists():
-            return None
-        return user
+    @identity.run_as(identity.SIGN_IN)
+    def user_can_authenticate(self, user: Any) -> bool:
+        """Return whether a password lets the user in. Django asks this at sign-in and in each request of a session."""
+        return bool(super().user_can_authenticate(user)) and not providers_enforced_for(user).exists()
 
 
-class SingleSignOnBackend(password_checks.PasswordBackend):
+class SingleSignOnBackend(ModelBackend):
     """Reads the account of a session that a provider has begun. It accepts no password."""
 
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # type: ignore[override]

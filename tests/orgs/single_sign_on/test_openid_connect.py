@@ -219,6 +219,32 @@ def test_an_enforced_provider_ends_passwords_except_of_the_emergency_account(
     assert password("editor") == (302, 200)
 
 
+def test_an_enforced_provider_ends_what_passwords_have_opened(
+    provider: IdentityProvider, server: Any, world: World
+) -> None:
+    def sign_in_with_password(name: str) -> tuple[Client, str]:
+        browser, values = Client(), {"username": world.users[name].email, "password": PASSWORD}
+        assert browser.post("/sign-in", values).status_code == 302
+        tokens = post("/api/auth/token", email=values["username"], password=PASSWORD)
+        return browser, tokens.json()["refresh"]
+
+    def post(path: str, **body: str) -> Any:
+        return Client().post(path, body, "application/json")
+
+    browser, refresh = sign_in_with_password("editor")
+    emergency_browser, emergency_refresh = sign_in_with_password("owner")
+    server.person = {"sub": "2", "email": "editor@home.example"}
+    browser_of_provider = Client()
+    assert sign_in(browser_of_provider).status_code == 302
+    IdentityProvider.objects.update(is_enforced=True, emergency_user=world.users["owner"])
+    pages = [client.get("/sign-in/token").status_code for client in (browser, emergency_browser, browser_of_provider)]
+    assert pages == [302, 200, 200]
+    assert post("/api/auth/token/verify", token=refresh).status_code == 401
+    assert post("/api/auth/token/refresh", refresh=refresh).status_code == 401
+    assert post("/api/auth/token/verify", token=emergency_refresh).status_code == 200
+    assert post("/api/auth/token/refresh", refresh=emergency_refresh).status_code == 200
+
+
 def test_a_provider_that_fails_is_a_page_that_says_so(provider: IdentityProvider, settings: Any) -> None:
     assert Client().post("/sign-in/organization", {"email": "a@abroad.example"}).status_code == 404
     assert Client().get(f"/sign-in/callback/{provider.pk}", {"state": "x", "code": "y"}).status_code == 400
