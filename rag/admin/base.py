@@ -52,7 +52,7 @@ def selectable_rows(request: HttpRequest, model: type[Model]) -> QuerySet[Model]
     if model is Organization:
         return organizations
     if model is DataSource:
-        return visible_sources(request, Action.MANAGE)
+        return visible_sources(request, Action.MANAGE).select_related("organization")
     if model in (Role, Team):
         return model._default_manager.filter(organization__in=organizations).select_related("organization")
     if model is User:

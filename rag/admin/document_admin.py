@@ -21,11 +21,12 @@ from rag.services.sources import documents, excerpts
 from ragsite.postgres.models import as_uuid
 
 from .base import CountedDeletionMixin, ReadOnlyMixin, SourceContentAdmin, visible_sources
+from .large_lists import LargeListMixin, NewestValuesFilter
 from .reparsing import reparse
 
 
 @admin.register(Document)
-class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
+class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     """Documents can be shown, parsed again and deleted; only ingestion creates and changes them.
 
     The pages are for users who may manage the data source or send documents to it. The text and its chunks are shown
@@ -33,9 +34,10 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     """
 
     list_display = ("title", "path", "source", "source_type", "lang", "chunk_count", "updated_at")
-    list_filter = ("source", "source_type", "lang")
+    list_filter = ("source", "source_type", ("lang", NewestValuesFilter))
     search_fields = ("title", "path")
     list_select_related = ("source__organization",)
+    ordering = ("-id",)  # the newest first, by the primary key: no list is sorted to show a page of it
     fields = (
         "title", "path", "uri", "source", "source_type", "content_type", "lang", "tags", "date", "metadata",
         "content_hash", "chunk_count", "bytes", "chunk_size", "chunk_overlap", "created_at", "updated_at",
@@ -88,7 +90,7 @@ class DocumentAdmin(ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         if model is DataSource:
-            return visible_sources(request, Action.MANAGE, Action.INGEST)
+            return visible_sources(request, Action.MANAGE, Action.INGEST).select_related("organization")
         return super().selectable_rows(request, model)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:

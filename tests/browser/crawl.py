@@ -8,7 +8,7 @@ from django.urls import Resolver404, resolve
 
 # Of links that differ only in an id, and of links that filter a list, so many are followed.
 _ALIKE = 1
-_MAX_PARAMETERS = 1  # a list with two filters is as one with each of them
+_MAX_FILTERS = 1  # a list with two filters is as one with each of them
 _NOT_FOLLOWED = {"o", "p", "_facets", "all"}  # the order and the pages of a list
 _MAX_PAGES = 150
 
@@ -50,8 +50,9 @@ def kind_of(url: str) -> tuple[str, ...]:
 
 
 def _is_dull(kind: tuple[str, ...]) -> bool:
-    parameters = kind[1:]
-    return len(parameters) > _MAX_PARAMETERS or not _NOT_FOLLOWED.isdisjoint(parameters)
+    name, *parameters = kind
+    is_list = name.endswith("_changelist")
+    return is_list and (len(parameters) > _MAX_FILTERS or not _NOT_FOLLOWED.isdisjoint(parameters))
 
 
 def crawl(client: Client, *starts: str) -> tuple[dict[str, str], list[str]]:

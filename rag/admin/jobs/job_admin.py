@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import pluralize
@@ -13,6 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
 from orgs.access.caller import get_caller
+from rag.admin.large_lists import LargeListMixin
 from rag.models import Condition, IngestionDocument, IngestionJob
 from rag.services.jobs import close_and_cancel, job_lookup
 
@@ -41,8 +43,22 @@ class StateFilter(admin.SimpleListFilter):
                 return queryset.filter(status=value)
 
 
+class JobChangeList(ChangeList):
+    """Counts the documents of the jobs that are shown, and of no others."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        shown = list(self.result_list)
+        counted = IngestionJob.objects.filter(pk__in=[job.pk for job in shown]).order_by().with_progress()
+        progress = {job.pk: job for job in counted}
+        for job in shown:
+            for name in ("total", "done", "failed", "chunks"):
+                setattr(job, name, getattr(progress.get(job.pk), name, 0))
+        self.result_list = shown
+
+
 @admin.register(IngestionJob)
-class IngestionJobAdmin(JobContentAdmin):
+class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
     change_form_template = "admin/rag/job_change_form.html"
     list_display = ("name", "state", "progress", "chunk_total", "created_by", "created_at", "finished_at")
     list_filter = (StateFilter, ConditionFilter, "source")
@@ -58,7 +74,14 @@ class IngestionJobAdmin(JobContentAdmin):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionJob]:
-        return IngestionJob.objects.filter(pk__in=super().get_queryset(request).values("pk")).with_progress()
+        return IngestionJob.objects.filter(pk__in=super().get_queryset(request).values("pk"))
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        job = super().get_object(request, object_id, from_field)
+        return IngestionJob.objects.with_progress().get(pk=job.pk) if job else None
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return JobChangeList
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
         job: Any = self.get_object(request, object_id)

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
+from rag.admin.large_lists import LargeListMixin
 from rag.models import Condition, IngestionDocument
 from rag.services.jobs import job_lookup
 
@@ -50,7 +51,7 @@ class JobFilter(admin.SimpleListFilter):
 
 
 @admin.register(IngestionDocument)
-class IngestionDocumentAdmin(JobContentAdmin):
+class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
     """Does not show the content of documents: that needs permission to query their data source."""
 
     change_form_template = "admin/rag/job_change_form.html"
@@ -59,7 +60,6 @@ class IngestionDocumentAdmin(JobContentAdmin):
     search_fields = ("path",)
     list_select_related = ("source__organization",)
     ordering = ("-id",)
-    show_full_result_count = False
     actions = ("retry",)
     page_actions = ("retry",)
     fields = (

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Case, Count, Model, OuterRef, QuerySet, Subquery, When
-from django.db.models.functions import Coalesce
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Case, Model, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path
@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from orgs.models import Organization
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
+from rag.admin.large_lists import remember_counts
 from rag.admin.reparsing import reparse
 from rag.models import Action, DataSource, Document
 from rag.services.access.audience import NOBODY_YET, describe_audience, has_audience
@@ -23,6 +24,20 @@ from .access import access_page, grantees, matrix_change_page, matrix_page
 from .access.grant_forms import SUGGESTIONS_ID, GrantInline
 from .source_forms import SourceForm
 from .upload_page import UploadPageMixin, upload_context
+
+
+class SourceChangeList(ChangeList):
+    """Counts the documents of the sources that are shown, and of no others."""
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        shown = list(self.result_list)
+        counts = remember_counts(
+            request, Document.objects.live().filter(source__in=[source.pk for source in shown]), by="source"
+        )
+        for source in shown:
+            source.document_count = counts.get(str(source.pk), 0)
+        self.result_list = shown
 
 
 @admin.register(DataSource)
@@ -58,14 +73,12 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         reparse(self, request, Document.objects.filter(source__in=[source.pk for source in queryset]))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
-        documents = Document.objects.live().filter(source=OuterRef("pk")).order_by().values("source")
-        live = Coalesce(Subquery(documents.annotate(number=Count("pk")).values("number")), 0)
-        sources: QuerySet[DataSource] = (
-            super()
-            .get_queryset(request)
-            .annotate(document_count=live, has_audience=Case(When(has_audience(), then=True), default=False))
-        )
+        with_audience = Case(When(has_audience(), then=True), default=False)
+        sources: QuerySet[DataSource] = super().get_queryset(request).annotate(has_audience=with_audience)
         return sources
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return SourceChangeList
 
     def get_urls(self) -> list[URLPattern]:
         """Add the pages of a data source that are not Django's own."""
@@ -92,7 +105,6 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             return initial
         return {"organization": organizations[0].pk, "owner": request.user.pk, **initial}
 
-    @admin.display(ordering="document_count")
     def documents(self, source: Any) -> int:
         return int(source.document_count)
 

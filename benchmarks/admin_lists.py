@@ -1,0 +1,167 @@
+"""python -m benchmarks.admin_lists: how long the admin's lists take, with many documents and jobs.
+
+It writes the rows in bulk, without chunks or vectors, and asks for each list as an owner and as a superuser: with the
+database roles and the row-level security of a web process, in process and without HTTP. Run it on a database of its
+own: `python -m ragsite.embedded FOLDER --throwaway python -m benchmarks.admin_lists`.
+
+ADMIN_DOCUMENTS, ADMIN_JOBS, ADMIN_ROUNDS: how many documents and jobs, and how often each list is asked for.
+"""
+
+import os
+import secrets
+import statistics
+import time
+import uuid
+from typing import Any
+
+import django
+
+from ragsite.postgres import identity
+
+_SOURCES = 20
+_DOCUMENTS_OF_A_JOB = 20
+# Every list of the admin is measured, and these views of the long ones.
+VIEWS = {
+    "documents, page 9": "/admin/rag/document/?p=9",
+    "documents by title": "/admin/rag/document/?o=1",
+    "documents, search": "/admin/rag/document/?q=page+77",
+    "jobs by source": "/admin/rag/ingestionjob/?o=1",
+    "jobs with errors": "/admin/rag/ingestionjob/?status__exact=completed+with+errors",
+    "home": "/admin/",
+    "access matrix": "/admin/rag/datasource/matrix/",
+}
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
+    os.environ.setdefault("RAG_LOCAL", "1")
+    os.environ.setdefault("LOG_LEVEL", "ERROR")
+    identity.run_process_as(identity.OWNER)
+    django.setup()
+    from django.conf import settings
+    from django.core.management import call_command
+    from django.db import connection
+    from django.test import Client
+
+    from ragsite.postgres import logins
+
+    settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "testserver"]
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }
+    call_command("migrate", verbosity=0)
+    documents, jobs, rounds = (
+        int(os.environ.get(f"ADMIN_{name}", default))
+        for name, default in (("DOCUMENTS", "100000"), ("JOBS", "1000"), ("ROUNDS", "20"))
+    )
+    clients = {}
+    for role, user in _fill(documents, jobs).items():
+        clients[role] = Client()
+        clients[role].force_login(user)
+    connection.close()
+    logins.close_all()
+    identity.run_process_as(identity.NOBODY)
+    print(f"{documents:,} documents, {jobs:,} jobs, {rounds} rounds; milliseconds\n{'':24} {'':10} median    p95")
+    for name, path in {**_lists(), **VIEWS}.items():
+        for role, client in clients.items():
+            if figures := _measure(client, path, rounds):
+                print(f"{name:24} {role:10} {figures[0]:6.0f} {figures[1]:6.0f}", flush=True)
+
+
+def _lists() -> dict[str, str]:
+    """Return name → path of the list of each model that the admin has."""
+    from django.contrib import admin
+    from django.urls import reverse
+
+    admin.autodiscover()
+    return {
+        str(model._meta.verbose_name_plural): reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist")
+        for model in admin.site._registry
+    }
+
+
+def _measure(client: Any, path: str, rounds: int) -> tuple[float, float] | None:
+    """Median and 95th percentile of the duration in milliseconds, after one request that fills caches.
+
+    None if the account may not see the list.
+    """
+    durations = []
+    for _ in range(rounds + 1):
+        start = time.perf_counter()
+        reply = client.get(path)
+        if reply.status_code == 403:
+            return None
+        assert reply.status_code == 200, (path, reply.status_code)
+        durations.append((time.perf_counter() - start) * 1000)
+    measured = sorted(durations[1:])
+    return statistics.median(measured), measured[max(0, round(0.95 * len(measured)) - 1)]
+
+
+def _fill(documents: int, jobs: int) -> dict[str, Any]:
+    """Write the rows, and return the users whose lists are measured."""
+    from django.db import connection
+
+    from accounts.models import User
+    from orgs.creation import add_member, create_organization
+    from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
+
+    name = f"bench-{secrets.token_hex(4)}"
+    organization = create_organization(name=name, slug=name)
+    owner = User.objects.create_user(f"{name}@bench.example", name, is_staff=True)
+    add_member(user=owner, organization=organization, roles=("owner",))
+    superuser = User.objects.create_superuser(f"{name}-root@bench.example", name)
+    model = EmbeddingModel.objects.default()
+    sources = [
+        DataSource.objects.create(
+            organization=organization, slug=f"s{number}", name=f"Source {number}", embedding_model=model, owner=owner
+        )
+        for number in range(_SOURCES)
+    ]
+    options = {"chunk_size": 256, "chunk_overlap": 64}
+    Document.objects.bulk_create(
+        (
+            Document(
+                source=sources[number % _SOURCES],
+                path=f"pages/{number}.md",
+                title=f"A page {number}",
+                content_type="text/markdown",
+                source_type="doc",
+                lang="en",
+                text="What this page says. " * 50,
+                content_hash=f"{number:064x}",
+                chunk_count=1,
+                revision=uuid.uuid4(),
+                **options,
+            )
+            for number in range(documents)
+        ),
+        batch_size=2_000,
+    )
+    rows = IngestionJob.objects.bulk_create(
+        IngestionJob(source=sources[number % _SOURCES], created_by=owner, status="completed", **options)
+        for number in range(jobs)
+    )
+    IngestionDocument.objects.bulk_create(
+        (
+            IngestionDocument(
+                job=job,
+                source=job.source,
+                index=number,
+                path=f"pages/{number}.md",
+                title=f"A page {number}",
+                state="failed" if number == 0 and index % 10 == 0 else "done",
+                chunk_count=1,
+            )
+            for index, job in enumerate(rows)
+            for number in range(_DOCUMENTS_OF_A_JOB)
+        ),
+        batch_size=2_000,
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    return {"owner": owner, "superuser": superuser}
+
+
+if __name__ == "__main__":
+    main()

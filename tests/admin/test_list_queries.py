@@ -1,0 +1,70 @@
+"""The number of queries of the admin's lists does not grow with their rows."""
+
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from rag.admin import large_lists
+from rag.models import Document, IngestionDocument, IngestionJob
+from tests.admin.test_admin import browser
+from tests.support.factories import World
+
+LISTS = ("document", "ingestionjob", "ingestiondocument", "datasource")
+OPTIONS = {"chunk_size": 256, "chunk_overlap": 64}
+
+
+def add_rows(world: World, first: int, number: int) -> None:
+    """Add so many sources, documents, jobs and job documents, each of a source of its own."""
+    for index in range(first, first + number):
+        source = world.source(f"source-{index}")
+        job = IngestionJob.objects.create(source=source, created_by=world.users["editor"], **OPTIONS)
+        about = {"path": f"{index}.md", "title": f"Page {index}", "content_hash": f"{index:064x}", "chunk_count": 2}
+        Document.objects.create(
+            source=source, content_type="text/markdown", source_type="doc", revision=job.pk, **about, **OPTIONS
+        )
+        for position, state in enumerate(("done", "failed", "done")):
+            IngestionDocument.objects.create(job=job, source=source, index=position, state=state, **about)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(world: World, name: str) -> None:
+    client, counts = browser(world.users["owner"]), []
+    for first, number in ((0, 3), (3, 12)):
+        add_rows(world, first, number)
+        client.get(f"/admin/rag/{name}/")
+        with CaptureQueriesContext(connection) as queries:
+            page: Any = client.get(f"/admin/rag/{name}/")
+        assert page.context["cl"].result_count >= first + number
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+    assert counts[1] <= 45
+
+
+def test_the_list_of_jobs_counts_each_job_s_documents(world: World) -> None:
+    add_rows(world, 0, 2)
+    empty = IngestionJob.objects.create(source=world.source("empty"), **OPTIONS)
+    page: Any = browser(world.users["owner"]).get("/admin/rag/ingestionjob/")
+    counts = {job.pk: (job.total, job.done, job.failed, job.chunks) for job in page.context["cl"].result_list}
+    assert counts.pop(empty.pk) == (0, 0, 0, 0)
+    assert set(counts.values()) == {(3, 2, 1, 6)}
+
+
+def test_only_numbers_of_very_many_rows_are_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_rows(world, 0, 3)
+    client = browser(world.users["owner"])
+
+    def counted() -> tuple[int, list[int]]:
+        documents: Any = client.get("/admin/rag/document/")
+        sources: Any = client.get("/admin/rag/datasource/")
+        numbers = [source.document_count for source in sources.context["cl"].result_list]
+        return documents.context["cl"].result_count, sorted(numbers)
+
+    assert counted() == (3, [1, 1, 1])
+    Document.objects.filter(path="0.md").delete()
+    assert counted() == (2, [0, 1, 1])
+    monkeypatch.setattr(large_lists, "_MAX_COUNTED_ROWS", 1)
+    for _ in range(2):
+        assert counted() == (2, [0, 1, 1])
+        Document.objects.filter(path="1.md").delete()
