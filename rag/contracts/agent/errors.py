@@ -1,5 +1,7 @@
 """The agent contract's errors: `{"error": {"type", "message", "details", "timestamp"}}` ("Standard Error Format")."""
 
+from http import HTTPStatus
+
 from django.utils import timezone
 from rest_framework.response import Response
 
@@ -11,6 +13,7 @@ from rag.errors import (
     GroundingFailed,
     IndexUnavailable,
     NotGrounded,
+    ProviderFailed,
     RagError,
     RerankFailed,
 )
@@ -42,9 +45,10 @@ def format_error(
     status: int, message: str, details: dict[str, object], error: RagError | None = None
 ) -> dict[str, object]:
     error_type = next((name for error_class, name in _TYPES_BY_CLASS if isinstance(error, error_class)), None)
+    type_of_status = _TYPES_BY_STATUS.get(status, "AGENT_ERROR")
     return {
         "error": {
-            "type": error_type or _TYPES_BY_STATUS.get(status, "AGENT_ERROR"),
+            "type": type_of_status if status == HTTPStatus.TOO_MANY_REQUESTS else error_type or type_of_status,
             "message": message,
             "details": details or None,
             "timestamp": timezone.now().isoformat(),
@@ -59,6 +63,9 @@ def handle_exception(exception: Exception, context: dict[str, object]) -> Respon
 def _status(error: RagError) -> int:
     """Return the status of an error. Contract: "500: Agent processing error or service unavailable".
 
-    Only the health check responds with 503.
+    Only the health check responds with 503. If this server is only busy, nothing has failed: that is a 429
+    (docs/decisions/0063-busy-is-no-failure.md).
     """
+    if isinstance(error, ProviderFailed) and error.is_own_limit:
+        return HTTPStatus.TOO_MANY_REQUESTS
     return 500 if error.kind is ErrorKind.UNAVAILABLE else http_status(error)

@@ -115,7 +115,10 @@ def _assess_with_model(model: LanguageModel, context: Context, local: Grounding)
         is_groundable = bool(verdict["groundable"])
     except GenerationFailed as error:
         raise GroundingFailed(
-            error.message, is_rate_limited=error.is_rate_limited, is_timeout=error.is_timeout
+            error.message,
+            is_rate_limited=error.is_rate_limited,
+            is_own_limit=error.is_own_limit,
+            is_timeout=error.is_timeout,
         ) from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise GroundingFailed(f"{model.name} did not reply with the requested JSON.") from error

@@ -160,6 +160,7 @@ def _busy() -> EmbeddingFailed:
         "Too many documents wait for the embedding model already. Try again in a moment, or send the document as a "
         "job: POST /api/rag/ingest with `documents`.",
         is_rate_limited=True,
+        is_own_limit=True,
         retry_after=MAX_WAIT_SECONDS,
     )
 

@@ -42,7 +42,9 @@ class ConcurrencyLimiter:
         with self._lock:
             if self._count >= settings.RAG_MAX_MODEL_CALLS:
                 raise failure(
-                    f"Too many requests wait for {model} already. Try again in a moment.", is_rate_limited=True
+                    f"Too many requests wait for {model} already. Try again in a moment.",
+                    is_rate_limited=True,
+                    is_own_limit=True,
                 )
             self._count += 1
         try:

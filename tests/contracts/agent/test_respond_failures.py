@@ -1,4 +1,4 @@
-"""The agent contract, POST /agent/respond: every failure is a 500, over HTTP."""
+"""The agent contract, POST /agent/respond, over HTTP: every failure is a 500. A busy server is no failure."""
 
 import json
 from typing import Any
@@ -40,6 +40,25 @@ def test_a_model_that_rejects_the_request(member: Client, provider: ProviderServ
     for _ in range(3):
         provider.fail(status, retry_after_ms="1")
     assert_failed(ask(member), "AGENT_ERROR", "SERVICE_UNAVAILABLE")
+
+
+@pytest.mark.parametrize("busy", ["language model", "embedding model"])
+def test_a_server_that_has_no_place_left_is_busy(
+    api: Api, live_world: World, provider: ProviderServer, settings: Any, busy: str
+) -> None:
+    settings.RAG_MAX_MODEL_CALLS = 0
+    if busy == "embedding model":
+        live_world.source(
+            embedding_model=EmbeddingModel.objects.create(
+                name="remote", provider="openai", dimensions=384, base_url=provider.base_url
+            )
+        )
+    else:
+        settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", provider.base_url, "secret"
+        ingest_text(live_world.source(), "zebras.md", ZEBRAS)
+    reply = ask(api("member"))
+    assert (reply.status, reply.headers["retry-after"], reply.body["error"]["type"]) == (429, "2", "RATE_LIMITED")
+    assert provider.requests == []
 
 
 def test_a_model_that_is_too_slow(member: Client, provider: ProviderServer, settings: Any) -> None:

@@ -23,12 +23,14 @@ class FloodResult:
     Attributes:
         requests: How many requests were sent.
         answers: How many answers had each status.
+        errors: How many errors each operation had, by status.
         broken: How often each promise was broken.
         seconds: Duration of every request that was answered.
     """
 
     requests: int = 0
     answers: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
     broken: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
 
@@ -53,8 +55,13 @@ def flood(port: int, calls: Sequence[tuple[Call, Mapping[str, str]]], *, timeout
             return
         result.seconds.append(time.monotonic() - started_at)
         verdict = judge(call.method, call.path, status, answer_headers, content)
+        if status >= 400:
+            result.errors[f"{call.operation}: {status}"] += 1
         if verdict.kind is Kind.BROKEN:
             result.broken[f"{call.operation}: {verdict.reason}"] += 1
+        elif status >= 500 and (status != 503 or "retry-after" not in answer_headers):
+            # The contracts' own 500 is for what fails. Here nothing fails, the server only has much to do.
+            result.broken[f"{call.operation}: {status} of a server that is only busy"] += 1
         else:
             result.answers[str(status)] += 1
         if verdict.kind is Kind.SUCCESS and call.on_success:

@@ -168,6 +168,8 @@ def run_flood(product: Product, people: list[Person], *, has_rate_limits: bool =
     row.success = sum(count for status, count in result.answers.items() if status < "300")
     row.errors = sum(result.answers.values()) - row.success
     row.notes = f"p50 {result.percentile(50):.1f} s, p95 {result.percentile(95):.1f} s, {dict(result.answers)}"
+    if result.errors:
+        row.notes += f", errors {dict(result.errors)}"
     if unfinished := wait_for_jobs(product):
         row.broken["a job did not complete"] += unfinished
     row.findings = ledger.compare()
