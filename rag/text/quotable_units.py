@@ -47,6 +47,8 @@ class _Line:
         return self.end - self.start
 
 
+# "Decision: ...", "Present: ...": each such line of a form, a letter or of minutes is on its own.
+LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}:\s+\S")
 _FENCE = re.compile(r"```|~~~")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+")
 # The first line of a note in Markdown for MkDocs and for GitHub: `!!! note "Title"`, `> [!NOTE]`.
@@ -69,10 +71,11 @@ _FULL_WIDTH_SHARE = 0.85
 _MIN_WRAPPED_CHARACTERS = 45
 _MIN_CONTINUED_CHARACTERS = 20
 
+_FOOTNOTE = r"\[(?:\d{1,3}|[a-z ]{1,30} needed)\]"
 _SENTENCE_END = re.compile(
-    r"(?<![.!?])[.!?]++[\"'”’»)\]]*+(?P<footnotes>(?:\[\d{1,3}\])*+)(?=\s)|[。！？]++[」』”’）]*+"
+    rf"(?<![.!?])[.!?]++[\"'”’»)\]*_]*+(?P<footnotes>(?:{_FOOTNOTE})*+)(?=\s)|[。！？]++[」』”’）]*+"
 )
-_FOOTNOTES = re.compile(r"(?:\[\d{1,3}\])+$")
+_FOOTNOTES = re.compile(rf"(?:{_FOOTNOTE})+$")
 _LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _ABBREVIATIONS = re.compile(
@@ -199,6 +202,8 @@ def _join_wrapped(text: str, lines: list[_Line]) -> Iterator[tuple[_Line, _Line]
 
 def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> bool:
     """Return whether the sentence continues on the following line."""
+    if text[following.start].isupper() and LABEL.match(text, following.start, following.end):
+        return False
     if line.length >= _MIN_CONTINUED_CHARACTERS and text[following.start].islower():
         return True
     next_word = text[following.start : min(following.end, following.start + 50)].split(None, 1)[0]

@@ -20,6 +20,7 @@ import snowballstemmer
 
 from . import languages
 from .function_words import FUNCTION_WORDS
+from .irregular_words import basic_form
 
 # Possessive and anchored at the start of a run, so that matching takes linear time.
 SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
@@ -84,7 +85,9 @@ def stem(word: str, lang: str = "") -> str:
 def _stem(word: str, algorithm: str) -> str:
     # As in PostgreSQL: a word in Latin letters in a Russian text is stemmed as an English one.
     is_foreign = algorithm in _OTHER_SCRIPTS and word.isascii()
-    return str(_stemmers.get("english" if is_foreign else algorithm).stemWord(word.replace("’", "'")))
+    used = "english" if is_foreign else algorithm
+    plain = word.replace("’", "'")
+    return str(_stemmers.get(used).stemWord(basic_form(plain) if used == "english" else plain))
 
 
 def _algorithm(lang: str) -> str:

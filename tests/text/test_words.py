@@ -82,3 +82,9 @@ def test_scripts_without_spaces_are_split_into_bigrams() -> None:
 
 def test_vowel_signs_are_part_of_words() -> None:
     assert words.split_words("हिन्दी में मौसम") == ["हिन्दी", "में", "मौसम"]
+
+
+def test_irregular_forms_of_english_words_have_one_stem() -> None:
+    assert words.stem("lost") == words.stem("lose") == words.stem("losing")
+    assert words.stem("children") == words.stem("child")
+    assert words.stem("paid", "de") != words.stem("pay", "de")

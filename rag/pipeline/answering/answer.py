@@ -8,7 +8,9 @@ from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
 from rag.pipeline.grounding.calibration import confidence_of_quotes, mode_name
+from rag.pipeline.grounding.gaps import find_missing_topics
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import find_passages
@@ -65,11 +67,12 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         context, grounding = assess(question, retrieval, options)
     if options.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not contain the answer.", gaps=list(grounding.gaps))
+    closest = "" if grounding.is_groundable else _describe_closest(question.text, context)
     if len(grounding.relevant) < len(context.passages):
         context = _build_context(question, grounding.relevant, options)
     yield retrieval
     if not grounding.is_groundable:
-        answer = _refuse(grounding, NOT_GROUNDED, closest=_describe_closest(question.text, retrieval.passages[0]))
+        answer = _refuse(grounding, NOT_GROUNDED, closest=closest)
         yield answer.text
     else:
         with measurements.measure("query_stage", "generate"):
@@ -108,7 +111,7 @@ def _generate_answer(
     generation = prepare_generation(question.text, context, options.generation)
     text = yield from collect_text(generation.text_parts)
     if generation.quotes is not None:
-        gaps = describe_gaps(grounding)
+        gaps = describe_gaps(find_missing_topics(question.text, grounding.gaps))
         if gaps:
             yield f" {gaps}"
         return Answer(
@@ -161,19 +164,24 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
 
 
 def _refuse(grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
-    text = " ".join(filter(None, (NO_ANSWER, describe_gaps(grounding), closest)))
+    text = " ".join(filter(None, (NO_ANSWER, describe_gaps(grounding.gaps), closest)))
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 
 
-def _describe_closest(query: str, passage: Passage) -> str:
+def _describe_closest(query: str, context: Context) -> str:
     """Return a sentence that shows what comes closest to an answer, so that nobody takes it for one."""
-    quotes = render_quotes(extract_quotes(query, [passage])[:1])
+    passages = context.numbered_passages
+    quotes = extract_quotes(query, passages, compare_sentences(query, passages, context.passages))
+    if not quotes:
+        return ""
+    end = next(number for number, quote in enumerate(quotes, start=1) if not quote.continues)
+    passage = passages[quotes[0].number - 1]
     where = " › ".join(
         " ".join(part.split()) for part in dict.fromkeys((passage.title, *passage.headings[-1:])) if part
     )
-    return f"The closest passage is in “{where}”: {quotes}" if quotes and where else ""
+    return f"The closest passage is in “{where}”: {render_quotes(quotes[:end])}" if where else ""
 
 
-def describe_gaps(grounding: Grounding) -> str:
+def describe_gaps(gaps: Sequence[str]) -> str:
     """Return a sentence that names the gaps; empty without gaps."""
-    return f"Nothing was found about: {', '.join(grounding.gaps[:_MAX_LISTED_GAPS])}." if grounding.gaps else ""
+    return f"Nothing was found about: {', '.join(gaps[:_MAX_LISTED_GAPS])}." if gaps else ""

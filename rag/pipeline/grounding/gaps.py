@@ -17,6 +17,8 @@ _ASKING_WORDS = {
     "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
     "mention", "mentioned", "kind", "kinds", "type", "types", "different", "specific", "though",
 }  # fmt: skip
+# What separates the things that one question asks for, in English, German, French and Spanish.
+_CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
 
@@ -104,6 +106,23 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
             missing |= set(phrase)
     gaps = _phrases(query, [part for part in parts if part in missing])
     return tuple(query[phrase[0].start : phrase[-1].end] for phrase in gaps)
+
+
+def find_missing_topics(query: str, gaps: Sequence[str], lang: str = "") -> tuple[str, ...]:
+    """Return the gaps that an answer to the rest of the question leaves open.
+
+    A passage may answer a question in other words: "How far in advance?" by "14 days ahead". But a name or a number has
+    no synonym, and where a whole clause is missing, something else was asked, too.
+    """
+    names = {mention.text for mention in (*find_names(query), *find_numbers(query))}
+    missing = set(content_words(" ".join(gaps), lang))
+    clauses = [set(content_words(clause, lang)) for clause in _CLAUSE_END.split(query)]
+    open_words = set().union(*(clause for clause in clauses if clause <= missing))
+    return tuple(
+        gap
+        for gap in gaps
+        if any(word in names for word in _TOKEN.findall(gap)) or set(content_words(gap, lang)) & open_words
+    )
 
 
 def _only_asks(part: QueryPart) -> bool:

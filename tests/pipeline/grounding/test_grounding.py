@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rag.pipeline.grounding import calibration
-from rag.pipeline.grounding.gaps import extract_query_parts
+from rag.pipeline.grounding.gaps import extract_query_parts, find_missing_topics
 from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.standout_score import add_standout_scores
@@ -108,3 +108,10 @@ def test_quotes_are_as_probable_as_with_two_answerable_questions_for_one_that_is
 )
 def test_function_words_of_a_foreign_question_are_no_gaps(question: str, expected: list[str]) -> None:
     assert [part.text for part in extract_query_parts(question, "en")] == expected
+
+
+def test_an_answer_names_missing_names_and_clauses_but_no_other_words() -> None:
+    """Another word of an answered question may have a synonym in the answer."""
+    assert find_missing_topics("How far in advance do I book?", ["advance"]) == ()
+    assert find_missing_topics("Is there a stand for Aldmoor?", ["Aldmoor"]) == ("Aldmoor",)
+    assert find_missing_topics("Where are the bicycles, and is there a helicopter?", ["helicopter"]) == ("helicopter",)

@@ -25,13 +25,39 @@ def extract_quotes(
         similarity: The similarity of the passages' parts to the question; without it, words alone decide.
 
     Returns:
-        Quotes in reading order. Each can be understood without its passage.
+        Quotes, the best one first and the others in reading order. Each can be understood without its passage.
     """
     structures = [PassageStructure(passage) for passage in passages[:MAX_PASSAGES]]
     question = analyse_question(query, [passage.lang for passage in passages[:MAX_PASSAGES]])
-    selected = select_parts(structures, question, similarity or SentenceSimilarity())
-    return [
+    selection = select_parts(structures, question, similarity or SentenceSimilarity())
+    quotes = [
         quote
         for number, structure in enumerate(structures, start=1)
-        for quote in quote_parts(number, structure, selected.get(number, ()))
+        for quote in quote_parts(number, structure, selection.parts.get(number, ()))
     ]
+    if selection.best is None:
+        return quotes
+    number, index = selection.best
+    structure = structures[number - 1]
+    return _put_first(quotes, number, structure.passage.start + structure.parts[index].start)
+
+
+def _put_first(quotes: Sequence[Quote], number: int, start: int) -> list[Quote]:
+    """Put the quote that has the best part first, with the quotes that belong to it: readers begin there.
+
+    Args:
+        quotes: The quotes in reading order.
+        number: The number of the best part's passage.
+        start: The offset of the best part in its document.
+    """
+    best = next(
+        position
+        for position, quote in enumerate(quotes)
+        if quote.number == number and any(citation.start == start for citation in quote.citations)
+    )
+    first, end = best, best + 1
+    while first and quotes[first - 1].continues:
+        first -= 1
+    while quotes[end - 1].continues:
+        end += 1
+    return [*quotes[first:end], *quotes[:first], *quotes[end:]]

@@ -14,7 +14,11 @@ SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *LEAD_IN
 _ITEM_START = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
 _CODE_BORDER = re.compile(r"(?:```|~~~)")
 # A line of its own without a full stop is a heading in a plain text if it is this short.
-_MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 60, 8
+_MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 80, 12
+# "2. Figures of the quarter": a numbered title, unless it ends as a sentence does.
+_NUMBERED_TITLE = re.compile(r"(?:\d{1,2}\.){1,3}(?:\d{1,2})?\s+[^\W\d_a-z][^\n]*[^\W_]")
+# "**It does not start.** Check the cable.": a title that its paragraph begins with.
+_RUN_IN_TITLE = re.compile(r"(\*\*|__)[^*_]+[.!?:]\1")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
 
 
@@ -80,10 +84,25 @@ def _mark_titles(text: str, parts: Sequence[Part]) -> list[Part]:
             part.kind is UnitKind.SENTENCE
             and sizes[part.block] == 1
             and not is_last
-            and (bool(_BOLD_LINE.fullmatch(line)) or _is_title(line))
-        )
+            and (bool(_BOLD_LINE.fullmatch(line)) or (_is_title(line) and parts[index + 1].kind is not UnitKind.CODE))
+        ) or (not is_last and _is_title_above(text, part, parts[index - 1] if index else None, parts[index + 1]))
         marked.append(Part(UnitKind.HEADING, part.start, part.end, part.block) if is_title else part)
     return marked
+
+
+def _is_title_above(text: str, part: Part, previous: Part | None, following: Part) -> bool:
+    """Return whether a part is the title of the following one: in bold at the beginning of its paragraph, or numbered.
+
+    No item of a list has its text on lines below its own.
+    """
+    line = text[part.start : part.end]
+    if following.kind is not UnitKind.SENTENCE:
+        return False
+    if part.kind is UnitKind.SENTENCE:
+        is_first = previous is None or previous.block != part.block
+        return is_first and part.block == following.block and bool(_RUN_IN_TITLE.fullmatch(line))
+    is_numbered = part.kind is UnitKind.ITEM and bool(_NUMBERED_TITLE.fullmatch(line))
+    return is_numbered and len(line) <= _MAX_TITLE_CHARACTERS and "\n" in text[part.end : following.start]
 
 
 def _is_title(line: str) -> bool:

@@ -140,7 +140,13 @@ class PassageStructure:
         needed = {index}
         part = self.parts[index]
         if part.kind is UnitKind.SENTENCE:
-            return needed | self._predecessors(index) | self._following_block(index) | self._following_example(index)
+            return (
+                needed
+                | self._since_title(index)
+                | self._predecessors(index)
+                | self._following_block(index)
+                | self._following_example(index)
+            )
         lead_in = self.lead_in(index)
         if lead_in is not None:
             needed |= {lead_in} | self._predecessors(lead_in)
@@ -149,6 +155,15 @@ class PassageStructure:
             if len(whole_list) <= _MAX_BLOCK_PARTS and self._length(whole_list) <= _MAX_BLOCK_CHARACTERS / 2:
                 needed |= set(whole_list)
         return needed
+
+    def _since_title(self, index: int) -> set[int]:
+        """Return the parts before a sentence in its paragraph if the paragraph begins with its title."""
+        first = self._first[self.parts[index].block]
+        title = self.parts[first]
+        if title.kind is not UnitKind.HEADING or first == index:
+            return set()
+        is_run_in = "\n" not in self.passage.text[title.end : self.parts[first + 1].start]
+        return set(range(first, index)) if is_run_in else set()
 
     def lead_in(self, index: int) -> int | None:
         """Return the sentence that introduces the list, table or code block of a part; None if there is none."""

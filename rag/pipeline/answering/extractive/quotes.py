@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.text import citation_markers, html_tags
-from rag.text.quotable_units import UnitKind
+from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
 from .passage_parts import split_cells
@@ -100,7 +100,8 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
     for index in run:
         part = structure.parts[index]
         rendered = _render_part(structure, index)
-        if lines and part.kind is UnitKind.SENTENCE and part.block == previous_block:
+        is_labelled = bool(LABEL.match(structure.text(index)))  # a line of its own: "Decision: …"
+        if lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
             lines[-1] += f" {rendered}"
         else:
             lines.append(rendered)

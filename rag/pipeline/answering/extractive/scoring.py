@@ -1,7 +1,6 @@
 """Scores the parts of passages as answers to a question."""
 
 import math
-import re
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from rag.text.words import split_words, stem
 
 from .candidates import QuoteCandidate
+from .expected_answers import has_expected
 from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
@@ -16,8 +16,8 @@ from .sentence_similarity import SentenceSimilarity
 
 # Weight of a word in the headings above a part, relative to one in the part.
 _HEADING_WEIGHT = 0.5
-# Bonus for a part with a number if the question asks for one, in standard deviations.
-_NUMBER_BONUS = 0.7
+# Bonus for a part with what the question asks for, such as a time, in standard deviations.
+_EXPECTED_BONUS = 1.2
 # Weight of the match of a part's section with the question, in standard deviations.
 _SECTION_WEIGHT = 1.0
 # Bonus for a part that begins with the term that the question wants to have defined, in standard deviations.
@@ -25,7 +25,6 @@ _DEFINITION_BONUS = 1.5
 # The term is among so many first words: "The _content_ of a document is ..." is no definition of a document.
 _MAX_WORDS_BEFORE_TERM = 1
 _MAX_TERM_CHARACTERS = 120
-_ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 
 
 def word_weights(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
@@ -56,7 +55,7 @@ def score_candidates(
     similarity_scores = [average if value is None else value for value in similarities]
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
-        + (_NUMBER_BONUS if question.is_number_expected and _has_number(structures, candidate) else 0.0)
+        + _expected_bonus(structures, candidate, question)
         + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
         for candidate in candidates
     ]
@@ -64,9 +63,13 @@ def score_candidates(
     return [sum(scores) for scores in zip(*columns, strict=True)]
 
 
-def _has_number(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> bool:
+def _expected_bonus(
+    structures: Sequence[PassageStructure], candidate: QuoteCandidate, question: AnalysedQuestion
+) -> float:
+    if question.expected is None:
+        return 0.0
     text = structures[candidate.passage_number - 1].text(candidate.index)
-    return any(character.isdigit() for character in _ITEM_NUMBER.sub("", text))
+    return _EXPECTED_BONUS if has_expected(text, question.expected) else 0.0
 
 
 def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rag.text.words import split_words
 
 from .candidates import QuoteCandidate, find_candidates
+from .expected_answers import has_expected
 from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion
 from .scoring import score_candidates, total, word_weights
@@ -29,18 +31,28 @@ _MAX_SECTION_START_CHARACTERS = 500
 _MIN_REPEATED_WORDS = 0.8
 
 
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The parts that answer a question.
+
+    Attributes:
+        parts: For each passage number the indexes of the selected parts, each with the parts that it needs.
+        best: The passage number and the index of the best part; None if the beginning of a section was selected.
+    """
+
+    parts: Mapping[int, set[int]]
+    best: tuple[int, int] | None = None
+
+
 def select_parts(
     structures: Sequence[PassageStructure], question: AnalysedQuestion, similarity: SentenceSimilarity
-) -> dict[int, set[int]]:
+) -> Selection:
     """Select the beginning of the section whose heading matches the question, or else the best parts.
 
     Args:
         structures: The structures of the numbered passages.
         question: The question.
         similarity: The similarity of the passages' parts to the question; it may have no scores.
-
-    Returns:
-        For each passage number the indexes of the selected parts, each with the parts that it needs.
     """
     candidates = find_candidates(structures, question.words)
     weights = word_weights(candidates)
@@ -50,16 +62,18 @@ def select_parts(
     if section and section.match >= _MIN_HEADING_MATCH:
         structure = structures[section.passage_number - 1]
         start = structure.section_start(section.index, _MAX_SECTION_START_CHARACTERS)
-        selected[section.passage_number] = set().union(*(structure.complete(index) for index in start))
-        return selected
+        if question.expected is None or any(has_expected(structure.text(part), question.expected) for part in start):
+            selected[section.passage_number] = set().union(*(structure.complete(index) for index in start))
+            return Selection(selected)
     scores = score_candidates(candidates, structures, weights, similarity, headings, question)
     chosen = _select_candidates(candidates, structures, weights, scores)
     for candidate in chosen:
         structure = structures[candidate.passage_number - 1]
         selected.setdefault(candidate.passage_number, set()).update(structure.complete(candidate.index))
-    if chosen:
-        _add_following(selected, structures, chosen[0])
-    return selected
+    if not chosen:
+        return Selection(selected)
+    _add_following(selected, structures, chosen[0])
+    return Selection(selected, (chosen[0].passage_number, chosen[0].index))
 
 
 def _add_following(

@@ -34,14 +34,16 @@ def answer(query: str, *passages: Passage) -> str:
 @settings(deadline=None)
 @given(texts=TEXTS, query=st.text(min_size=1, max_size=50))
 def test_every_quote_is_verbatim_with_its_offsets(texts: list[str], query: str) -> None:
-    """The quote is text[start:end] of the document, and quotes are in reading order."""
+    """The quote is text[start:end] of the document, and quotes after the best one are in reading order."""
     passages = [passage(text) for text in texts]
-    citations = [citation for quote in extract_quotes(query, passages) for citation in quote.citations]
-    for citation in citations:
+    quoted = extract_quotes(query, passages)
+    for citation in (citation for quote in quoted for citation in quote.citations):
         source = passages[citation.number - 1]
         assert citation.quote == source.text[citation.start - source.start : citation.end - source.start]
-    order = [(citation.number, citation.start) for citation in citations]
-    assert order == sorted(order)
+    end = next((number for number, quote in enumerate(quoted, start=1) if not quote.continues), 0)
+    for group in (quoted[:end], quoted[end:]):
+        order = [(citation.number, citation.start) for quote in group for citation in quote.citations]
+        assert order == sorted(order)
 
 
 def test_questions_and_headings_are_not_quoted_as_answers() -> None:
@@ -206,3 +208,23 @@ def test_a_sentence_that_goes_on_in_missing_code_does_not_end_a_section() -> Non
     assert answer("Where is the tea?", passage(section)) == "The porter keeps it in the hall. [1]"
     with_code = passage(f"{section}\n\n```\nhall/shelf/2\n```\n")
     assert answer("Where is the tea?", with_code).endswith("its exact place is\n```\nhall/shelf/2\n```\n[1]")
+
+
+def test_the_best_quote_is_the_first_one() -> None:
+    page = passage("A lost key of the shed is expensive.\n\nSome text.\n\nThe porter of the shed has the spare key.")
+    assert answer("Which porter has the spare key of the shed?", page).startswith("The porter of the shed")
+
+
+def test_a_title_that_begins_a_paragraph_is_quoted_with_it() -> None:
+    page = passage(
+        "**Tea is cold.** The boiler is off. Call the porter.\n\n**Milk is missing.** Ask the kitchen for it."
+    )
+    assert answer("Why is the tea cold?", page) == "**Tea is cold.** The boiler is off. Call the porter. [1]"
+
+
+def test_numbered_titles_and_labelled_lines_of_minutes_are_lines_of_their_own() -> None:
+    minutes = passage(
+        "1. Tea\nThe price of tea is five euros.\nDecision: Tea is bought in May.\n\n2. Coffee\nIt stays as it is."
+    )
+    assert answer("When is tea bought?", minutes) == "Decision: Tea is bought in May. [1]"
+    assert answer("tea", minutes) == "The price of tea is five euros.\nDecision: Tea is bought in May. [1]"

@@ -1,0 +1,80 @@
+"""What the answer to a question has, by the words with which the question asks: a time, a price, a number.
+
+Questions and answers are in English, German, French or Spanish.
+"""
+
+import enum
+import re
+
+
+class ExpectedAnswer(enum.Enum):
+    """What an answer has."""
+
+    TIME = "time"
+    DURATION = "duration"
+    PRICE = "price"
+    NUMBER = "number"
+
+
+_QUESTIONS = {
+    ExpectedAnswer.TIME: r"when|what time|(?:which|what) (?:year|day|date|month)|what (?:is|was) the (?:year|date)"
+    r"|how (?:soon|late|early|often)|wann|um wie viel uhr|wie oft|quand|à quelle heure|cuándo|a qué hora",
+    ExpectedAnswer.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo",
+    ExpectedAnswer.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
+    r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
+    r"|what (?:is|was|are) the (?:price|cost|fee|rent|salary)|was kostet|wie teuer|combien coûte|cuánto cuesta",
+    ExpectedAnswer.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
+    r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|which version"
+    r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
+}
+_NUMBER_WORDS = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand|million"
+    "|once|twice|half|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|hundert|tausend|einmal"
+    "|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|vingt|cent|mille"
+    "|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|veinte|cien|mil"
+)
+_MONTHS = (
+    "january|february|march|april|may|june|july|august|september|october|november|december"
+    "|januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre"
+    "|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
+)
+_DAYS = (
+    "(?:mon|tues|wednes|thurs|fri|satur|sun)days?|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?"
+    "|sonntags?|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
+)
+_UNITS = (
+    "(?:milli)?seconds?|minutes?|hours?|(?:working |business )?days?|nights?|weeks?|months?|years?|ms"
+    "|sekunden?|minuten?|stunden?|tagen?|wochen?|monaten?|jahren?|tage|monate|jahre|secondes?|heures?|jours?|semaines?"
+    "|mois|ans?|années?|segundos?|minutos?|horas?|días?|semanas?|meses|mes|años?"
+)
+_AMOUNT = rf"(?:\d[\d.,]*|\b(?:{_NUMBER_WORDS}|an?|one|eine?[mnr]?|une?|una))"
+_CURRENCIES = "euros?|dollars?|pounds?|cents?|francs?|franken|eur|usd|gbp|chf"
+_TIMES = (
+    r"(?:1\d|20)\d\d", r"\d\d?:\d\d", r"\d\d?\.\d\d? ?(?:uhr|h|[ap]\.?m\.?)", r"\d\d?\.\d\d?\.(?:\d\d)*",
+    r"\d\d?(?:st|nd|rd|th)", r"\d\d? (?:[ap]\.?m\.?|uhr)", rf"\d\d?\.? (?:{_MONTHS})", rf"(?:in )?(?:{_MONTHS}) \d",
+    rf"(?:in|im|en) (?:{_MONTHS})", _DAYS,
+    "daily|weekly|monthly|yearly|annually|täglich|wöchentlich|monatlich|jährlich",
+    r"(?:every|each|once an?|twice an?|within|after|before|pro|jeden?|alle|nach|chaque|cada) (?:\w+ ){0,2}"
+    rf"(?:{_UNITS})",
+)  # fmt: skip
+_ANSWERS = {
+    ExpectedAnswer.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
+    ExpectedAnswer.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
+    ExpectedAnswer.PRICE: rf"[$€£¥]|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\bfree\b|\bkostenlos",
+    ExpectedAnswer.NUMBER: rf"\d|\b(?:{_NUMBER_WORDS})\b",
+}
+_QUESTION_PATTERNS = {kind: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
+_ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ANSWERS.items()}
+_ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
+_MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000
+
+
+def expected_answer(question: str) -> ExpectedAnswer | None:
+    """Return what the answer to a question has; None if its words do not say so."""
+    text = question[:_MAX_QUESTION_CHARACTERS]
+    return next((kind for kind, pattern in _QUESTION_PATTERNS.items() if pattern.search(text)), None)
+
+
+def has_expected(text: str, expected: ExpectedAnswer) -> bool:
+    """Return whether a part of a passage has what an answer is expected to have. The number of an item is none."""
+    return bool(_ANSWER_PATTERNS[expected].search(_ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])))

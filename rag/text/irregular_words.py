@@ -1,0 +1,95 @@
+"""English words whose forms have no common stem: "lost" and "lose", "paid" and "pay", "children" and "child"."""
+
+# Each line is the basic form, then the others. Forms that are frequent words of their own are left out: "saw", "found",
+# "left", "ground".
+_FORMS = """
+become became
+begin began begun
+bend bent
+bite bit bitten
+blow blew blown
+break broke broken
+bring brought
+build built
+burn burnt
+buy bought
+catch caught
+child children
+choose chose chosen
+come came
+criterion criteria
+deal dealt
+draw drew drawn
+drink drank drunk
+drive drove driven
+eat ate eaten
+fall fell fallen
+feed fed
+feel felt
+fight fought
+fly flew flown flies
+foot feet
+forget forgot forgotten
+freeze froze frozen
+get got gotten
+give gave given
+go went gone
+grow grew grown
+hang hung
+hear heard
+hide hid hidden
+hold held
+keep kept
+know knew known
+lead led
+learn learnt
+lend lent
+lose lost
+man men
+mean meant
+meet met
+mouse mice
+pay paid
+ride rode ridden
+ring rang rung
+rise rose risen
+run ran
+say said
+seek sought
+sell sold
+send sent
+shake shook shaken
+shine shone
+shoot shot
+sing sang sung
+sink sank sunk
+sit sat
+sleep slept
+speak spoke spoken
+spend spent
+stand stood
+steal stole stolen
+stick stuck
+strike struck
+swear swore sworn
+swim swam swum
+take took taken
+teach taught
+tear tore torn
+tell told
+think thought
+throw threw thrown
+tooth teeth
+understand understood
+wake woke woken
+wear wore worn
+win won
+woman women
+write wrote written
+"""
+_BASIC_FORMS = {form: basic for basic, *forms in map(str.split, _FORMS.strip().splitlines()) for form in forms}
+
+
+def basic_form(word: str) -> str:
+    """Return the basic form of an English word in lower case; the word itself if its forms are regular."""
+    return _BASIC_FORMS.get(word, word)
