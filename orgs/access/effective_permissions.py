@@ -57,8 +57,8 @@ _QUERY = "SELECT * FROM orgs_effective_permissions(%s, %s)"
 def effective_permissions(caller: Caller) -> EffectivePermissions:
     """Read the caller's permissions. Nothing is cached: a change has effect with the next call.
 
-    The function in the database (orgs/migrations/sql/access.sql) keeps its plan, and reads memberships that a request
-    cannot read otherwise.
+    The function in the database (last changed in orgs/migrations/sql/staff_directory.sql) keeps its plan, and reads
+    memberships that a request cannot read otherwise.
     """
     user, key_id = caller.user, caller.key.pk if caller.key else None
     if user.pk is None or not user.is_active:
