@@ -12,7 +12,7 @@ LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt cons
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos abuse clients bench eval guard
-.PHONY: ingest-sample clean-data lock screenshots
+.PHONY: ingest-sample clean-data lock screenshots messages
 
 help:
 	@echo "make install        install what a production server needs"
@@ -27,6 +27,7 @@ help:
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
 	@echo "make clients        supabase-js against the real server (needs Node)"
+	@echo "make messages       bring the translations up to date with the texts of templates and code"
 	@echo "make schema         update the snapshot of the API schema"
 	@echo "make bench          measure ingestion and search"
 	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, EVAL_KINDS=answers, OUT=file)"
@@ -77,6 +78,9 @@ audit: install-dev
 schema: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" -- $(BIN)/python manage.py spectacular \
 		--format openapi-json --validate --fail-on-warn --file tests/contracts/openapi.json
+
+messages: install-dev
+	@$(BIN)/python scripts/messages
 
 fuzz: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/fuzz" -- $(BIN)/python -m tests.system.fuzz

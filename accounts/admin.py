@@ -11,6 +11,7 @@ from django.contrib.auth.models import Group
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django_otp.plugins.otp_static import admin as static_device_admin  # noqa: F401  # registers what is removed below
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp import admin as totp_device_admin  # noqa: F401
@@ -59,8 +60,8 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable
     actions: tuple[str, ...] = ("remove_second_factor",)
     fieldsets = (
         (None, {"fields": ("email", "password", "name")}),
-        ("Rights", {"fields": ("is_active", "is_staff", "is_superuser")}),
-        ("Dates", {"fields": ("last_login", "date_joined")}),
+        (_("Rights"), {"fields": ("is_active", "is_staff", "is_superuser")}),
+        (_("Dates"), {"fields": ("last_login", "date_joined")}),
     )
     add_fieldsets = (
         (None, {"classes": ("wide",), "fields": ("email", "name", "usable_password", "password1", "password2")}),
@@ -86,14 +87,14 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_module_permission(request)
 
-    @admin.display(description="second factor", boolean=True)
+    @admin.display(description=_("second factor"), boolean=True)
     def has_second_factor(self, user: Any) -> bool:
         return bool(user.second_factor)
 
-    @admin.action(description="Remove the second factor (a lost device)", permissions=["change"])
+    @admin.action(description=_("Remove the second factor (a lost device)"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         second_factor.remove(queryset)
-        self.message_user(request, "They sign in with their password alone until they set it up again.")
+        self.message_user(request, _("They sign in with their password alone until they set it up again."))
 
 
 @admin.register(AccessAttempt)
@@ -112,7 +113,7 @@ class FailedSignInAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subs
         since = timezone.now() - settings.AXES_COOLOFF_TIME
         return super().get_queryset(request).filter(attempt_time__gte=since)
 
-    @admin.display(description="locked", boolean=True)
+    @admin.display(description=_("locked"), boolean=True)
     def is_locked(self, attempt: AccessAttempt) -> bool:
         return lockout.is_locked(attempt)
 

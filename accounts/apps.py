@@ -2,6 +2,7 @@ from django.apps import AppConfig, apps
 from django.conf import settings
 from django.contrib.admin import apps as admin_apps
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 
 class AdminConfig(admin_apps.SimpleAdminConfig):
@@ -22,7 +23,7 @@ class AccountsConfig(AppConfig):
 
         from ragsite.postgres.roles import prepare_roles
 
-        from . import audit_registry
+        from . import audit_registry, model_texts
         from . import checks as checks
         from .sign_in.jwt_keys import MultiKeyTokenBackend
 
@@ -30,5 +31,6 @@ class AccountsConfig(AppConfig):
         state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
         audit_registry.register()
         post_migrate.connect(prepare_roles, sender=self)
+        model_texts.translate_model_texts()
         # The heading of its page in the admin: what it is for, not the name of the library.
-        apps.get_app_config("axes").verbose_name = "Sign-in protection"
+        apps.get_app_config("axes").verbose_name = _("Sign-in protection")

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import MD5, Lower, Upper
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from ragsite.postgres import identity
 from ragsite.postgres.credential_fields import HiddenCharField
@@ -98,7 +99,7 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
         super().clean()
         self.email = type(self).objects.normalize_email(self.email)
         if not _PLAIN.fullmatch(self.email):
-            raise ValidationError({"email": "Latin letters without accents before the @, and no white space."})
+            raise ValidationError({"email": gettext("Latin letters without accents before the @, and no white space.")})
 
 
 class TokenFamily(UUIDModel):

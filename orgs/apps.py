@@ -1,9 +1,10 @@
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class OrgsConfig(AppConfig):
     name = "orgs"
-    verbose_name = "Organisations"
+    verbose_name = _("Organisations")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

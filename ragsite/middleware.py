@@ -1,4 +1,4 @@
-"""Middleware of the site: request log, body limit, database identity, rate limit by address, response headers."""
+"""Middleware of the site: request log, language, body limit, database identity, rate limit by address, headers."""
 
 import io
 import re
@@ -8,6 +8,9 @@ from django.conf import settings
 from django.core.signals import request_finished
 from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
 from django_structlog.middlewares import RequestMiddleware
 
 from rag.contracts import fallback_errors
@@ -79,6 +82,30 @@ class BodyLimitMiddleware:
 def _is_chunked(request: HttpRequest) -> bool:
     """Return whether the body came with `Transfer-Encoding: chunked`, and the server has joined the chunks."""
     return bool(request.META.get("wsgi.input_terminated") and request.META.get("HTTP_TRANSFER_ENCODING"))
+
+
+# Paths for programs that have no format of errors.
+_PATHS_OF_PROBES = re.compile(r"/(healthz|readyz)/?$")
+
+
+class PageLanguageMiddleware(LocaleMiddleware):
+    """Shows pages in the visitor's language: the language switch's cookie decides, then the browser's list.
+
+    Responses to programs are always English, because clients compare messages.
+    """
+
+    def process_request(self, request: HttpRequest) -> None:
+        if _is_page(request):
+            super().process_request(request)
+        else:
+            translation.activate(settings.LANGUAGE_CODE)  # the thread's last request may have been for a German page
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        return super().process_response(request, response) if _is_page(request) else response
+
+
+def _is_page(request: HttpRequest) -> bool:
+    return not errors_outside_views.returns_json(request) and not _PATHS_OF_PROBES.match(request.path_info)
 
 
 _METHODS_WITH_BODY = ("POST", "PATCH", "PUT")

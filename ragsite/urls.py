@@ -2,6 +2,8 @@
 
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.utils.translation import gettext_lazy as _
+from django.views.i18n import set_language
 
 from accounts.sign_in import pages, password_reset
 from orgs.invitations import pages as invitation_pages
@@ -10,7 +12,7 @@ from .views import api_reference, errors, health, metrics
 
 admin.autodiscover()
 admin.site.site_header = admin.site.site_title = "ragsite"
-admin.site.index_title = "Administration"
+admin.site.index_title = _("Administration")
 admin.site.site_url = "/"
 
 urlpatterns = [
@@ -22,6 +24,7 @@ urlpatterns = [
     path("sign-in/token", pages.ShowAccessToken.as_view(), name="access_token"),
     path("invitation", invitation_pages.show_invitation, name="invitation"),
     path("sign-out", pages.SignOut.as_view(), name="sign_out"),
+    path("language", set_language, name="set_language"),
     path("admin/", admin.site.urls),
     re_path(r"^healthz/?$", health.healthz, name="healthz"),
     re_path(r"^metrics/?$", metrics.view, name="metrics"),

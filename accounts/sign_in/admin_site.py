@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import path, re_path, reverse
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
@@ -106,7 +107,7 @@ class Site(AdminSite):
             case "remove":
                 if second_factor.verify(user, code):
                     second_factor.remove([user])
-                    messages.success(request, "Your second factor is removed.")
+                    messages.success(request, _("Your second factor is removed."))
                     return []
             case _:
                 raise PermissionDenied
@@ -117,7 +118,7 @@ class Site(AdminSite):
         has_one = second_factor.has_second_factor(user)
         context = {
             **self.each_context(request),
-            "title": "Second factor",
+            "title": _("Second factor"),
             "has_one": has_one,
             "must_enrol": second_factor.must_enrol(user),
             "codes": codes,

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.signals import user_login_failed
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 
@@ -18,9 +19,9 @@ class SignInForm(AuthenticationForm):
     code = forms.CharField(
         required=False,
         max_length=second_factor.MAX_CODE_LENGTH,
-        label="Code",
+        label=_("Code"),
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
-        help_text="If you have set up a second factor.",
+        help_text=_("If you have set up a second factor."),
     )
 
     def clean(self) -> dict[str, Any]:

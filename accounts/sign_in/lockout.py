@@ -18,6 +18,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
@@ -31,7 +32,10 @@ logger = structlog.get_logger(__name__)
 # Failures of a known device are counted under the account's address, these words and the device's id.
 _ON_DEVICE = " on the known device "
 _MAX_NAME_LENGTH = 254
-_LOCKED_MESSAGE = "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
+# The API shows it as it is, the sign-in page translated.
+_LOCKED_MESSAGE = gettext_noop(
+    "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
+)
 
 
 class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped library
@@ -117,7 +121,7 @@ def render_lockout_page(
 ) -> HttpResponse:
     """Render the response of the sign-in page during a lockout (AXES_LOCKOUT_CALLABLE)."""
     seconds = _seconds_left(request, credentials or {})
-    context = {"why": _LOCKED_MESSAGE, "minutes": math.ceil(seconds / 60), "title": "Locked"}
+    context = {"why": gettext(_LOCKED_MESSAGE), "minutes": math.ceil(seconds / 60), "title": gettext("Locked")}
     page = render(request, "accounts/locked.html", context, status=429)
     page["Retry-After"] = str(seconds)
     return page

@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
@@ -84,7 +85,7 @@ class ShowAccessToken(View):
 
 def render_too_many(request: HttpRequest, error: TooManyPasswordChecks) -> HttpResponse:
     """Render the response while too many passwords are checked."""
-    context = {"why": error.detail, "title": "Try again"}
+    context = {"why": _(str(error.detail)), "title": _("Try again")}
     response = render(request, "accounts/locked.html", context, status=error.status_code)
     response["Retry-After"] = str(error.wait)
     return response

@@ -11,6 +11,7 @@ from django.contrib.auth import get_backends
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
+from django.utils.translation import gettext_noop
 
 from ragsite.http.addresses import client_address, rate_limit_key
 from ragsite.http.errors import Unavailable
@@ -21,7 +22,8 @@ _MAX_WAIT_SECONDS = 2.0
 class TooManyPasswordChecks(Unavailable):
     """No slot became free in time. This is no failed attempt, and depends neither on the account nor the password."""
 
-    default_detail = "Too many people sign in at the moment. Try again in a few seconds."
+    # The API shows it as it is, the sign-in page translated.
+    default_detail = gettext_noop("Too many people sign in at the moment. Try again in a few seconds.")
 
 
 class PasswordCheckLimiter:

@@ -20,6 +20,7 @@ from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import get_language, gettext, gettext_lazy, override
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
@@ -36,14 +37,14 @@ _PAUSE_SECONDS = 300
 _places = threading.BoundedSemaphore(50)
 _sender = ThreadPoolExecutor(1, thread_name_prefix="password-reset")
 
-_TEXT = """Somebody, probably you, has asked to set a new password for {email} at {site}.
+_TEXT = gettext_lazy("""Somebody, probably you, has asked to set a new password for {email} at {site}.
 
 Open this address within an hour. It works once:
 
 {url}
 
 If it was not you, ignore this message: your password stays as it is.
-"""
+""")
 
 
 def is_available() -> bool:
@@ -68,7 +69,7 @@ class ForgottenPassword(View):
     def post(self, request: HttpRequest) -> HttpResponse:
         email = User.objects.normalize_email(request.POST.get("email", "")[:254])
         if _places.acquire(blocking=False):
-            _sender.submit(_send_and_close, email, build_public_url(request, "/"))
+            _sender.submit(_send_and_close, email, build_public_url(request, "/"), get_language())
         return render(request, self.template, {"is_sent": True})
 
 
@@ -85,9 +86,10 @@ class SetPassword(PasswordResetConfirmView):
         return super().dispatch(*args, **kwargs)
 
 
-def _send_and_close(email: str, site: str) -> None:
+def _send_and_close(email: str, site: str, language: str | None) -> None:
     try:
-        send_link(email, site)
+        with override(language):
+            send_link(email, site)
     except Exception as error:
         # Without the address: the log names nobody who asks.
         logger.warning("password_reset_not_sent", reason=type(error).__name__)
@@ -106,5 +108,5 @@ def send_link(email: str, site: str) -> None:
             return
         token = default_token_generator.make_token(user)
     path = reverse("set_password", args=[urlsafe_base64_encode(force_bytes(user.pk)), token])
-    text = _TEXT.format(email=user.email, site=site, url=site.rstrip("/") + path)
-    send_mail("Set a new password", text, settings.RAG_EMAIL_FROM, [user.email])
+    text = str(_TEXT).format(email=user.email, site=site, url=site.rstrip("/") + path)
+    send_mail(gettext("Set a new password"), text, settings.RAG_EMAIL_FROM, [user.email])

@@ -13,6 +13,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.db import transaction
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy
 from django_otp.models import Device
 from django_otp.plugins.otp_static.models import StaticDevice
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -23,10 +24,12 @@ from ragsite.postgres import identity
 MAX_CODE_LENGTH = 32
 _RECOVERY_CODES = 10
 _DIGITS = 6
-WRONG_CODE = (
+WRONG_CODE = gettext_lazy(
     "This code is not right, or was used already. Wait for the next one, and after several wrong ones a little longer."
 )
-CODE_REQUIRED = "This account has a second factor: give the code of your authenticator app, or a recovery code."
+CODE_REQUIRED = gettext_lazy(
+    "This account has a second factor: give the code of your authenticator app, or a recovery code."
+)
 
 
 def is_enabled() -> bool:

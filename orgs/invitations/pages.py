@@ -10,6 +10,7 @@ from django.contrib.auth import login, password_validation
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
@@ -30,16 +31,16 @@ class NewAccountForm(forms.Form):
     """The name and the password of a new account."""
 
     name = forms.CharField(
-        label="Your name", max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
+        label=_("Your name"), max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
     password = forms.CharField(
-        label="Password",
+        label=_("Password"),
         max_length=_MAX_PASSWORD_LENGTH,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     repeated = forms.CharField(
-        label="The same password again",
+        label=_("The same password again"),
         max_length=_MAX_PASSWORD_LENGTH,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
@@ -53,7 +54,7 @@ class NewAccountForm(forms.Form):
         values: dict[str, Any] = super().clean() or self.cleaned_data
         password = values.get("password")
         if password and password != values.get("repeated"):
-            self.add_error("repeated", "The two passwords differ.")
+            self.add_error("repeated", _("The two passwords differ."))
         if password:
             try:
                 password_validation.validate_password(password, User(email=self._email, name=values.get("name", "")))
@@ -86,7 +87,7 @@ def _join(request: HttpRequest, token: str, invitation: Invitation, user: User) 
     is_addressee = user.email == invitation.email
     if request.method == "POST" and is_addressee and is_verified:
         organization = acceptance.join(token, user)
-        messages.success(request, f"You are now a member of {organization}.")
+        messages.success(request, _("You are now a member of {organization}.").format(organization=organization))
         return HttpResponseRedirect(reverse("ask"))
     context = {"can_join": is_addressee and is_verified, "is_other_account": not is_addressee}
     return _render(request, token, invitation, context)
@@ -103,11 +104,12 @@ def _create_account(request: HttpRequest, token: str, invitation: Invitation) ->
     response = HttpResponseRedirect(reverse("ask"))
     identity.set_current(identity.SIGN_IN)  # the new session
     if providers_enforced_for(user).exists():
-        messages.success(request, "Your account is ready. Sign in with your organisation's identity provider.")
+        messages.success(request, _("Your account is ready. Sign in with your organisation's identity provider."))
         return HttpResponseRedirect(reverse("sign_in"))
     login(request, user, backend=_BACKEND)
     known_devices.remember(response, user)
-    messages.success(request, f"Welcome. You are now a member of {invitation.organization}.")
+    text = _("Welcome. You are now a member of {organization}.")
+    messages.success(request, text.format(organization=invitation.organization))
     return response
 
 
@@ -116,9 +118,9 @@ def _render(
 ) -> HttpResponse:
     link = f"{reverse('invitation')}?{urlencode({'token': token})}"
     sign_in = f"{reverse('sign_in')}?{urlencode({'next': link})}"
-    shared = {"title": "Invitation", "token": token, "invitation": invitation, "sign_in": sign_in}
+    shared = {"title": _("Invitation"), "token": token, "invitation": invitation, "sign_in": sign_in}
     return render(request, "orgs/invitation.html", {**shared, **context}, status=status)
 
 
 def _render_ended(request: HttpRequest) -> HttpResponse:
-    return render(request, "orgs/invitation.html", {"title": "Invitation"}, status=404)
+    return render(request, "orgs/invitation.html", {"title": _("Invitation")}, status=404)

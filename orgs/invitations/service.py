@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet, Sum, signals
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import User
 from orgs.access.caller import Caller
@@ -145,7 +146,7 @@ def revoke(invitations: QuerySet[Invitation]) -> int:
 def send(invitation: Invitation, url: str) -> bool:
     """Send the link to the invited address. Call it after the commit. Returns whether the mail server took it."""
     context = {"invitation": invitation, "url": url, "days": LIFETIME.days}
-    subject = f"Invitation to {invitation.organization.name}"
+    subject = gettext("Invitation to {organization}").format(organization=invitation.organization.name)
     text = render_to_string("orgs/invitation.txt", context)
     try:
         send_mail(" ".join(subject.split()), text, settings.RAG_EMAIL_FROM, [invitation.email])

@@ -16,6 +16,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.decorators import method_decorator
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, gettext_noop
 from django.views import View
 from django.views.decorators.cache import never_cache
 
@@ -36,8 +37,8 @@ _COOKIE = "sign_in_attempt"
 _COOKIE_SECONDS = 600
 _BACKEND = "orgs.single_sign_on.enforcement.SingleSignOnBackend"
 _CODE_PAGE = "accounts/single_sign_on_code.html"
-_UNKNOWN = "No organisation here has single sign-on for this address. Sign in with your password."
-_LOST = "This sign-in has expired, or was begun in another browser. Begin it again."
+_UNKNOWN = gettext_noop("No organisation here has single sign-on for this address. Sign in with your password.")
+_LOST = gettext_noop("This sign-in has expired, or was begun in another browser. Begin it again.")
 _MAX_CHARACTERS = 4_000
 
 
@@ -101,7 +102,7 @@ class Callback(SignInPage):
         openid_connect.check_response_issuer(provider.issuer, request.GET.get("iss"))
         code = request.GET.get("code", "")
         if not 0 < len(code) <= _MAX_CHARACTERS:
-            raise InvalidResponse("The identity provider has not signed you in.")
+            raise InvalidResponse(gettext_noop("The identity provider has not signed you in."))
         client = _client(provider)
         claims, id_token = openid_connect.exchange_code(
             client, attempt, code, redirect_uri=redirect_uri(request, provider), groups_claim=provider.groups_claim
@@ -160,7 +161,9 @@ def _client(provider: IdentityProvider) -> Client:
     try:
         secret = encryption.decrypt(provider.client_secret, encryption.Purpose.IDENTITY_PROVIDER)
     except encryption.UnreadableSecret:
-        raise ProviderFailed("The client secret has to be entered again, because SECRET_KEY has changed.") from None
+        raise ProviderFailed(
+            gettext_noop("The client secret has to be entered again, because SECRET_KEY has changed.")
+        ) from None
     return Client(provider.issuer, provider.client_id, secret)
 
 
@@ -217,4 +220,4 @@ def _render_failure(request: HttpRequest, provider: IdentityProvider, error: Pro
 
 
 def _render_refusal(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
-    return render(request, "accounts/single_sign_on_refused.html", {"reason": reason}, status=status)
+    return render(request, "accounts/single_sign_on_refused.html", {"reason": gettext(reason)}, status=status)

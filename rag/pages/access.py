@@ -8,6 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from accounts.sign_in.pages import require_sign_in
@@ -21,10 +23,10 @@ from ragsite.postgres import identity
 PageView = Callable[..., HttpResponseBase]
 EVENT_STREAM = "text/event-stream"
 _TITLES = {
-    ErrorKind.FORBIDDEN: "You may not do this",
-    ErrorKind.NOT_FOUND: "There is no such page",
-    ErrorKind.LIMITED: "Too many requests",
-    ErrorKind.UNAVAILABLE: "This is not available at the moment",
+    ErrorKind.FORBIDDEN: _("You may not do this"),
+    ErrorKind.NOT_FOUND: _("There is no such page"),
+    ErrorKind.LIMITED: _("Too many requests"),
+    ErrorKind.UNAVAILABLE: _("This is not available at the moment"),
 }
 
 
@@ -52,8 +54,9 @@ def limited(rate_limit: RateLimit = CHANGES) -> Callable[[PageView], PageView]:
         @functools.wraps(view)
         def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if request.method == "POST" and (seconds := seconds_until_allowed(request, rate_limit)):
-                text = f"You have sent many requests within a minute. Try again in {seconds} seconds."
-                response = render_problem(request, 429, "Too many requests", text)
+                text = gettext("You have sent many requests within a minute. Try again in {seconds} seconds.")
+                text = text.format(seconds=seconds)
+                response = render_problem(request, 429, gettext("Too many requests"), text)
                 response["Retry-After"] = str(seconds)
                 return response
             return view(request, *args, **kwargs)
@@ -70,7 +73,7 @@ def wants_stream(request: HttpRequest) -> bool:
 
 def render_error(request: HttpRequest, error: RagError) -> HttpResponse:
     """Render an expected error: as a part of the page for its script, otherwise as a page."""
-    title = _TITLES.get(error.kind, "This did not work")
+    title = str(_TITLES.get(error.kind, _("This did not work")))
     return render_problem(request, http_status(error), title, error.message)
 
 

@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from rag.models import ConversationMessage
 from rag.services.evaluation.unanswered_storage import LOW_CONFIDENCE
@@ -20,23 +22,28 @@ from .markdown_blocks import BlockKind, divide
 _CODE = re.compile(r"`([^`\n]+)`")
 _STRONG = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
 _NOTES = {
-    "RERANK_FAILED": "The passages could not be put into their best order, so better ones may be missing.",
-    "EMBEDDING_FAILED": "The search by meaning was not available, so only passages with the same words were found.",
-    "GROUNDING_FAILED": "The language model could not check whether the passages suffice; a simpler check was used.",
-    "CONTEXT_IGNORED": "The language model answered without the passages. Its answer is not shown.",
-    "CITATIONS_DROPPED": "Some citations were removed, because the cited passages do not support the sentences.",
+    "RERANK_FAILED": _("The passages could not be put into their best order, so better ones may be missing."),
+    "EMBEDDING_FAILED": _("The search by meaning was not available, so only passages with the same words were found."),
+    "GROUNDING_FAILED": _("The language model could not check whether the passages suffice; a simpler check was used."),
+    "CONTEXT_IGNORED": _("The language model answered without the passages. Its answer is not shown."),
+    "CITATIONS_DROPPED": _("Some citations were removed, because the cited passages do not support the sentences."),
 }
 # From this confidence on, in descending order: the level, and what it means.
 _LEVELS = (
-    (0.8, "high", "High confidence", "The passages very probably contain this answer."),
-    (LOW_CONFIDENCE, "medium", "Medium confidence", "The passages probably contain this answer. Check the citations."),
-    (0.0, "low", "Low confidence", "The passages may not contain this answer. Check the citations."),
+    (0.8, "high", _("High confidence"), _("The passages very probably contain this answer.")),
+    (
+        LOW_CONFIDENCE,
+        "medium",
+        _("Medium confidence"),
+        _("The passages probably contain this answer. Check the citations."),
+    ),
+    (0.0, "low", _("Low confidence"), _("The passages may not contain this answer. Check the citations.")),
 )
 _UNKNOWN_LEVEL = (
     0.0,
     "unknown",
-    "Confidence unknown",
-    "How often such answers are right was not measured for this language or embedding model. Check the citations.",
+    _("Confidence unknown"),
+    _("How often such answers are right was not measured for this language or embedding model. Check the citations."),
 )
 
 
@@ -96,17 +103,17 @@ def show_answer(answer: ReadableAnswer) -> AnswerPart:
     level = next(entry for entry in _LEVELS if answer.confidence >= entry[0])
     if "CONFIDENCE_UNKNOWN" in answer.warnings:
         level = _UNKNOWN_LEVEL
-    _, name, title, text = level if answer.citations else (0.0, "none", "No answer", "")
+    _threshold, name, title, text = level if answer.citations else (0.0, "none", _("No answer"), "")
     references = tuple(_group_citations(answer))
     return AnswerPart(
         answer=answer,
         blocks=show_blocks(answer.text, references),
         references=references,
         level=name,
-        level_name=title,
-        level_text=text,
+        level_name=str(title),
+        level_text=str(text),
         percent=None if level is _UNKNOWN_LEVEL else round(answer.confidence * 100),
-        notes=tuple(_NOTES[code] for code in dict.fromkeys(answer.warnings) if code in _NOTES),
+        notes=tuple(str(_NOTES[code]) for code in dict.fromkeys(answer.warnings) if code in _NOTES),
     )
 
 
@@ -134,7 +141,9 @@ def page_label(first: int | None, last: int | None) -> str:
     """Return "page 3" or "pages 3–4"; empty for formats without pages."""
     if not first:
         return ""
-    return f"pages {first}–{last}" if last and last != first else f"page {first}"
+    if last and last != first:
+        return gettext("pages {first}–{last}").format(first=first, last=last)
+    return gettext("page {number}").format(number=first)
 
 
 def show_blocks(text: str, references: Sequence[Reference] = ()) -> tuple[ShownBlock, ...]:
@@ -166,7 +175,8 @@ def _segments(text: str, kind: BlockKind, by_number: Mapping[int, Reference]) ->
         yield from _text_segments(text[position:start])
         for number in numbers:
             reference = by_number[number]
-            label = f"Citation {number}: {reference.citation.title}" if reference.url else f"Citation {number}"
+            label = gettext("Citation {number}").format(number=number)
+            label += f": {reference.citation.title}" if reference.url else ""
             yield Segment(str(number), number, reference.url, label)
         position = end
     yield from _text_segments(text[position:])

@@ -11,6 +11,8 @@ from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
@@ -109,7 +111,7 @@ def _render(
         ]
     context: dict[str, Any] = {
         "section": "ask",
-        "title": conversation.title if conversation else "Ask",
+        "title": conversation.title if conversation else _("Ask"),
         "form": form,
         "sources": sources,
         "has_several_organizations": len({source.organization_id for source in sources}) > 1,
@@ -129,7 +131,12 @@ def _first_error(form: AskForm) -> str:
 
 def _retrieval_counts(retrieval: Retrieval) -> object:
     documents = {passage.document_id for passage in retrieval.passages}
-    return {"passages": len(retrieval.passages), "documents": len(documents)}
+    passage_count, document_count = len(retrieval.passages), len(documents)
+    passages = ngettext("{number} passage", "{number} passages", passage_count).format(number=passage_count)
+    of_documents = ngettext("in {number} document", "in {number} documents", document_count)
+    in_documents = of_documents.format(number=document_count)
+    text = _("Found {passages} {in_documents}. Writing …").format(passages=passages, in_documents=in_documents)
+    return {"passages": passage_count, "documents": document_count, "text": text}
 
 
 def _error_body(status: int, message: str, details: dict[str, object], error: RagError | None) -> dict[str, object]:

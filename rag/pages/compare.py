@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
@@ -38,10 +39,10 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
         answers = comparison.compare(form.to_settings(), form.to_selection(caller))
         compared = [_column(number, answer) for number, answer in enumerate(answers, start=1)]
     columns = [
-        {"title": "First setting", "fields": [form[name] for name in form.SECOND]},
-        {"title": "Second setting", "fields": [form[f"second_{name}"] for name in form.SECOND]},
+        {"title": _("First setting"), "fields": [form[name] for name in form.SECOND]},
+        {"title": _("Second setting"), "fields": [form[f"second_{name}"] for name in form.SECOND]},
     ]
-    context = {"section": "compare", "title": "Compare", "form": form, "columns": columns, "compared": compared}
+    context = {"section": "compare", "title": _("Compare"), "form": form, "columns": columns, "compared": compared}
     status = 400 if form.is_bound and form.errors else 200
     return render(request, "pages/compare.html", {**context, "sources": sources}, status=status)
 

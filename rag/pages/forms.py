@@ -8,6 +8,8 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from orgs.access.caller import Caller
 from rag.models import ConversationMessage, DataSource, SourceType
@@ -20,10 +22,10 @@ _MAX_LIST_ITEMS = 20
 _MAX_LIST_CHARACTERS = 400
 DEFAULT_TOP_K, MAX_TOP_K = 10, 50
 MODES = {
-    "": "Default",
-    Mode.HYBRID.value: "By meaning and by words",
-    Mode.DENSE.value: "By meaning only",
-    Mode.LEXICAL.value: "By words only",
+    "": _("Default"),
+    Mode.HYBRID.value: _("By meaning and by words"),
+    Mode.DENSE.value: _("By meaning only"),
+    Mode.LEXICAL.value: _("By words only"),
 }
 
 
@@ -41,24 +43,26 @@ class CommaSeparated(forms.CharField):
 class AskForm(forms.Form):
     """A question, the filters of its search, and how to search."""
 
-    question = forms.CharField(max_length=MAX_QUESTION_CHARACTERS)
+    question = forms.CharField(label=_("Your question"), max_length=MAX_QUESTION_CHARACTERS)
     conversation = forms.CharField(required=False, max_length=36)
-    sources = forms.MultipleChoiceField(required=False)
-    tags = CommaSeparated()
-    source_type = forms.ChoiceField(required=False, choices=[("", "Any"), *SourceType.choices])
-    langs = CommaSeparated()
-    date_from = forms.DateField(required=False, label="From")
-    date_to = forms.DateField(required=False, label="To")
-    mode = forms.ChoiceField(required=False, choices=MODES.items())
-    ranking = forms.ChoiceField(required=False, choices=(("", "On"), ("off", "Off")))
-    top_k = forms.IntegerField(required=False, min_value=1, max_value=MAX_TOP_K)
-    model = forms.ChoiceField(required=False)
+    sources = forms.MultipleChoiceField(label=_("Sources"), required=False)
+    tags = CommaSeparated(label=_("Tags"))
+    source_type = forms.ChoiceField(
+        label=_("Type of document"), required=False, choices=[("", _("Any")), *SourceType.choices]
+    )
+    langs = CommaSeparated(label=_("Languages"))
+    date_from = forms.DateField(required=False, label=_("Dated from"))
+    date_to = forms.DateField(required=False, label=_("Dated until"))
+    mode = forms.ChoiceField(label=pgettext_lazy("noun", "Search"), required=False, choices=MODES.items())
+    ranking = forms.ChoiceField(label=_("Reranking"), required=False, choices=(("", _("On")), ("off", _("Off"))))
+    top_k = forms.IntegerField(label=_("Passages"), required=False, min_value=1, max_value=MAX_TOP_K)
+    model = forms.ChoiceField(label=_("Language model"), required=False)
 
     def __init__(self, *args: Any, sources: Iterable[DataSource], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choices: Any = self.fields
         choices["sources"].choices = [(str(source.pk), source.name) for source in sources]
-        choices["model"].choices = [("", "Default"), *((name, name) for name in model_choices())]
+        choices["model"].choices = [("", _("Default")), *((name, name) for name in model_choices())]
 
     @property
     def selected_sources(self) -> list[str]:
@@ -121,7 +125,7 @@ class CompareForm(AskForm):
 class RatingForm(forms.Form):
     """Whether an answer was helpful, and why not."""
 
-    rating = forms.ChoiceField(choices=(("up", "Helpful"), ("down", "Not helpful"), ("none", "No rating")))
+    rating = forms.ChoiceField(choices=(("up", _("Helpful")), ("down", _("Not helpful")), ("none", _("No rating"))))
     reason = forms.ChoiceField(required=False, choices=ConversationMessage.RatingReason.choices)
     comment = forms.CharField(required=False, max_length=MAX_COMMENT_CHARACTERS)
 

@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from orgs.access.caller import get_caller
@@ -29,7 +30,7 @@ def list_history(request: HttpRequest) -> HttpResponse:
     paginator = Paginator(ask_conversations.list_conversations(caller, search=search), _PER_PAGE)
     context = {
         "section": "history",
-        "title": "History",
+        "title": _("History"),
         "search": search,
         "page": paginator.get_page(request.GET.get("page")),
         "is_stored": ask_conversations.is_stored(caller),
@@ -47,9 +48,9 @@ def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     )
     if form.is_valid():
         ask_conversations.rename_conversation(conversation, form.cleaned_data["title"])
-        messages.success(request, "The conversation has its new title.")
+        messages.success(request, _("The conversation has its new title."))
     else:
-        messages.error(request, "A title needs 1 to 120 characters.")
+        messages.error(request, _("A title needs 1 to 120 characters."))
     return HttpResponseRedirect(reverse("conversation", args=[conversation_id]))
 
 
@@ -59,7 +60,7 @@ def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
 def delete(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     caller = get_caller(request)
     ask_conversations.delete_conversation(caller, ask_conversations.get_conversation(caller, conversation_id))
-    messages.success(request, "The conversation is deleted.")
+    messages.success(request, _("The conversation is deleted."))
     return HttpResponseRedirect(reverse("history"))
 
 

@@ -5,6 +5,8 @@ Every use is recorded in the audit trail, as on the page of a data source (rag.s
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from orgs.access.caller import get_caller
@@ -17,15 +19,15 @@ from .sources import list_queryable_sources
 
 # Labels of the stages, in their order (rag.services.search.trace.search_trace.StageCounts).
 STAGE_LABELS = (
-    ("sources", "searched data sources that you manage"),
-    ("chunks", "their chunks"),
-    ("dense", "candidates of the search by meaning"),
-    ("lexical", "candidates of the search by words"),
-    ("candidates", "candidates of both, without duplicates"),
-    ("above_threshold", "at or above the minimum score"),
-    ("deduplicated", "after deduplication"),
-    ("ranked", "passages after reranking"),
-    ("grounded", "relevant enough to answer from"),
+    ("sources", _("searched data sources that you manage")),
+    ("chunks", _("their chunks")),
+    ("dense", _("candidates of the search by meaning")),
+    ("lexical", _("candidates of the search by words")),
+    ("candidates", _("candidates of both, without duplicates")),
+    ("above_threshold", _("at or above the minimum score")),
+    ("deduplicated", _("after deduplication")),
+    ("ranked", _("passages after reranking")),
+    ("grounded", _("relevant enough to answer from")),
 )
 
 
@@ -37,11 +39,12 @@ def show_trace(request: HttpRequest) -> HttpResponse:
     caller = get_caller(request)
     form = AskForm(request.POST, sources=list_queryable_sources(caller))
     if not form.is_valid():
-        return render_problem(request, 400, "This question cannot be traced", "Ask it again, and open its trace then.")
+        text = gettext("Ask it again, and open its trace then.")
+        return render_problem(request, 400, gettext("This question cannot be traced"), text)
     trace = search_trace.explain_search(form.to_question(), trace_permissions.TraceRequest(caller=caller))
     stage_counts = [(label, getattr(trace.counts, name)) for name, label in STAGE_LABELS]
     context = {
-        "title": "Search trace",
+        "title": gettext("Search trace"),
         "question": form.cleaned_data["question"],
         "trace": trace,
         "stage_counts": stage_counts,

@@ -45,6 +45,7 @@ MIDDLEWARE = [
     "ragsite.middleware.RequestLogMiddleware",
     "ragsite.middleware.ResponseHeadersMiddleware",
     "corsheaders.middleware.CorsMiddleware",
+    "ragsite.middleware.PageLanguageMiddleware",
     "ragsite.middleware.IpRateLimitMiddleware",
     "ragsite.middleware.BodyLimitMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -83,6 +84,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "builtins": ["django.templatetags.i18n"],
             "libraries": {"operations": "rag.admin.operations.template_filters"},
         },
     }
@@ -138,7 +140,15 @@ AUTH_PASSWORD_VALIDATORS = [
 # Django's limit of a body applies to the admin's forms and the API, whose parser answers 413.
 DATA_UPLOAD_MAX_MEMORY_SIZE = RAG_MAX_BODY_BYTES
 
+# The language of the API, and of pages whose visitor wants none of these. The language switch of the pages sets the
+# cookie; without it the browser's list of languages decides.
 LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [BASE_DIR / "ragsite" / "locale"]
+LANGUAGE_COOKIE_NAME = "language"
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 TIME_ZONE = "UTC"
 USE_TZ = True
 FORMAT_MODULE_PATH = ["ragsite.settings.formats"]
@@ -162,7 +172,7 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and pr
 SESSION_ENGINE = "accounts.sign_in.sessions"
 # Messages may show a new secret once. A cookie would let it be read afterwards.
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
 CSRF_FAILURE_VIEW = "ragsite.views.errors.csrf_failure"

@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
 from rag.contracts.fallback_errors import error_response, returns_json
@@ -18,26 +19,28 @@ def unknown_path(request: HttpRequest) -> JsonResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Render the 404 page of paths outside of the contracts (handler404)."""
-    return _page(request, 404, "There is no such page", "It does not exist, or it is not visible to you.")
+    return _page(request, 404, _("There is no such page"), _("It does not exist, or it is not visible to you."))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Render the page for those who may not open a page (handler403)."""
-    text = "Your account may not open this page. Somebody who administers your organisation can change that."
-    return _page(request, 403, "You may not open this page", text)
+    text = _("Your account may not open this page. Somebody who administers your organisation can change that.")
+    return _page(request, 403, _("You may not open this page"), text)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Render the response to a form without a valid token (CSRF_FAILURE_VIEW)."""
-    text = "The form is too old, or your browser does not accept cookies from this site. Reload the page and try again."
-    return _page(request, 403, "This form has expired", text)
+    text = _(
+        "The form is too old, or your browser does not accept cookies from this site. Reload the page and try again."
+    )
+    return _page(request, 403, _("This form has expired"), text)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Render the response to a malformed request (handler400)."""
     if returns_json(request):
         return error_response(request, 400, "The request is malformed.")
-    return _page(request, 400, "This request is malformed", "Go back, reload the page and try again.")
+    return _page(request, 400, _("This request is malformed"), _("Go back, reload the page and try again."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -47,9 +50,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """
     if returns_json(request):
         return error_response(request, 500, "Something went wrong on this side. The log has it under this request id.")
-    text = "An unexpected error occurred. If it happens again, tell your operator the request id: the log has it."
+    text = _("An unexpected error occurred. If it happens again, tell your operator the request id: the log has it.")
     # Without the request: reading the signed-in user may be what failed.
-    context = {"status": 500, "title": "Something went wrong on this side", "text": text, "request_id": request_id()}
+    context = {"status": 500, "title": _("Something went wrong on this side"), "text": text, "request_id": request_id()}
     return render(None, _TEMPLATE, context, status=500)
 
 

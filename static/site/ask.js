@@ -33,10 +33,6 @@ async function* readEvents(response) {
   }
 }
 
-function plural(number, word) {
-  return `${number} ${word}${number === 1 ? "" : "s"}`;
-}
-
 function finish(article, data) {
   article.innerHTML = data.html; // rendered and escaped by the server
   if (!data.url) return;
@@ -49,7 +45,7 @@ async function showAnswer(article, response) {
   const text = article.querySelector(".answer-text");
   for await (const [name, data] of readEvents(response)) {
     if (name === "sources") {
-      stage.textContent = `Found ${plural(data.passages, "passage")} in ${plural(data.documents, "document")}. Writing …`;
+      stage.textContent = data.text;
     } else if (name === "token") {
       text.textContent += data.text;
     } else if (name === "done") {
@@ -72,7 +68,8 @@ async function send() {
   const article = showExchange(data.get("question").trim());
   const button = document.getElementById("ask-button");
   running = new AbortController();
-  button.textContent = "Stop";
+  const label = button.textContent;
+  button.textContent = form.dataset.stop;
   thread.setAttribute("aria-busy", "true");
   form.elements.question.value = "";
   resize();
@@ -94,11 +91,11 @@ async function send() {
     }
   } catch (error) {
     article.querySelector(".stage").textContent =
-      error.name === "AbortError" ? "Stopped." : "The connection was lost. Ask again.";
+      error.name === "AbortError" ? form.dataset.stopped : form.dataset.lost;
     article.querySelector(".answer").classList.remove("is-pending");
   } finally {
     running = null;
-    button.textContent = "Ask";
+    button.textContent = label;
     thread.removeAttribute("aria-busy");
     prepare(article);
   }
@@ -151,6 +148,6 @@ thread.addEventListener("submit", (event) => {
 thread.addEventListener("click", (event) => {
   if (!event.target.matches("[data-copy]")) return;
   navigator.clipboard.writeText(event.target.closest(".curl").querySelector("code").textContent);
-  event.target.textContent = "Copied";
+  event.target.textContent = event.target.dataset.copied;
 });
 prepare(document);

@@ -1,0 +1,6 @@
+"""How German pages show dates and times: every time with its zone (FORMAT_MODULE_PATH)."""
+
+DATE_FORMAT = "j. M Y"
+TIME_FORMAT = "H:i e"
+DATETIME_FORMAT = "j. M Y, H:i e"
+SHORT_DATETIME_FORMAT = "Y-m-d H:i e"
