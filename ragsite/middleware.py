@@ -105,7 +105,7 @@ class PageLanguageMiddleware(LocaleMiddleware):
 
 
 def _is_page(request: HttpRequest) -> bool:
-    return not errors_outside_views.returns_json(request) and not _PATHS_OF_PROBES.match(request.path_info)
+    return not fallback_errors.returns_json(request) and not _PATHS_OF_PROBES.match(request.path_info)
 
 
 _METHODS_WITH_BODY = ("POST", "PATCH", "PUT")
