@@ -88,7 +88,8 @@ def test_only_the_form_begins_a_sign_in(provider: IdentityProvider) -> None:
         False,
     )
     assert browser.post("/sign-in/organization", {"email": EMAIL}).status_code == 403
-    form = browser.get("/sign-in").content.decode().partition('action="/sign-in/organization"')[2]
+    page = browser.get("/sign-in").content.decode()
+    form = page.partition('action="/sign-in/organization"')[2].partition("</form>")[0]
     (token,) = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', form)
     values = {"email": EMAIL, "csrfmiddlewaretoken": token}
     assert "sign_in_attempt" in browser.post("/sign-in/organization", values).cookies
