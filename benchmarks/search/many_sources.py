@@ -1,8 +1,8 @@
 """Search with many data sources: python -m ragsite.embedded var/sources -- python -m benchmarks.search.many_sources
 
 The same chunks are divided among 5, 500 and 5,000 sources. Prints the times of whole searches over HTTP in alternation,
-and the statements of one search of each kind. BENCH_CHUNKS and BENCH_SOURCES change the numbers; BENCH_PROFILE=1 leaves
-out HTTP, and BENCH_PRIVATE=0 the organisation with private sources.
+their ratios to those with 5 sources, and the statements of one search of each kind. BENCH_CHUNKS and BENCH_SOURCES
+change the numbers; BENCH_PROFILE=1 leaves out HTTP, and BENCH_PRIVATE=0 the organisations with private sources.
 """
 
 import os
@@ -36,6 +36,7 @@ def main() -> None:
     shelf = library.Library(chunks)
     readers = [shelf.open_reader(count) for count in counts]
     if os.environ.get("BENCH_PRIVATE", "1") == "1":
+        readers += shelf.closed_readers(min(counts))[-1:]  # all of few private sources, with the same chunks
         readers += shelf.closed_readers(min(5_000, max(counts)))
     library.build_index()
     questions = corpus.questions(limit=_QUESTIONS + _WARM_UP)
@@ -112,6 +113,26 @@ def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> Non
         for (label, _, path, _), cell_times in zip(cells, times, strict=True):
             cuts = statistics.quantiles(cell_times[_WARM_UP:], n=100)
             print(f"{path:20} {label:45} p50 {cuts[49]:6.1f} ms  p95 {cuts[94]:6.1f} ms", flush=True)
+    _print_ratios(
+        {(label, path): cell_times[_WARM_UP:] for (label, _, path, _), cell_times in zip(cells, times, strict=True)}
+    )
+
+
+def _print_ratios(times: dict[tuple[str, str], list[float]]) -> None:
+    """Print the ratio of each reader to the one with the same chunks in the fewest sources, question by question."""
+    for (label, path), durations in times.items():
+        first = next(other for other in times if _kind(other[0]) == _kind(label) and other[1] == path)
+        if _kind(label) and first != (label, path):
+            ratio = statistics.median(one / few for one, few in zip(durations, times[first], strict=True))
+            print(f"{path:20} {label:45} {ratio:5.2f} times {first[0]}", flush=True)
+
+
+def _kind(label: str) -> str:
+    """Public, or private of which the reader may query all; empty for other readers."""
+    if "named" in label:
+        return ""
+    words = label.split()
+    return "public" if words[1] == "public" else "private" if words[0] == words[2] else ""
 
 
 if __name__ == "__main__":

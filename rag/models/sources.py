@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import Any, Self
@@ -19,6 +19,7 @@ from orgs.access.permissions import Action as Action
 from orgs.access.permissions import Permission, Visibility
 from orgs.models import AnyUser, Organization
 from rag.errors import ModelChanged, UnknownSource
+from rag.types import MemberGrants
 from ragsite.postgres.models import UUIDModel
 
 from .embedding_models import EmbeddingModel
@@ -45,16 +46,18 @@ class QueryableSources:
     Attributes:
         organizations: Organisations whose public sources the caller may query, all of them.
         listed: The other sources, one by one.
+        granted: What opens these other sources; None if more than grants and ownership decides.
     """
 
     organizations: frozenset[uuid.UUID]
     listed: "DataSourceQuerySet"
+    granted: MemberGrants | None = None
 
     def within(self, organization_id: uuid.UUID) -> "QueryableSources":
         """Return those of this organisation."""
-        return QueryableSources(
-            self.organizations & {organization_id}, self.listed.filter(organization=organization_id)
-        )
+        organizations = self.organizations & {organization_id}
+        granted = self.granted and replace(self.granted, organization_ids=tuple(organizations))
+        return QueryableSources(organizations, self.listed.filter(organization=organization_id), granted)
 
     @property
     def public(self) -> "DataSourceQuerySet":
@@ -67,20 +70,16 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
 
     @staticmethod
     def is_slug_taken(organization: Organization, slug: str) -> bool:
-        """Return whether a source of the organisation has this slug, also one that the caller may not view.
-
-        Only for a caller who may create sources in the organisation; False for others.
-        """
+        """Return whether a source has this slug, also an invisible one. False unless the caller may create sources."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT rag_is_slug_taken(%s, %s)", [organization.pk, slug])
             return bool(cursor.fetchone()[0])
 
     def visible_to(self, caller: Caller, action: Action) -> Self:
-        """Return the data sources on which the caller may perform this action. It is the only access rule.
+        """Return the data sources on which the caller may perform this action, by the only access rule.
 
-        docs/contracts/access.md describes the rule. Permissions are read on each call, so do not keep the result.
-        Anonymous, deactivated and foreign users see nothing. The scopes and sources of an API key restrict what its
-        user sees. The rules use subqueries instead of joins, so that no row is returned twice.
+        docs/contracts/access.md describes it. Permissions are read on each call, so do not keep the result. Anonymous,
+        deactivated and foreign users see nothing. The rules use subqueries, so that no row is returned twice.
         """
         return self._visible_with(effective_permissions(caller), caller.user, action)
 
@@ -91,11 +90,12 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
 
     def queryable_by(self, caller: Caller) -> "QueryableSources":
         """Return what `visible_to` returns for QUERY, in a form that does not list public sources."""
-        permissions = effective_permissions(caller)
-        visible = self._visible_with(permissions, caller.user, Action.QUERY)
+        user, permissions = caller.user, effective_permissions(caller)
+        visible = self._visible_with(permissions, user, Action.QUERY)
         if permissions.sources is not None or not permissions.allows(Action.QUERY):
             return QueryableSources(frozenset(), visible)
-        return QueryableSources(permissions.organizations, visible.exclude(visibility=Visibility.PUBLIC))
+        granted = _grants_of(user.pk, permissions) if user.pk and permissions.organizations else None
+        return QueryableSources(permissions.organizations, visible.exclude(visibility=Visibility.PUBLIC), granted)
 
     def _visible_with(self, permissions: EffectivePermissions, user: AnyUser, action: Action) -> Self:
         if user.pk is None or not user.is_active or not permissions.allows(action):
@@ -105,6 +105,10 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
         if permissions.only_organization is not None:  # a superuser manages sources without a membership
             sources = sources.filter(organization=permissions.only_organization)
         return sources if permissions.sources is None else sources.filter(pk__in=permissions.sources)
+
+
+def _grants_of(user_id: uuid.UUID, permissions: EffectivePermissions) -> MemberGrants:
+    return MemberGrants(user_id, *map(tuple, (permissions.roles, permissions.teams, permissions.organizations)))
 
 
 def _may_query(user: AnyUser, permissions: EffectivePermissions) -> Q:
@@ -204,7 +208,7 @@ class DataSource(TrackedModelMixin, UUIDModel):
                 name="source_second_model",
             ),
             models.Index(
-                fields=["organization"],
+                fields=["organization", "embedding_model", "second_model_ready_at", "second_model"],
                 condition=Q(deleted_at=None) & ~Q(visibility=Visibility.PUBLIC),
                 name="source_not_public",
             ),

@@ -96,16 +96,36 @@ class ModelUse(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class MemberGrants:
+    """What opens sources that are not public to a member: grants to the user, to roles and to teams, and ownership.
+
+    Attributes:
+        user_id: The member.
+        role_ids: The member's roles.
+        team_ids: The teams that the member has joined, and all teams that contain them.
+        organization_ids: The organisations in which the user is an active member.
+    """
+
+    user_id: uuid.UUID
+    role_ids: tuple[uuid.UUID, ...]
+    team_ids: tuple[uuid.UUID, ...]
+    organization_ids: tuple[uuid.UUID, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SearchScope:
     """The chunks that a search may read: those of the given sources that match the filters.
 
-    Public sources are given by their organisations, so that the size of a scope does not depend on their number.
+    Public sources are given by their organisations, and many sources that were granted by who has the grants, so that
+    the size of a scope does not depend on their number.
 
     Attributes:
         source_ids: Sources that the caller may query. All of them use the same embedding model.
         model_id: Primary key of that embedding model.
         public_in: Organisations whose public sources the caller may query. Those that use the model in the way
             of `model_use` are in the scope.
+        granted: Who has the grants of further sources. Those that use the model in this way are in the scope. None if
+            these sources are listed.
         second_of: Primary keys of the models of sources that may have the model as their second one.
         organization_ids: The organisations of all sources, for measurements only.
     """
@@ -116,4 +136,5 @@ class SearchScope:
     public_in: tuple[uuid.UUID, ...] = ()
     model_use: ModelUse = ModelUse.OWN
     second_of: tuple[uuid.UUID, ...] = ()
+    granted: MemberGrants | None = None
     organization_ids: tuple[uuid.UUID, ...] = field(default=(), compare=False)

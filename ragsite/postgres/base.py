@@ -196,7 +196,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 f"SELECT pg_catalog.set_config('{name}', '{value}', true)" for name, value in self._session_settings()
             ]
             result = self._send("; ".join(["BEGIN", *changes, "SELECT pg_catalog.pg_backend_pid()"]))
-            self._process_id = int(result.get_value(0, 0))
+            self._process_id = int(result.get_value(0, 0) or b"")
         return self._process_id
 
 

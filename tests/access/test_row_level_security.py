@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import threading
+import unittest.mock
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,8 +15,13 @@ from django.db.models import Model, Value
 from hypothesis import Phase, given, settings
 
 from orgs.access.caller import Caller
+from orgs.models import Organization, Role, Team
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
+from rag.models.search import searched_models
+from rag.models.search.searched_models import read_granted_ids
+from rag.models.sources import QueryableSources
+from rag.types import MemberGrants
 from ragsite.postgres import identity, logins
 from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import oracle, proof
@@ -61,6 +67,7 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
             compact = DataSource.objects.queryable_by(caller)
             listed = [*compact.public.values_list("pk", flat=True), *compact.listed.values_list("pk", flat=True)]
             assert sorted(listed) == sorted(rows.expected(person, key, "query")), (person, key)
+            check_grants(caller, compact, set(compact.listed.values_list("pk", flat=True)))
             writable = rows.expected(person, key, "ingest") | rows.expected(person, key, "manage")
             for used_for, expected in (("query", rows.expected(person, key, "query")), ("write", writable)):
                 with identity.run_as(identity_of(caller, action=used_for)):
@@ -68,6 +75,29 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
                         permitted = permitted_by_function([*(source.pk for source in rows.sources.values()), *others])
                         assert sorted(permitted) == sorted(expected), (person, key, used_for)
         proof.count("worlds")
+
+
+def check_grants(caller: Caller, queryable: QueryableSources, expected: set[uuid.UUID]) -> None:
+    """A search that names grants instead of sources reads these sources, by each of the two layers alone."""
+    everything = MemberGrants(
+        caller.user.pk or uuid.uuid4(),
+        tuple(Role.objects.values_list("pk", flat=True)),
+        tuple(Team.objects.values_list("pk", flat=True)),
+        tuple(Organization.objects.values_list("pk", flat=True)),
+    )
+    with identity.run_as(identity.WORKER):
+        assert queryable.granted is None or set(read_granted_ids(queryable.granted)) == expected
+    with identity.run_as(identity_of(caller)):
+        # A restricted key lists its sources: it must not name grants.
+        stated = set() if queryable.granted is None else expected
+        assert set(read_granted_ids(everything)) == stated
+        assert read_granted_ids(dataclasses.replace(everything, user_id=uuid.uuid4())) == []
+        for limit, named in ((200, expected), (-1, {None})):
+            with unittest.mock.patch.object(searched_models, "MAX_LISTED", limit):
+                models = searched_models.read((), queryable.granted, ())
+            read = {model.source_id for model in models if model.is_granted and (model.has_without or model.has_with)}
+            assert read == (named if stated else set())
+    proof.count("grants that a search names")
 
 
 @pytest.mark.django_db

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from rag.models import DataSource
+from rag.models.search import searched_models
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope
 from ragsite.observability import measurements
@@ -55,17 +56,19 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     return Retrieval(
         passages=_with_ranks(add_standout_scores(passages, question.top_k)),
         total_found=len(hits),
-        source_ids=_searched_sources(scopes, with_public=question.names_sources),
+        source_ids=_searched_sources(scopes, with_unlisted=question.names_sources),
         warnings=warnings,
         trace=dataclasses.replace(trace, ranked=tuple(passage.chunk_id for passage in passages)),
     )
 
 
-def _searched_sources(scopes: Sequence[SearchScope], *, with_public: bool) -> tuple[uuid.UUID, ...]:
+def _searched_sources(scopes: Sequence[SearchScope], *, with_unlisted: bool) -> tuple[uuid.UUID, ...]:
     source_ids = dict.fromkeys(source_id for scope in scopes for source_id in scope.source_ids)
     organization_ids = {key for scope in scopes for key in scope.public_in}
-    if with_public and organization_ids:
+    if with_unlisted and organization_ids:
         source_ids |= dict.fromkeys(DataSource.objects.public_in(organization_ids).values_list("pk", flat=True))
+    if with_unlisted and (granted := next((scope.granted for scope in scopes if scope.granted), None)):
+        source_ids |= dict.fromkeys(searched_models.read_granted_ids(granted))
     return tuple(sorted(source_ids))
 
 

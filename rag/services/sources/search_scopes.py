@@ -5,10 +5,10 @@ import uuid
 from collections import defaultdict
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef
 
-from rag.models import EmbeddingModel
 from rag.models.embedding_models import ENGLISH_MODELS
+from rag.models.search import searched_models
+from rag.models.search.searched_models import SearchedModel
 from rag.models.sources import DataSourceQuerySet, QueryableSources
 from rag.services.reembedding import second_model
 from rag.text.question_language import FOREIGN_LANGUAGES, is_english, is_foreign
@@ -36,9 +36,10 @@ def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Quest
     if isinstance(sources, DataSourceQuerySet):
         sources = QueryableSources(frozenset(), sources)
     builder = _Builder(question)
-    builder.add_listed(sources.listed)
+    if sources.granted is None:
+        builder.add_listed(sources.listed)
     if sources.organizations:
-        builder.add_public(sources)
+        builder.add_by_rule(sources)
     if builder.without_second_model:
         second_model.request_vectors(builder.without_second_model)
     return builder.build(sources)
@@ -49,7 +50,7 @@ class _Builder:
 
     Attributes:
         without_second_model: Sources that the question needs vectors of the second model for, and that have none.
-            Of the public sources only some are listed.
+            Of the sources that are not listed only some are among them.
     """
 
     def __init__(self, question: Question) -> None:
@@ -59,6 +60,8 @@ class _Builder:
         self._second_filters = _only_foreign(question.filters) if self._is_english_question else question.filters
         self._listed: dict[_Key, list[uuid.UUID]] = defaultdict(list)
         self._uses: dict[_Key, ModelUse] = {}
+        # The scopes with public sources, and those with granted sources that are not listed.
+        self._public, self._granted = set[_Key](), set[_Key]()
         self._second_of: tuple[uuid.UUID, ...] = ()
         self._organization_ids = set[uuid.UUID]()
         self.without_second_model: list[uuid.UUID] = []
@@ -68,60 +71,83 @@ class _Builder:
         columns = ("pk", "organization_id", "embedding_model_id", "embedding_model__name", "second_model_id")
         rows = sources.order_by("pk").values_list(*columns, "second_model_ready_at")
         for pk, organization_id, model_id, model_name, second_id, ready_at in rows:
-            self._organization_ids.add(organization_id)
-            has_second = _is_english_only(model_name) and second_id is not None and ready_at is not None
-            if self._is_english_question or not has_second:
-                self._listed[model_id, self._filters].append(pk)
-            if has_second and self._second_filters:
-                self._listed[second_id, self._second_filters].append(pk)
+            self._add_source(pk, organization_id, model_id, model_name, second_id if ready_at else None)
             if not self._is_english_question and _is_english_only(model_name) and second_id is None:
                 self.without_second_model.append(pk)
 
-    def add_public(self, sources: QueryableSources) -> None:
-        """Add the public sources of organisations.
+    def add_by_rule(self, sources: QueryableSources) -> None:
+        """Add the public sources of organisations and what the grants open.
 
-        Only whether a model has such sources is read, by an index, and not how many.
+        Few granted sources are listed. Of the others, only whether a model has such sources is read, by an index, and
+        not how many.
         """
-        public = sources.public
-        with_model = public.filter(embedding_model=OuterRef("pk"))
         english_names = [name for name in ENGLISH_MODELS if _is_english_only(name)]
-        of_english = public.filter(embedding_model__name__in=english_names)
-        second = of_english.filter(second_model=OuterRef("pk"), second_model_ready_at__isnull=False)
-        models = EmbeddingModel.objects.order_by().values_list(
-            "pk",
-            "name",
-            Exists(with_model.filter(second_model_ready_at=None)),
-            Exists(with_model.filter(second_model_ready_at__isnull=False)),
-            Exists(second),
-        )
-        self._second_of = tuple(model_id for model_id, name, *_ in models if name in english_names)
-        for model_id, name, has_without, has_with, is_second in models:
-            key = (model_id, self._filters)
-            if not self._is_english_question and name in english_names:
-                if has_without:
-                    self._uses[key] = ModelUse.OWN_WITHOUT_SECOND
-            elif has_without or has_with:
-                self._uses[key] = ModelUse.OWN
-            if is_second and self._second_filters:
-                key = (model_id, self._second_filters)
-                self._uses[key] = ModelUse.OWN_OR_SECOND if key in self._uses else ModelUse.SECOND
+        models = searched_models.read(sources.organizations, sources.granted, english_names)
+        self._second_of = tuple(sorted({model.model_id for model in models if model.model_name in english_names}))
+        for model in models:
+            if model.source_id and model.organization_id:
+                ready_id = model.second_id if model.has_with else None
+                self._add_source(model.source_id, model.organization_id, model.model_id, model.model_name, ready_id)
+                if not self._is_english_question and model.model_name in english_names and not model.second_id:
+                    self.without_second_model.append(model.source_id)
+            else:
+                self._add_model(model, is_english=model.model_name in english_names)
         if not self._is_english_question and english_names:
-            without_second = of_english.filter(second_model=None).values_list("pk", flat=True)
-            self.without_second_model += without_second[:_MAX_REQUESTED]
+            unlisted = [sources.public] if not self._granted else [sources.public, sources.listed]
+            for queryset in unlisted:
+                without = queryset.filter(embedding_model__name__in=english_names, second_model=None)
+                self.without_second_model += without.order_by().values_list("pk", flat=True)[:_MAX_REQUESTED]
+
+    def _add_source(
+        self,
+        source_id: uuid.UUID,
+        organization_id: uuid.UUID,
+        model_id: uuid.UUID,
+        model_name: str,
+        ready_id: uuid.UUID | None,
+    ) -> None:
+        """Add one source. `ready_id` is its second model, if that has all vectors."""
+        self._organization_ids.add(organization_id)
+        has_second = _is_english_only(model_name) and ready_id is not None
+        if self._is_english_question or not has_second:
+            self._listed[model_id, self._filters].append(source_id)
+        if has_second and ready_id and self._second_filters:
+            self._listed[ready_id, self._second_filters].append(source_id)
+
+    def _add_model(self, model: SearchedModel, *, is_english: bool) -> None:
+        """Add all public or granted sources of a model."""
+        key = (model.model_id, self._filters)
+        if not self._is_english_question and is_english:
+            if model.has_without:
+                self._add_use(model, key, ModelUse.OWN_WITHOUT_SECOND)
+        elif model.has_without or model.has_with:
+            self._add_use(model, key, ModelUse.OWN)
+        if model.is_second and self._second_filters:
+            self._add_use(model, (model.model_id, self._second_filters), ModelUse.SECOND)
+
+    def _add_use(self, model: SearchedModel, key: _Key, use: ModelUse) -> None:
+        (self._granted if model.is_granted else self._public).add(key)
+        self._uses[key] = use if self._uses.get(key, use) == use else ModelUse.OWN_OR_SECOND
 
     def build(self, sources: QueryableSources) -> list[SearchScope]:
         """Return the scopes. The question's own filters come before those of the second model."""
         keys = sorted({*self._listed, *self._uses}, key=lambda key: (key[1] != self._filters, key[0]))
         if self._uses:
             self._organization_ids |= sources.organizations
-        return [self._scope(key, tuple(sorted(sources.organizations))) for key in keys]
+        return [self._scope(key, sources) for key in keys]
 
-    def _scope(self, key: _Key, public_in: tuple[uuid.UUID, ...]) -> SearchScope:
+    def _scope(self, key: _Key, sources: QueryableSources) -> SearchScope:
         listed, organization_ids = tuple(self._listed.get(key, ())), tuple(sorted(self._organization_ids))
         scope = SearchScope(listed, model_id=key[0], filters=key[1], organization_ids=organization_ids)
         if key not in self._uses:
             return scope
-        return dataclasses.replace(scope, public_in=public_in, model_use=self._uses[key], second_of=self._second_of)
+        return dataclasses.replace(
+            scope,
+            public_in=tuple(sorted(sources.organizations)) if key in self._public else (),
+            granted=sources.granted if key in self._granted else None,
+            model_use=self._uses[key],
+            second_of=self._second_of,
+        )
 
 
 def _is_english_only(model_name: str) -> bool:

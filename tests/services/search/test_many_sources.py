@@ -2,10 +2,12 @@
 
 from typing import Any
 
+import pytest
 from django.db import connection
 
 from orgs.access.caller import Caller
-from rag.models import DataSource, EmbeddingModel
+from rag.models import DataSource, EmbeddingModel, Grant
+from rag.models.search import searched_models
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection
 from rag.types import Question
@@ -13,9 +15,9 @@ from tests.support.factories import World, ingest_text
 
 # The tests run in a transaction, where those of the code are savepoints.
 _TRANSACTION = ("SAVEPOINT", "RELEASE SAVEPOINT")
-# A search of the caller's sources: permissions, other sources, models of public sources, the model; frequencies of
-# terms, candidates, passages, token signatures.
-MAX_STATEMENTS = 8
+# A search of the caller's sources: permissions, granted sources and models, the model; frequencies of terms,
+# candidates, passages, token signatures.
+STATEMENTS = 7
 
 
 def create_sources(world: World, count: int) -> list[str]:
@@ -44,8 +46,34 @@ def count_statements(world: World, data_sources: list[str]) -> int:
     return len(statements)
 
 
+def test_granted_sources_are_searched_without_listing_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The results are those of a search that lists them, and so is what may be stored of an unanswered question."""
+    member = world.users["member"]
+    texts = {
+        "granted": "Zebras have stripes.",
+        "own": "A zebra sleeps.",
+        "foreign": "No zebra.",
+        "open": "Zebra",
+    }
+    sources = {name: world.source(name, visibility="private") for name in ("granted", "foreign")}
+    sources |= {"own": world.source("own", visibility="personal", owner=member), "open": world.source("open")}
+    Grant.objects.create(source=sources["granted"], user=member)
+    for name, text in texts.items():
+        ingest_text(sources[name], name, text)
+    results = []
+    for limit in (200, 0):
+        monkeypatch.setattr(searched_models, "MAX_LISTED", limit)
+        question = Question("Where is a zebra?", 5, rerank=True, names_sources=True)
+        retrieval = permitted_queries.search(question, SourceSelection(Caller(member)))
+        results.append(([(passage.title, passage.relevance) for passage in retrieval.passages], retrieval.source_ids))
+    assert results[0] == results[1]
+    assert {title for title, _ in results[0][0]} == {"granted", "own", "open"}
+    assert set(results[0][1]) == {sources[name].pk for name in ("granted", "own", "open")}
+
+
 def test_naming_many_sources_costs_no_more_statements(world: World) -> None:
     slugs = create_sources(world, 200)
     count_statements(world, slugs[:1])  # the first search also loads the model and stems its words
     unnamed = count_statements(world, [])
-    assert count_statements(world, slugs[:1]) == count_statements(world, slugs) == unnamed <= MAX_STATEMENTS
+    assert unnamed == STATEMENTS
+    assert count_statements(world, slugs[:1]) == count_statements(world, slugs) == STATEMENTS + 1  # reads the names

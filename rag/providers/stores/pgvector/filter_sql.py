@@ -3,13 +3,14 @@
 import datetime
 import uuid
 
+from rag.models.search.searched_models import GRANTS, grant_values
 from rag.types import SearchScope
 
 # A value of a SQL statement.
 SqlValue = uuid.UUID | datetime.datetime | str | int | list[uuid.UUID] | list[str] | list[int] | None
 
 # A scope as the SQL functions that search expect it (rag/migrations/sql/scopes.sql), with the values of `scope_values`.
-SCOPE = "ROW(%s, %s::uuid[], %s, %s::uuid[], %s::uuid[])::rag_scope"
+SCOPE = f"ROW(%s, %s::uuid[], %s, %s::uuid[], %s::uuid[], {GRANTS})::rag_scope"
 # The filters (rag/migrations/sql/candidates.sql), with the values of `filter_values`.
 FILTERS = "ROW(NULL, %s::text[], %s::text[], %s::text[], %s::text[], %s, %s)::rag_filters"
 
@@ -17,7 +18,7 @@ FILTERS = "ROW(NULL, %s::text[], %s::text[], %s::text[], %s::text[], %s, %s)::ra
 def scope_values(scope: SearchScope) -> list[SqlValue]:
     """Return the values of `SCOPE`."""
     organizations, second_of, sources = map(list, (scope.public_in, scope.second_of, scope.source_ids))
-    return [scope.model_id, organizations, scope.model_use.value, second_of, sources]
+    return [scope.model_id, organizations, scope.model_use.value, second_of, sources, *grant_values(scope.granted)]
 
 
 def filter_values(scope: SearchScope) -> list[SqlValue]:

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from django.db import connection
 
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS
+from rag.models.search.searched_models import grant_values
 from rag.text import languages
 from rag.text.question_language import foreign_function_words
 from rag.types import SearchScope
 
+from .filter_sql import SCOPE, SqlValue
 from .stemming import split_words_and_parts, stemmer
 
 # Above the limit of exact search, candidates are looked up by the rarest words of the query: as many words as have at
@@ -111,11 +113,12 @@ def build_query(text: str, scopes: Sequence[SearchScope]) -> LexicalQuery:
     return LexicalQuery(tuple(query_words), total)
 
 
-def _all_sources(scopes: Sequence[SearchScope]) -> tuple[list[uuid.UUID], list[uuid.UUID]]:
-    """Return the organisations and the other sources of all scopes, without duplicates."""
+def _all_sources(scopes: Sequence[SearchScope]) -> list[SqlValue]:
+    """Return the values of a scope with the sources of all scopes, of any model."""
     organization_ids = dict.fromkeys(key for scope in scopes for key in scope.public_in)
     source_ids = dict.fromkeys(key for scope in scopes for key in scope.source_ids)
-    return list(organization_ids), list(source_ids)
+    granted = next((scope.granted for scope in scopes if scope.granted), None)  # all of them have the same caller
+    return [None, list(organization_ids), None, None, list(source_ids), *grant_values(granted)]
 
 
 def _count(
@@ -131,7 +134,7 @@ def _count(
         number of the chunks that contain it.
     """
     sources = _all_sources(scopes)
-    key = tuple(sorted({*sources[0], *(pk for scope in scopes for pk in scope.organization_ids)}))
+    key = tuple(sorted({pk for scope in scopes for pk in (*scope.public_in, *scope.organization_ids)}))
     stemmed = _expected_configs.get(key, _USUAL_CONFIGS)
     while True:
         terms_by_config = {config: stemmer.terms_of_words(words, config) for config in stemmed}
@@ -145,13 +148,11 @@ def _count(
         stemmed = frozenset(configs) | stemmed
 
 
-def _read_counts(
-    sources: tuple[list[uuid.UUID], list[uuid.UUID]], terms: Sequence[int]
-) -> tuple[dict[str, int], dict[int, int]]:
+def _read_counts(sources: Sequence[SqlValue], terms: Sequence[int]) -> tuple[dict[str, int], dict[int, int]]:
     configs: dict[str, int] = {}
     chunks_by_term: dict[int, int] = {}
     with connection.cursor() as cursor:
-        query = "SELECT config, term, chunks FROM rag_count_terms(%s::uuid[], %s::uuid[], %s::int[])"
+        query = f"SELECT config, term, chunks FROM rag_count_terms({SCOPE}, %s::int[])"
         cursor.execute(query, [*sources, list(terms)])
         for config, term, chunks in cursor.fetchall():
             if term is None:

@@ -1,0 +1,80 @@
+"""What a caller's sources are, before a search: few granted ones one by one, and the models of the others.
+
+A function in the database (rag/migrations/sql/granted_scopes.sql) reads all of it with one statement, and checks the
+caller's access once more.
+"""
+
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from django.db import connection
+
+from rag.types import MemberGrants
+
+# Up to this number, granted sources are listed. It is also the number up to which an unanswered question is stored
+# (rag/services/evaluation/unanswered_storage.py), because its readers must be permitted to read all of them.
+MAX_LISTED = 200
+# The type of the grants in SQL, with the values of `grant_values`.
+GRANTS = "ROW(%s, %s::uuid[], %s::uuid[], %s::uuid[])::rag_grants"
+_READ = f"SELECT * FROM rag_searched_models(%s::uuid[], {GRANTS}, %s::text[], %s)"
+_READ_IDS = (
+    "SELECT unnest(scope.sources) FROM rag_permitted_scope("
+    f"ROW(NULL, '{{}}', NULL, NULL, '{{}}', {GRANTS})::rag_scope) AS scope"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedModel:
+    """A source, or all public or granted sources of an embedding model.
+
+    Attributes:
+        is_granted: Whether it is about granted sources.
+        source_id: The source; None for all sources of the model.
+        organization_id: The source's organisation.
+        model_id: The embedding model.
+        model_name: The embedding model's name.
+        second_id: The source's second model.
+        has_without: Whether there are sources of the model without complete vectors of a second model.
+        has_with: Whether there are sources of the model with complete vectors of a second model.
+        is_second: Whether there are sources with complete vectors of this model as their second one.
+    """
+
+    is_granted: bool
+    source_id: uuid.UUID | None
+    organization_id: uuid.UUID | None
+    model_id: uuid.UUID
+    model_name: str
+    second_id: uuid.UUID | None
+    has_without: bool
+    has_with: bool
+    is_second: bool
+
+
+def read(
+    organizations: Iterable[uuid.UUID], granted: MemberGrants | None, english_names: Collection[str]
+) -> list[SearchedModel]:
+    """Return the models of the organisations' public sources, and of what the grants open: sources or models.
+
+    Args:
+        organizations: Organisations whose public sources the caller may query.
+        granted: What opens other sources to the caller.
+        english_names: The names of models beside which sources may have a second one.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, [list(organizations), *grant_values(granted), list(english_names), MAX_LISTED])
+        return [SearchedModel(*row) for row in cursor.fetchall()]
+
+
+def read_granted_ids(granted: MemberGrants) -> list[uuid.UUID]:
+    """Return the ids of all sources that the grants open, however many."""
+    with connection.cursor() as cursor:
+        cursor.execute(_READ_IDS, grant_values(granted))
+        return [source_id for (source_id,) in cursor.fetchall()]
+
+
+def grant_values(granted: MemberGrants | None) -> list[uuid.UUID | list[uuid.UUID] | None]:
+    """Return the values of `GRANTS`."""
+    if granted is None:
+        return [None, None, None, None]
+    return [granted.user_id, *map(list, (granted.role_ids, granted.team_ids, granted.organization_ids))]

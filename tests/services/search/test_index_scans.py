@@ -1,0 +1,102 @@
+"""A search in a large table uses its indexes, and no function decides on access row by row.
+
+PostgreSQL counts the scans and the calls of this transaction, so the tests see what was executed and not only planned.
+"""
+
+import uuid
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from orgs.access.caller import Caller
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
+from rag.models.search import searched_models
+from rag.providers import provider_factory
+from rag.providers.stores.base import DocumentVersion
+from rag.services.search import permitted_queries
+from rag.services.search.permitted_queries import SourceSelection
+from rag.types import ChunkDraft, Mode, Question
+from ragsite.postgres import identity
+from tests.support.factories import World
+
+CHUNKS = 300
+TABLES = ("rag_chunk", "rag_chunkterms", "rag_embedding384", "rag_chunktokensignatures")
+# Functions of a whole search, each of which may be called by several others.
+MAX_CALLS = 30
+
+
+def fill(source: DataSource) -> None:
+    """Write chunks with random vectors and many words, one of them rare."""
+    model = EmbeddingModel.objects.default()
+    vectors = np.random.default_rng(1).standard_normal((CHUNKS, 384)).astype(np.float16)
+    document = Document.objects.create(
+        source=source, path="load", title="", text="", content_hash="", chunk_size=1, chunk_overlap=0,
+        chunk_count=CHUNKS, revision=uuid.uuid4(), source_type="doc", lang="en",
+    )  # fmt: skip
+    texts = [f"number {number} zebra" if number % 30 == 0 else f"number {number}" for number in range(CHUNKS)]
+    drafts = [ChunkDraft(place, place, place + 1, text, (), 1) for place, text in enumerate(texts)]
+    version = DocumentVersion(document, drafts, [uuid.uuid4() for _ in drafts], range(CHUNKS), vectors, is_new=True)
+    provider_factory.chunk_store().write([version], model=model)
+
+
+def scans(name: str) -> int:
+    """How often this index, or the whole of this table, was scanned in this transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_get_xact_numscans(%s::regclass)", [name])
+        return int(cursor.fetchone()[0])
+
+
+def calls() -> dict[str, int]:
+    """How often the functions that decide on access were called in this transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT funcname::text, calls FROM pg_stat_xact_user_functions WHERE funcname ~ '^(rag|orgs|ragsite)_'"
+        )
+        return dict(cursor.fetchall())
+
+
+@pytest.fixture
+def member(world: World, settings: Any) -> Caller:
+    """A member who may query a large public source and, by a grant, a large private one."""
+    user = world.users["member"]
+    private = world.source("private", visibility="private")
+    Grant.objects.create(source=private, user=user)
+    for source in (world.source("public"), private):
+        fill(source)
+    settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 10
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # a table with unchecked rows gets no index
+        cursor.execute("CREATE INDEX test_hnsw ON rag_embedding384 USING hnsw (embedding halfvec_cosine_ops)")
+        cursor.execute("ANALYZE")
+        # PostgreSQL reads small tables as a whole. With this setting it does so only where it has no other way.
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL track_functions = 'all'")
+    return Caller(user)
+
+
+@pytest.mark.parametrize("max_listed", [200, 0])
+def test_a_search_uses_its_indexes(member: Caller, monkeypatch: pytest.MonkeyPatch, max_listed: int) -> None:
+    monkeypatch.setattr(searched_models, "MAX_LISTED", max_listed)
+    before = {name: scans(name) for name in (*TABLES, "test_hnsw", "terms_words")}
+    with identity.run_as(member.database_identity):
+        question = Question("Which zebra?", 10, mode=Mode.HYBRID, rerank=True)
+        retrieval = permitted_queries.search(question, SourceSelection(member))
+        called = calls()
+    assert len(retrieval.passages) == 10
+    assert "zebra" in retrieval.passages[0].text
+    after = {name: scans(name) - count for name, count in before.items()}
+    assert after.pop("test_hnsw") > 0
+    assert after.pop("terms_words") > 0
+    assert after == dict.fromkeys(TABLES, 0)
+    assert max(called.values()) <= MAX_CALLS, called
+
+
+def test_policies_call_no_function_for_each_row(member: Caller) -> None:
+    with identity.run_as(member.database_identity):
+        assert Chunk.objects.count() == 2 * CHUNKS
+        assert Document.objects.count() == DataSource.objects.count() == 2
+        called = calls()
+    assert called
+    assert max(called.values()) <= MAX_CALLS, called
