@@ -117,7 +117,7 @@ def _generate_answer(
         return Answer(
             f"{text} {gaps}".strip(),
             _with_pages(generation.quotes, context),
-            confidence_of_quotes(grounding.score),
+            confidence_of_quotes(grounding.score, is_from_section=generation.is_from_section),
             model=generation.model,
             warnings=grounding.warnings,
         )

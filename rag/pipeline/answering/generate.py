@@ -49,11 +49,13 @@ class PreparedGeneration:
         model: The language model's name, or "extractive".
         text_parts: The text in parts. Reading them raises GenerationFailed if the language model fails.
         quotes: The quotes of an extractive answer; None for a language model's.
+        is_from_section: Whether the first quote is below a heading that is not the document's title.
     """
 
     model: str
     text_parts: Iterator[str]
     quotes: tuple[Citation, ...] | None = None
+    is_from_section: bool = False
 
 
 def prepare_generation(
@@ -75,7 +77,9 @@ def prepare_generation(
         quotes = extract_quotes(query, passages, similarity)
         text = render_quotes(quotes, style.format_citation)
         citations = tuple(citation for quote in quotes for citation in quote.citations)
-        return PreparedGeneration(EXTRACTIVE_MODEL, _split_parts(text), citations)
+        return PreparedGeneration(
+            EXTRACTIVE_MODEL, _split_parts(text), citations, any(quote.is_in_section for quote in quotes[:1])
+        )
     messages = [Message("system", style.system), Message("user", context.prompt)]
     return PreparedGeneration(model.name, generate_text(model, messages, generation))
 

@@ -94,8 +94,13 @@ def test_a_falling_curve_is_an_error() -> None:
 
 
 def test_quotes_are_as_probable_as_with_two_answerable_questions_for_one_that_is_not() -> None:
-    confidences = [calibration.confidence_of_quotes(score) for score in (0, 1 / 3, 1 / 2, 0.8, 1)]
+    confidences = [calibration.confidence_of_quotes(score, is_from_section=True) for score in (0, 1 / 3, 1 / 2, 0.8, 1)]
     assert confidences == pytest.approx([0, 1 / 2, 2 / 3, 8 / 9, 1])
+
+
+def test_a_quote_from_a_text_without_sections_never_has_high_confidence() -> None:
+    assert calibration.confidence_of_quotes(0.99, is_from_section=False) == 0.75
+    assert calibration.confidence_of_quotes(0.2, is_from_section=False) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from rag.types import Citation, Passage
 
 from .passage_parts import split_cells
 from .passage_structure import MAX_QUOTE_CHARACTERS, PassageStructure
+from .section_headings import is_in_section
 
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]
@@ -30,6 +31,7 @@ class Quote:
         text: The quote as people read it: wrapped lines joined, cells of a row after the names of their columns.
         is_block: Whether the text is on lines of its own.
         continues: Whether the next quote belongs to this one, so that one citation is enough for both.
+        is_in_section: Whether a heading, other than the document's title, is above the quote.
     """
 
     number: int
@@ -37,6 +39,7 @@ class Quote:
     text: str
     is_block: bool
     continues: bool
+    is_in_section: bool
 
 
 def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | None = None) -> str:
@@ -116,6 +119,7 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         "\n".join(lines),
         is_block=kinds != {UnitKind.SENTENCE} or len(lines) > 1,
         continues=continues,
+        is_in_section=is_in_section(structure, run[0]),
     )
 
 

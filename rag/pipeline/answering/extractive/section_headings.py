@@ -51,6 +51,18 @@ def find_headings(
     return headings
 
 
+def is_in_section(structure: PassageStructure, index: int) -> bool:
+    """Return whether a part is below a heading that is not the title of the document."""
+    heading = structure.heading_index(index)
+    inner = [] if heading is None or structure.is_title(heading) else [structure.visible_text(heading)]
+    title = _plain(structure.passage.title)
+    return any(_plain(text) != title for text in [*inner, *structure.passage.headings])
+
+
+def _plain(heading: str) -> str:
+    return " ".join(heading.strip("#=* \n").lower().split())
+
+
 def section_match(
     structures: Sequence[PassageStructure], passage_number: int, index: int, headings: Sequence[SectionHeading]
 ) -> float:

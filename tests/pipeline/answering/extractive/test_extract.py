@@ -228,3 +228,11 @@ def test_numbered_titles_and_labelled_lines_of_minutes_are_lines_of_their_own() 
     )
     assert answer("When is tea bought?", minutes) == "Decision: Tea is bought in May. [1]"
     assert answer("tea", minutes) == "The price of tea is five euros.\nDecision: Tea is bought in May. [1]"
+
+
+def test_quotes_know_whether_they_are_below_a_heading_other_than_the_title() -> None:
+    prose = passage("Tea\n\nTea is served at five.", title="Tea", headings=("Tea",), start=0)
+    section = passage("# Tea\n\n## When?\n\nTea is served at five.", title="Tea", start=0)
+    inner = passage("Tea is served at five.", title="House", headings=("House", "Tea"))
+    known = [extract_quotes("When is tea served?", [text])[0].is_in_section for text in (prose, section, inner)]
+    assert known == [False, True, True]
