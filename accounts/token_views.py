@@ -17,7 +17,7 @@ from rest_framework_simplejwt.serializers import (
     TokenRefreshSerializer,
     TokenVerifySerializer,
 )
-from rest_framework_simplejwt.tokens import UntypedToken
+from rest_framework_simplejwt.tokens import Token, UntypedToken
 from rest_framework_simplejwt.views import (
     TokenBlacklistView,
     TokenObtainPairView,
@@ -86,6 +86,13 @@ def _require_second_factor(request: Request, user: User, code: str) -> None:
         raise AuthenticationFailed(second_factor.WRONG_CODE)
 
 
+def _user_of(token: Token) -> User:
+    """Return the user of a token. Fails if the user is gone or inactive, or the password has changed."""
+    user = JWTAuthentication().get_user(token)
+    assert isinstance(user, User)
+    return user
+
+
 class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
     """Exchanges a refresh token for a new pair. A refresh token works exactly once, also in concurrent requests."""
 
@@ -93,7 +100,7 @@ class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = RefreshToken(attrs["refresh"])
-        user = JWTAuthentication().get_user(token)  # fails if the user is gone or inactive, or the password has changed
+        user = _user_of(token)
         if not password_checks.may_use_password(user) or not refresh_tokens.rotate(token):
             raise InvalidToken(_ENDED)
         return {"refresh": str(token), "access": str(token.access_token)}
@@ -106,7 +113,7 @@ class Verification(UnknownFieldWarnings, TokenVerifySerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         token = UntypedToken(attrs["token"])
-        user = JWTAuthentication().get_user(token)
+        user = _user_of(token)
         if token["token_type"] == RefreshToken.token_type and not (
             password_checks.may_use_password(user) and refresh_tokens.is_newest(token)
         ):

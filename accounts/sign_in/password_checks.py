@@ -9,10 +9,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_backends
 from django.contrib.auth.backends import ModelBackend
-from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 from django.utils.translation import gettext_noop
 
+from accounts.models import User
 from ragsite.http.addresses import client_address, rate_limit_key
 from ragsite.http.errors import Unavailable
 
@@ -89,7 +89,7 @@ class PasswordBackend(ModelBackend):
             return super().authenticate(request, **credentials)
 
 
-def may_use_password(user: AbstractBaseUser) -> bool:
+def may_use_password(user: User) -> bool:
     """Return whether the right password lets this user in."""
     return any(
         isinstance(backend, PasswordBackend) and backend.user_can_authenticate(user) for backend in get_backends()
