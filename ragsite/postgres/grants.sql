@@ -53,15 +53,6 @@ BEGIN
         EXECUTE format('GRANT SELECT ON %I TO ragsite_sign_in', name);
     END LOOP;
 
-    -- These functions read more than their caller's role. Sign-in needs none of them.
-    FOR name IN
-        SELECT oid::regprocedure::text FROM pg_proc
-        WHERE pronamespace = 'public'::regnamespace AND proname ~ '^(rag|orgs)_' AND prorettype <> 'trigger'::regtype
-    LOOP
-        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC, %s', name, roles);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO ragsite_reader, ragsite_staff, ragsite_worker', name);
-    END LOOP;
-
     -- Backups are made as the worker.
     GRANT USAGE ON SCHEMA ragsite_private TO ragsite_worker;
     GRANT SELECT ON ALL TABLES IN SCHEMA ragsite_private TO ragsite_worker;

@@ -6,14 +6,14 @@
 import uuid
 from pathlib import Path
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, connection, transaction
 
 from . import identity, logins
 from .compatibility import INSUFFICIENT_PRIVILEGE
 from .derived_keys import identity_key_pads, role_password
 from .identity import Identity
 
-_GRANTS = Path(__file__).with_name("grants.sql")
+_GRANTS = tuple(Path(__file__).with_name(name) for name in ("grants.sql", "function_grants.sql"))
 # The roles that a web process logs in as.
 LOGINS = (identity.NOBODY.role, identity.SIGN_IN.role, identity.STAFF.role)
 _MAY_CHANGE_ROLE = (
@@ -54,8 +54,9 @@ class RoleError(Exception):
 
 
 def prepare_roles(**_: object) -> None:
-    """Apply grants.sql, and store what is derived from SECRET_KEY: the roles' passwords and the identity key.
+    """Apply grants.sql and function_grants.sql, and store what is derived from SECRET_KEY.
 
+    That is the identity key, and the passwords of the roles.
     A role may change its own password and defaults, so injected SQL can lock it out. This repairs both.
 
     The passwords are left alone if the connection may not change the roles: then an administrator has created them
@@ -65,7 +66,9 @@ def prepare_roles(**_: object) -> None:
         cursor.execute("SELECT to_regclass('ragsite_private.identity_key') IS NOT NULL")
         if not cursor.fetchone()[0]:  # the first migrations only
             return
-        cursor.execute(_GRANTS.read_text())
+        with transaction.atomic():  # SET LOCAL ROLE ends with it
+            for grants in _GRANTS:
+                cursor.execute(grants.read_text())
         cursor.execute(_STORE_IDENTITY_KEY, identity_key_pads())
         for role in LOGINS:
             cursor.execute(_MAY_CHANGE_ROLE, [role])

@@ -46,6 +46,13 @@ from rag.providers import provider_factory
 store = provider_factory.chunk_store()
 store.build_vector_index(384)
 print(store.vector_indexes()[0].is_built)
+with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+    cursor.execute(
+        "SELECT proname FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))"
+        " WHERE pronamespace = 'public'::regnamespace AND prosecdef AND proname ~ '^(rag|orgs)_'"
+        " AND prorettype <> 'trigger'::regtype AND grantee IN (0, 'ragsite_sign_in'::regrole)"
+    )
+    print(cursor.fetchall())
 """
 
 
@@ -84,4 +91,4 @@ def test_migrations_and_both_access_layers_work_without_a_superuser(url: str) ->
     )
     user = urlsplit(url).username
     lines = [line for line in process.stdout.splitlines() if not line.startswith("{")]
-    assert lines == [f"ragsite_worker {user}", "1 1", "0 0", "1 0", "1 1", "True"], process.stderr
+    assert lines == [f"ragsite_worker {user}", "1 1", "0 0", "1 0", "1 1", "True", "[]"], process.stderr
