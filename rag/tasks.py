@@ -18,6 +18,8 @@ from ragsite.observability import tracing
 from .services import idempotency
 from .services.evaluation import quality
 from .services.ingestion import processing, recovery_sweep
+from .services.ingestion.sync import retention as sync_retention
+from .services.ingestion.sync import worker as sync_worker
 from .services.maintenance import (
     bm25_index,
     history_retention,
@@ -113,6 +115,18 @@ def delete_expired_history() -> None:
 def deliver_webhooks() -> None:
     """Send what is due to webhooks."""
     delivery.deliver_due()
+
+
+@shared_task(name="rag.sync_sources")
+def sync_sources() -> None:
+    """Start the syncs that are due, and go on with all that run."""
+    sync_worker.advance_due()
+
+
+@shared_task(name="rag.delete_expired_syncs")
+def delete_expired_syncs() -> None:
+    """Delete what old syncs have counted."""
+    sync_retention.delete_expired_runs()
 
 
 @shared_task(name="rag.delete_expired_deliveries")

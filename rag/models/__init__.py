@@ -10,6 +10,7 @@ from .grants import Grant
 from .idempotency import IdempotentRequest
 from .ingestion.claiming import IngestionFairness, ModelOutage
 from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
+from .ingestion.syncs import SyncConnection, SyncInterval, SyncItem, SyncKind, SyncRun
 from .ingestion.usage import Usage
 from .operations import Measurement, RecordedError, ScheduledTaskRun, SlowOperation, WorkerHeartbeat
 from .reembedding import Reembedding
@@ -45,6 +46,11 @@ __all__ = [
     "SearchRecord",
     "SlowOperation",
     "SourceType",
+    "SyncConnection",
+    "SyncInterval",
+    "SyncItem",
+    "SyncKind",
+    "SyncRun",
     "UnansweredQuestion",
     "Usage",
     "Webhook",

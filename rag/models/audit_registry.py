@@ -1,4 +1,4 @@
-"""What the audit trail records about data sources, their grants and re-embeddings, and webhooks.
+"""What the audit trail records about data sources, their grants, re-embeddings and syncs, and webhooks.
 
 Documents are too many to be tracked row by row: `rag.services.sources.documents` records their deletion.
 """
@@ -9,6 +9,7 @@ from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track
 
 from .grants import Grant
+from .ingestion.syncs import SyncConnection
 from .reembedding import Reembedding
 from .sources import DataSource
 from .webhooks import Webhook
@@ -47,6 +48,17 @@ def register() -> None:
             organization=lambda reembedding: reembedding.source.organization,
             label=lambda reembedding: reembedding.source.slug,
             is_already_recorded=lambda reembedding: reembedding.source.deleted_at is not None,
+        ),
+    )
+    track(
+        SyncConnection,
+        TrackedModel[SyncConnection](
+            AuditObject.SOURCE,
+            fields=("kind", "interval_minutes", "is_active", "acts_for"),
+            redacted=("location", "endpoint", "access_key", "secret"),  # a location may contain a secret
+            organization=lambda connection: connection.source.organization,
+            label=lambda connection: f"sync of {connection.source.slug}",
+            is_already_recorded=lambda connection: connection.source.deleted_at is not None,
         ),
     )
     track(

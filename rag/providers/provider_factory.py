@@ -7,10 +7,14 @@ import time
 from django.conf import settings
 
 from rag.errors import InvalidRequest
-from rag.models import EmbeddingModel
+from rag.models import EmbeddingModel, SyncConnection, SyncKind
 from rag.providers.embedders.fallback_endpoint import FallbackEmbedder
+from ragsite.postgres import encryption
 
 from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
+from .connectors.base import Connector, ListingFailed
+from .connectors.folder import FolderConnector
+from .connectors.s3 import S3Connector
 from .embedders import multilingual
 from .embedders.local import LocalEmbedder
 from .embedders.multilingual import MultilingualEmbedder
@@ -160,3 +164,31 @@ def _remote_reranker(name: str, base_url: str, api_key: str, dialect: str) -> Re
 def chunk_store() -> ChunkStore:
     """Return the store of all chunks, of every embedding model."""
     return PgVectorStore(exact_limit=settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
+
+
+def connector(connection: SyncConnection) -> Connector:
+    """Return the connector of the place from which a data source is synced.
+
+    Raises:
+        ListingFailed: If the secret cannot be decrypted.
+    """
+    if connection.kind == SyncKind.S3:
+        bucket, _, prefix = connection.location.partition("/")
+        try:
+            secret = encryption.decrypt(connection.secret, encryption.Purpose.SYNC) if connection.secret else ""
+        except encryption.UnreadableSecret:
+            raise ListingFailed("The secret was stored with another SECRET_KEY. Enter it again.") from None
+        return S3Connector(
+            bucket=bucket,
+            prefix=prefix,
+            endpoint=connection.endpoint,
+            region=connection.region,
+            access_key=connection.access_key,
+            secret=secret,
+        )
+    return FolderConnector(connection.location, allowed=allowed_folders(connection.source.organization.slug))
+
+
+def allowed_folders(organization_slug: str) -> list[str]:
+    """Return the folders of this machine from which the organisation may fetch documents (RAG_SYNC_FOLDERS)."""
+    return [*settings.RAG_SYNC_FOLDERS.get("*", ()), *settings.RAG_SYNC_FOLDERS.get(organization_slug, ())]

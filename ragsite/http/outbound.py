@@ -1,10 +1,9 @@
 """Refuses connections to private networks, if the address comes from the database (server-side request forgery).
 
 The operator allows hosts with RAG_ALLOWED_PRIVATE_HOSTS for models, which superusers enter, and with
-RAG_WEBHOOK_PRIVATE_HOSTS and RAG_SIGN_IN_PRIVATE_HOSTS for webhooks and identity providers, which organisations enter.
-The address is checked while connecting, and the
-checked address is the one connected to, so that DNS rebinding does not help. With a proxy (HTTPS_PROXY) the proxy
-decides.
+RAG_WEBHOOK_PRIVATE_HOSTS, RAG_SIGN_IN_PRIVATE_HOSTS and RAG_SYNC_PRIVATE_HOSTS for webhooks, identity providers and
+syncs, which organisations enter. The address is checked while connecting, and the checked address is the one connected
+to, so that DNS rebinding does not help. With a proxy (HTTPS_PROXY) the proxy decides.
 """
 
 import contextlib
@@ -22,7 +21,7 @@ from django.conf import settings
 
 # The settings that name the private hosts that are allowed.
 MODEL_HOSTS, WEBHOOK_HOSTS = "RAG_ALLOWED_PRIVATE_HOSTS", "RAG_WEBHOOK_PRIVATE_HOSTS"
-SIGN_IN_HOSTS = "RAG_SIGN_IN_PRIVATE_HOSTS"
+SIGN_IN_HOSTS, SYNC_HOSTS = "RAG_SIGN_IN_PRIVATE_HOSTS", "RAG_SYNC_PRIVATE_HOSTS"
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # Azure's service for its machines, whose address is in a public range.
 _CLOUD_SERVICES = {ipaddress.ip_address("168.63.129.16")}

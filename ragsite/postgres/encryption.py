@@ -21,6 +21,7 @@ class Purpose(enum.Enum):
 
     WEBHOOK = "secrets of webhooks"
     IDENTITY_PROVIDER = "secrets of identity providers"
+    SYNC = "secrets of syncs"
     SIGN_IN_COOKIE = "cookies of sign-ins at identity providers"
 
 

@@ -19,7 +19,8 @@ DECLARE
     -- Columns that neither requests nor pages of the admin read.
     secret_columns CONSTANT text[] := ARRAY[
         'accounts_user.password', 'orgs_apikey.hash', 'otp_static_statictoken.token', 'otp_totp_totpdevice.key',
-        'orgs_identityprovider.client_secret', 'orgs_scimtoken.hash', 'rag_webhook.secret', 'rag_webhook.old_secret'
+        'orgs_identityprovider.client_secret', 'orgs_scimtoken.hash', 'rag_webhook.secret', 'rag_webhook.old_secret',
+        'rag_syncconnection.secret'
     ];
     name text;
     readable text;

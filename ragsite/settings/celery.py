@@ -38,6 +38,7 @@ _FREQUENT = {
     "rag.embed_other_languages": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.backfill_token_signatures": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.deliver_webhooks": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.sync_sources": RAG_SWEEP_INTERVAL_SECONDS,
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),
@@ -45,6 +46,7 @@ _NIGHTLY = {
     "rag.delete_expired_inputs": crontab(hour=3, minute=20),
     "rag.delete_expired_history": crontab(hour=3, minute=30),
     "rag.delete_expired_deliveries": crontab(hour=3, minute=15),
+    "rag.delete_expired_syncs": crontab(hour=3, minute=25),
     "rag.delete_expired_sign_ins": crontab(hour=3, minute=40),
     "rag.delete_expired_audit_events": crontab(hour=3, minute=50),
     "rag.delete_expired_measurements": crontab(hour=3, minute=15),
@@ -53,6 +55,7 @@ _NIGHTLY = {
 _HOURLY = {"rag.delete_expired_requests": crontab(minute=5)}
 _BY_THE_CLOCK = _HOURLY | _NIGHTLY
 _BACKGROUND = (
+    "rag.sync_sources",
     "rag.reembed",
     "rag.embed_other_languages",
     "rag.measure_all_quality",

@@ -60,6 +60,13 @@ RAG_ALLOWED_PRIVATE_HOSTS = env.list("RAG_ALLOWED_PRIVATE_HOSTS", default=[])
 # The same for webhooks. Organisations enter their addresses, so that this is a setting of its own.
 RAG_WEBHOOK_PRIVATE_HOSTS = env.list("RAG_WEBHOOK_PRIVATE_HOSTS", default=[])
 
+# Pull sync: the same for addresses of buckets and websites, which organisations enter; the folders on this server from
+# which an organisation may fetch documents, by its slug or "*" for all: {"acme": ["/srv/acme"]}; and how many items a
+# sync lists at most.
+RAG_SYNC_PRIVATE_HOSTS = env.list("RAG_SYNC_PRIVATE_HOSTS", default=[])
+RAG_SYNC_FOLDERS = env.json("RAG_SYNC_FOLDERS", default={})
+RAG_SYNC_MAX_ITEMS = env.int("RAG_SYNC_MAX_ITEMS", default=100_000)
+
 # The language model: any OpenAI-compatible endpoint. Without LLM_MODEL, answers are extractive: quoted sentences.
 LLM_MODEL = env.str("LLM_MODEL", default="")
 # Other models that clients may choose; empty: any model of the endpoint.
@@ -106,6 +113,8 @@ RAG_MAX_HISTORY_BYTES = env.int("RAG_MAX_HISTORY_BYTES", default=50 * 1024 * 102
 RAG_AUDIT_RETENTION_DAYS = env.int("RAG_AUDIT_RETENTION_DAYS", default=730)
 # How long deliveries of webhooks are kept.
 RAG_WEBHOOK_RETENTION_DAYS = env.int("RAG_WEBHOOK_RETENTION_DAYS", default=30)
+# How long the counts and errors of syncs are kept.
+RAG_SYNC_RETENTION_DAYS = env.int("RAG_SYNC_RETENTION_DAYS", default=30)
 RAG_SWEEP_INTERVAL_SECONDS = env.int("RAG_SWEEP_INTERVAL_SECONDS", default=10)
 
 # The retrieval mode of requests that set none: "dense", "lexical" or "hybrid".

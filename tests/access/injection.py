@@ -50,6 +50,7 @@ FORBIDDEN = (
     "SELECT * FROM orgs_apikey",
     "SELECT secret FROM rag_webhook",
     "SELECT old_secret FROM rag_webhook",
+    "SELECT secret FROM rag_syncconnection",
     "SELECT * FROM django_session",
     "SELECT key FROM otp_totp_totpdevice",
     "SELECT token FROM otp_static_statictoken",

@@ -66,6 +66,7 @@ SECRETS = (
     "SELECT row_to_json(u) FROM accounts_user AS u", "SELECT hash FROM orgs_apikey",
     "SELECT key FROM otp_totp_totpdevice", "SELECT token FROM otp_static_statictoken",
     "SELECT secret FROM rag_webhook", "SELECT old_secret FROM rag_webhook",
+    "SELECT secret FROM rag_syncconnection",
     "UPDATE orgs_apikey SET name = hash", "DELETE FROM otp_totp_totpdevice WHERE key < 'f'",
 )  # fmt: skip
 

@@ -1,3 +1,3 @@
-from . import golden_question_admin, source_admin
+from . import golden_question_admin, source_admin, syncs
 
-__all__ = ["golden_question_admin", "source_admin"]
+__all__ = ["golden_question_admin", "source_admin", "syncs"]

@@ -13,7 +13,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from orgs.models import Organization
-from rag.models import DataSource, Document, IngestionDocument, IngestionJob, Original
+from rag.models import DataSource, Document, IngestionDocument, IngestionJob, Original, SyncItem
 from rag.models.ingestion.jobs import HAS_INPUT
 from rag.providers import provider_factory
 from ragsite.postgres.locks import try_advisory_xact_lock
@@ -114,6 +114,7 @@ def _purge_source(source_id: uuid.UUID) -> bool:
     if provider_factory.chunk_store().delete_source_chunks(source_id, limit=_BATCH_SIZE):
         return True
     querysets: tuple[QuerySet[Model], ...] = (
+        SyncItem.objects.filter(connection__source=source_id),
         IngestionDocument.objects.filter(job__source=source_id),
         IngestionJob.objects.filter(source=source_id),
         Document.objects.filter(source=source_id),

@@ -1,0 +1,3 @@
+from . import connection_admin, run_admin
+
+__all__ = ["connection_admin", "run_admin"]

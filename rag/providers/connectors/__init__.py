@@ -1,0 +1,1 @@
+"""Connectors list and open what is at a place from which documents are fetched (decision 0064)."""

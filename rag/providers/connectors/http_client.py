@@ -1,0 +1,34 @@
+"""HTTP of connectors: allowed addresses only, checked when connecting; every request ends at a deadline."""
+
+import time
+from typing import Any
+
+import httpx2
+
+from rag.providers.http.bounded import BoundedClient
+from ragsite.http import outbound
+
+# One request, with its response's body.
+TIMEOUT_SECONDS = 60.0
+READ_BYTES = 256 * 1024
+
+
+class ConnectorClient(BoundedClient):
+    """Connects to public addresses and those of RAG_SYNC_PRIVATE_HOSTS, until the deadline."""
+
+    def __init__(self) -> None:
+        self._backend = outbound.DeadlineBackend(time.monotonic() + TIMEOUT_SECONDS, setting=outbound.SYNC_HOSTS)
+        super().__init__(timeout=TIMEOUT_SECONDS)
+
+    def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
+        options["transport"] = outbound.GuardedTransport(backend=self._backend)
+        return super()._init_transport(*args, **options)
+
+
+def describe(error: Exception) -> str:
+    """Return what went wrong with a request, in a sentence."""
+    if isinstance(error, outbound.ForbiddenAddress):
+        return str(error)
+    if isinstance(error, httpx2.TimeoutException | TimeoutError):
+        return f"There was no complete response within {TIMEOUT_SECONDS:g} seconds."
+    return f"The server could not be reached: {type(error).__name__}."

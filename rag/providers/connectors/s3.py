@@ -1,0 +1,128 @@
+"""A bucket of an S3-compatible store, read with two requests of its API: ListObjectsV2 and GetObject.
+
+The requests are signed with botocore and sent with the guarded client, because the SDK connects to any address.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import quote, unquote_plus, urlencode, urlsplit
+
+import httpx2
+from botocore.auth import S3SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+from lxml import etree
+
+from rag.providers.http import bounded
+
+from .base import ItemFailed, ItemGone, ListedItem, ListingFailed, OpenedItem, Page
+from .http_client import READ_BYTES, ConnectorClient, describe
+from .tree import is_storable
+
+DEFAULT_REGION = "us-east-1"
+_MAX_KEYS = 1_000
+_NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
+
+
+class S3Connector:
+    """Reads the objects of a bucket whose keys begin with a prefix. A path is the key without that prefix."""
+
+    def __init__(self, *, bucket: str, prefix: str, endpoint: str, region: str, access_key: str, secret: str) -> None:
+        self._bucket, self._prefix = bucket, prefix
+        self._region = region or DEFAULT_REGION
+        self._endpoint = (endpoint or f"https://s3.{self._region}.amazonaws.com").rstrip("/")
+        self._signer = S3SigV4Auth(Credentials(access_key, secret), "s3", self._region) if access_key else None
+
+    def list_pages(self, cursor: Any) -> Iterator[Page]:
+        after = cursor or ""
+        while True:
+            listing = self._list(after)
+            keys = [unquote_plus(_text(entry, "Key")) for entry in listing.iter(f"{_NAMESPACE}Contents")]
+            versions = [
+                f"{_text(entry, 'ETag')}-{_text(entry, 'Size')}"[:300]
+                for entry in listing.iter(f"{_NAMESPACE}Contents")
+            ]
+            items = [
+                ListedItem(path, version)
+                for key, version in zip(keys, versions, strict=True)
+                if is_storable(path := key.removeprefix(self._prefix)) and not key.endswith("/")
+            ]
+            after = keys[-1] if keys else after
+            is_last = _text(listing, "IsTruncated") != "true"
+            if not (keys or is_last):
+                raise ListingFailed("The store's listing does not go on.")
+            yield Page(items, after, is_last, len(keys) - len(items))
+            if is_last:
+                return
+
+    @contextlib.contextmanager
+    def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
+        key = self._prefix + path
+        try:
+            with self._request(f"/{quote(self._bucket)}/{quote(key)}") as response:
+                if response.status_code == 404:
+                    raise ItemGone
+                if response.status_code != 200:
+                    raise ItemFailed(
+                        f"The store answered {response.status_code}.", is_place_down=response.status_code >= 500
+                    )
+                name = key.rsplit("/", 1)[-1]
+                content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+                # What stores declare of objects without a type.
+                is_declared = content_type not in ("application/octet-stream", "binary/octet-stream")
+                parts = _translated(response.iter_raw(READ_BYTES))
+                yield OpenedItem(parts, name, f"s3://{self._bucket}/{key}", content_type[:200] if is_declared else "")
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise ItemFailed(describe(error), code="UNREACHABLE", is_place_down=True) from error
+
+    def _list(self, after: str) -> Any:
+        query = {"encoding-type": "url", "list-type": "2", "max-keys": str(_MAX_KEYS), "prefix": self._prefix}
+        if after:
+            query["start-after"] = after
+        try:
+            with self._request(
+                f"/{quote(self._bucket)}?{urlencode(sorted(query.items()), quote_via=quote)}"
+            ) as response:
+                if response.status_code != 200:
+                    raise ListingFailed(_explain(response.status_code))
+                content = bounded.read_all(response.iter_raw(READ_BYTES))
+        except (httpx2.HTTPError, httpx2.InvalidURL, bounded.ResponseTooLarge) as error:
+            raise ListingFailed(describe(error)) from error
+        try:
+            listing = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+        except etree.XMLSyntaxError as error:
+            raise ListingFailed("The store's answer is not a listing.") from error
+        if listing.tag != f"{_NAMESPACE}ListBucketResult":
+            raise ListingFailed("The store's answer is not a listing.")
+        return listing
+
+    @contextlib.contextmanager
+    def _request(self, target: str) -> Iterator[httpx2.Response]:
+        url = self._endpoint + target
+        # Without compression, so that the content has the length that was listed.
+        headers = {"Accept-Encoding": "identity", "Host": urlsplit(url).netloc}
+        request = AWSRequest("GET", url, headers=headers)
+        if self._signer:
+            self._signer.add_auth(request)
+        with ConnectorClient() as client, client.stream("GET", url, headers=dict(request.headers)) as response:
+            yield response
+
+
+def _translated(parts: Iterator[bytes]) -> Iterator[bytes]:
+    try:
+        yield from parts
+    except httpx2.HTTPError as error:
+        raise ItemFailed(describe(error), code="UNREACHABLE", is_place_down=True) from error
+
+
+def _text(element: Any, name: str) -> str:
+    return str(element.findtext(f"{_NAMESPACE}{name}") or "")
+
+
+def _explain(status: int) -> str:
+    if status in (401, 403):
+        return "The store refused the credentials."
+    if 300 <= status < 400:
+        return "The bucket is in another region."
+    return "There is no such bucket." if status == 404 else f"The store answered {status}."

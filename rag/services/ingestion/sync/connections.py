@@ -1,0 +1,87 @@
+"""Checks and stores what people enter about the place from which a data source is synced."""
+
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from rag.errors import InvalidRequest
+from rag.models import SyncConnection, SyncKind
+from rag.providers import provider_factory
+from rag.providers.connectors import folder
+from ragsite.http import outbound
+from ragsite.postgres import encryption
+
+
+def check(connection: SyncConnection) -> None:
+    """Check a connection when it is entered. Folders and addresses are checked again each time that they are used.
+
+    Raises:
+        InvalidRequest: If a field has a value that the kind of place cannot have.
+    """
+    _CHECKS[SyncKind(connection.kind)](connection)
+
+
+@transaction.atomic
+def save(connection: SyncConnection, *, secret: str, by: User) -> None:
+    """Store a checked connection, which acts for this user from now on. A schedule begins at once.
+
+    Args:
+        connection: The connection, with its new values.
+        secret: The new secret key; empty to keep the stored one.
+        by: Who saves it.
+    """
+    is_new = connection._state.adding
+    connection.acts_for = by
+    connection.due_at = timezone.now() if connection.interval_minutes else None
+    if secret:
+        connection.secret = encryption.encrypt(secret, encryption.Purpose.SYNC)
+    hidden = {"secret"} if not (is_new or secret) else set()
+    names = [field.name for field in connection._meta.concrete_fields if not field.primary_key]
+    if is_new:
+        connection.save(force_insert=True)
+    else:
+        connection.save(update_fields=[name for name in names if name not in {*hidden, "created_at"}])
+
+
+def _check_folder(connection: SyncConnection) -> None:
+    allowed = provider_factory.allowed_folders(connection.source.organization.slug)
+    path = folder.find_folder(connection.location, allowed)
+    if path is None or not path.is_dir():
+        message = _("There is no such folder, or the operator does not allow it (RAG_SYNC_FOLDERS).")
+        raise InvalidRequest(message, field="location")
+
+
+def _check_s3(connection: SyncConnection) -> None:
+    bucket = connection.location.partition("/")[0]
+    if not bucket or not all(character.isalnum() or character in ".-_" for character in bucket):
+        raise InvalidRequest(_("Enter the bucket and a prefix: bucket/folder/"), field="location")
+    if connection.endpoint:
+        _check_address(connection.endpoint, field="endpoint", needs_https=True)
+    if not all(character.isalnum() or character == "-" for character in connection.region):
+        raise InvalidRequest(_("Enter a region such as eu-central-1."), field="region")
+
+
+def _check_address(url: str, *, field: str, needs_https: bool) -> None:
+    try:
+        parts = urlsplit(url)
+        has_host = bool(parts.hostname) and parts.username is None and not parts.fragment and (parts.port or 1) > 0
+    except ValueError:
+        has_host = False
+    if not has_host or parts.scheme not in ("http", "https"):
+        raise InvalidRequest(_("Enter an address such as https://example.com, without a user name."), field=field)
+    if needs_https and parts.scheme != "https" and parts.hostname not in settings.RAG_SYNC_PRIVATE_HOSTS:
+        message = _("The address must begin with https://, or its host must be in RAG_SYNC_PRIVATE_HOSTS.")
+        raise InvalidRequest(message, field=field)
+    try:
+        outbound.check_allowed(url, setting=outbound.SYNC_HOSTS)
+    except outbound.ForbiddenAddress as error:
+        raise InvalidRequest(str(error), field=field) from None
+
+
+_CHECKS = {SyncKind.FOLDER: _check_folder, SyncKind.S3: _check_s3}
+# The kinds of places that people may choose.
+KINDS = tuple(_CHECKS)

@@ -1,0 +1,60 @@
+"""Last phase of a sync: deletes the documents of items that have disappeared. Many wait for a person's confirmation."""
+
+import contextlib
+import time
+
+from django.db import transaction
+
+from rag.errors import UnknownDocument
+from rag.models import Document, SyncItem, SyncRun
+from rag.services.sources import documents
+
+from . import runs
+
+State = SyncRun.State
+# More than this share of the documents are not removed unasked, nor all of them. A few may always be.
+MAX_UNASKED_SHARE = 0.2
+MAX_UNASKED_DOCUMENTS = 5
+_BATCH_ITEMS = 100
+
+
+def needs_confirmation(*, missing: int, total: int) -> bool:
+    """Return whether a person must confirm that `missing` of `total` documents are removed."""
+    is_large_share = missing > MAX_UNASKED_DOCUMENTS and missing > total * MAX_UNASKED_SHARE
+    return is_large_share or 0 < missing == total
+
+
+def remove_missing(run: SyncRun, deadline: float) -> bool:
+    """Delete what has disappeared, or let the run wait for a confirmation.
+
+    Returns:
+        Whether there is more to do now.
+    """
+    missing = SyncItem.objects.missing_in(run)
+    if not run.is_removal_confirmed:
+        stored = SyncItem.objects.filter(connection=run.connection_id, document__deleted_at=None)
+        stored = stored.exclude(document=None)
+        number = missing.filter(pk__in=stored.values("pk")).count()
+        is_waiting = needs_confirmation(missing=number, total=stored.count())
+        state = State.WAITING if is_waiting else State.RUNNING
+        # A removal that has begun goes on, also if what is left is a larger share.
+        runs.update(run, missing=number, state=state, is_removal_confirmed=not is_waiting)
+        if is_waiting:
+            return False
+    while batch := list(missing.order_by("pk")[:_BATCH_ITEMS]):
+        for item in batch:
+            _remove(run, item)
+            if time.monotonic() > deadline or runs.is_stopped(run):
+                return True
+    runs.end(run, State.FINISHED)
+    return False
+
+
+@transaction.atomic
+def _remove(run: SyncRun, item: SyncItem) -> None:
+    live = Document.objects.live().filter(pk=item.document_id, path=item.path).select_related("source__organization")
+    if document := live.defer("text").first():
+        with contextlib.suppress(UnknownDocument):
+            documents.delete_document(document)
+            runs.count(run, "removed")
+    SyncItem.objects.filter(pk=item.pk).delete()

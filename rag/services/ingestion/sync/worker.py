@@ -1,0 +1,109 @@
+"""Starts due syncs and goes on with running ones, in turn. One process does it at a time.
+
+The state of a run is in rows after each page and batch. If the process is killed, the next task goes on there.
+"""
+
+import contextlib
+import datetime
+import time
+from collections.abc import Callable
+
+import structlog
+from django.db import InterfaceError, OperationalError
+from django.db.models import F
+from django.utils import timezone
+
+from orgs.access.caller import Caller
+from rag.errors import RagError
+from rag.models import SyncConnection, SyncRun
+from rag.models.ingestion.syncs import synced_sources
+from rag.providers.connectors.base import ListingFailed
+from ragsite.postgres.locks import session_lock
+
+from . import control, listing, removal, runs, sending
+
+logger = structlog.get_logger(__name__)
+
+State, Phase = SyncRun.State, SyncRun.Phase
+_LOCK = "sync data sources"
+# How long one task works, and how long one run works before the others do.
+_MAX_TASK_SECONDS = 40.0
+_MAX_RUN_SECONDS = 10.0
+_MAX_STARTED = 100
+NOT_ALLOWED = (
+    "The account that has saved the connection may no longer send documents to the source and manage it. Somebody who "
+    "may must save the connection again."
+)
+_UNEXPECTED = "An unexpected error. The worker's log has the details under this sync's id."
+# Phase → its work until the deadline. Returns whether there is more to do now.
+_STEPS: dict[str, Callable[[SyncRun, float], bool]] = {
+    Phase.LISTING: listing.list_items,
+    Phase.SENDING: sending.send_changes,
+    Phase.REMOVING: removal.remove_missing,
+}
+
+
+def advance_due() -> None:
+    """Start the syncs that are due, and go on with all that run, until nothing is left to do or the time is over."""
+    with session_lock(_LOCK) as is_acquired:
+        if not is_acquired:
+            return
+        _start_due()
+        deadline = time.monotonic() + _MAX_TASK_SECONDS
+        while any(_advance_all(deadline)):
+            pass
+
+
+def _advance_all(deadline: float) -> list[bool]:
+    """Go on with each running sync once, the one that has waited longest first; return which have more to do now."""
+    running = SyncRun.objects.filter(state=State.RUNNING).order_by(F("worked_at").asc(nulls_first=True))
+    has_more = []
+    for run in running.select_related("connection__source__organization", "connection__acts_for"):
+        if time.monotonic() > deadline:
+            return []
+        has_more.append(_advance(run, min(deadline, time.monotonic() + _MAX_RUN_SECONDS)))
+    return has_more
+
+
+def _advance(run: SyncRun, deadline: float) -> bool:
+    """Work on a run until the deadline; return whether there is more to do now."""
+    runs.update(run, worked_at=timezone.now())
+    if run.is_stop_requested:
+        runs.end(run, State.STOPPED)
+        return False
+    try:
+        if not _is_allowed(run.connection):
+            runs.end(run, State.FAILED, NOT_ALLOWED)
+            return False
+        return _STEPS[run.phase](run, deadline)
+    except (OperationalError, InterfaceError):  # the database failed, not the sync: the next task goes on
+        raise
+    except (ListingFailed, sending.PlaceIsDown) as error:
+        runs.end(run, State.FAILED, str(error))
+    except RagError as error:
+        runs.end(run, State.FAILED, error.message)
+    except Exception:
+        logger.exception("sync_crashed", sync=str(run.pk))
+        runs.end(run, State.FAILED, _UNEXPECTED)
+    return False
+
+
+def _is_allowed(connection: SyncConnection) -> bool:
+    user = connection.acts_for
+    return user is not None and synced_sources(Caller(user)).filter(pk=connection.source_id).exists()
+
+
+def _start_due() -> None:
+    now = timezone.now()
+    due = SyncConnection.objects.filter(
+        is_active=True,
+        interval_minutes__isnull=False,
+        due_at__lte=now,
+        source__deleted_at=None,
+        source__organization__is_active=True,
+    ).exclude(runs__state=State.RUNNING)
+    for connection in due.order_by("due_at")[:_MAX_STARTED]:
+        due_at = now + datetime.timedelta(minutes=connection.interval_minutes or 0)
+        SyncConnection.objects.filter(pk=connection.pk).update(due_at=due_at)
+        with contextlib.suppress(control.SyncRefused):  # a person has started one meanwhile
+            control.start(connection, by=None)
