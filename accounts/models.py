@@ -6,6 +6,7 @@ import unicodedata
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import MD5, Lower, Upper
@@ -102,16 +103,63 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
             raise ValidationError({"email": gettext("Latin letters without accents before the @, and no white space.")})
 
 
+class OAuthClient(UUIDModel):
+    """A program that people allow to act for them (accounts.oauth). It registered itself and has no secret.
+
+    Attributes:
+        name: What the program calls itself. Nobody has checked it.
+        redirect_uris: The addresses to which authorization codes are sent.
+        last_used_at: When somebody last allowed it to act for them. None if nobody has.
+    """
+
+    name = models.CharField(max_length=100)
+    redirect_uris = ArrayField(models.CharField(max_length=500))
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        verbose_name = "OAuth client"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class OAuthCode(UUIDModel):
+    """An authorization code: what somebody has allowed, until the client exchanges it for tokens.
+
+    Attributes:
+        hash: SHA-256 of the code, which has 256 random bits.
+        challenge: What the client's verifier must hash to (PKCE).
+        by_password: The session in which it was allowed began with a password, and not with an identity provider.
+        family: The tokens that the code was exchanged for. If it is sent again, they end.
+    """
+
+    hash = HiddenCharField(max_length=64, unique=True, editable=False)
+    client = models.ForeignKey(OAuthClient, on_delete=models.CASCADE, related_name="codes")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="oauth_codes")
+    redirect_uri = models.CharField(max_length=500)
+    challenge = models.CharField(max_length=43)
+    resource = models.CharField(max_length=500)
+    by_password = models.BooleanField()
+    expires_at = models.DateTimeField(db_index=True)
+    family = models.UUIDField(null=True)
+
+    class Meta:
+        verbose_name = "OAuth authorization code"
+
+
 class TokenFamily(UUIDModel):
     """The refresh tokens of one sign-in (accounts.sign_in.refresh_tokens). The row is deleted when they end.
 
     Attributes:
         id: The id (`jti`) of the first token.
+        client: The program that acts for the user with these tokens. None for tokens of POST /api/auth/token.
         newest_token: The id of the only token that is still valid.
         expires_at: When that token expires.
     """
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="token_families")
+    client = models.ForeignKey(OAuthClient, on_delete=models.CASCADE, related_name="token_families", null=True)
     newest_token = models.UUIDField()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(db_index=True)

@@ -161,7 +161,9 @@ def reset_identity(**_: object) -> None:
 
 
 # Paths whose caller is not known yet, or is not counted.
-_PATHS_LIMITED_BY_IP = re.compile(r"/api/auth/|/(readyz|api/schema|api/docs|admin/login|scim|sign-in|invitation)(/|$)")
+_PATHS_LIMITED_BY_IP = re.compile(
+    r"/api/auth/|/(readyz|api/schema|api/docs|admin/login|scim|oauth|\.well-known|sign-in|invitation)(/|$)"
+)
 
 
 class IpRateLimitMiddleware:

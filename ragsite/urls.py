@@ -29,6 +29,7 @@ urlpatterns = [
     re_path(r"^healthz/?$", health.healthz, name="healthz"),
     re_path(r"^metrics/?$", metrics.view, name="metrics"),
     re_path(r"^readyz/?$", health.readyz, name="readyz"),
+    path("", include("accounts.oauth.urls")),
     path("scim/v2/", include("orgs.scim.urls")),
     re_path(r"^api/schema/?$", api_reference.Document.as_view(), name="schema"),
     re_path(r"^api/docs/?$", api_reference.Page.as_view(), name="docs"),

@@ -38,7 +38,7 @@ def issue(user: User) -> LibraryToken:
 @transaction.atomic
 def rotate(token: RefreshToken) -> bool:
     """Turn the token into its successor. Returns False if it was used already, or its family has ended."""
-    family = _use(token)
+    family = use(_family_id(token), as_uuid(str(token["jti"])))
     if family is None:
         return False
     token[_FAMILY] = family.pk.hex
@@ -53,7 +53,7 @@ def rotate(token: RefreshToken) -> bool:
 @transaction.atomic
 def sign_out(token: RefreshToken) -> None:
     """End the token's family and record it. Does nothing if it has ended already (RFC 7009, section 2.2)."""
-    if family := _use(token):
+    if family := use(_family_id(token), as_uuid(str(token["jti"]))):
         family.delete()
         audit_registry.record_sign_out(family.user, "token")
 
@@ -64,14 +64,14 @@ def is_newest(token: Token) -> bool:
     return family is not None and family.newest_token == as_uuid(str(token["jti"]))
 
 
-def _use(token: RefreshToken) -> TokenFamily | None:
+def use(family_id: Any, token_id: uuid.UUID | None) -> TokenFamily | None:
     """Lock the family until the end of the transaction.
 
     If this is not its newest token, end it and record the reuse. The caller must not roll this back.
     """
     families = TokenFamily.objects.select_for_update(of=("self",)).select_related("user")
-    family = families.filter(pk=_family_id(token)).first()
-    if family and family.newest_token != as_uuid(str(token["jti"])):
+    family = families.filter(pk=family_id).first()
+    if family and family.newest_token != token_id:
         family.delete()
         audit_registry.record_token_reuse(family.user)
         return None

@@ -5,6 +5,7 @@ import re
 from django.http import HttpRequest, JsonResponse
 from rest_framework.exceptions import APIException
 
+from accounts.oauth import errors as oauth
 from orgs.scim import errors as scim
 
 from .agent import errors as agent
@@ -25,6 +26,7 @@ _HANDLERS_BY_PATH: tuple[tuple[re.Pattern[str], ErrorHandler], ...] = (
     (re.compile(r"/v1(/|$)"), openai_api.handle_exception),
     (re.compile(r"/functions(/|$)|/api/rag/answer/?$"), retrieval.handle_exception),
     (re.compile(r"/api/rag/(sources|retrieve|query)(/|$)|/api/rag/ingest/."), pipeline.handle_exception),
+    (re.compile(r"/oauth/(register|token|revoke)/?$"), oauth.handle_exception),
     (re.compile(r"/scim(/|$)"), scim.handle_exception),
     (re.compile(r"/(api|metrics)(/|$)"), v3.handle_exception),
 )

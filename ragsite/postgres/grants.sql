@@ -3,11 +3,11 @@
 DO $$
 DECLARE
     roles CONSTANT text := 'ragsite_reader, ragsite_sign_in, ragsite_staff, ragsite_worker';
-    -- Passwords, sessions, second factors, refresh tokens, failed sign-ins, invitations and identity providers: for
-    -- sign-in and the admin only.
+    -- Passwords, sessions, second factors, refresh tokens, clients and codes of OAuth, failed sign-ins, invitations and
+    -- identity providers: for sign-in and the admin only.
     credential_tables CONSTANT text[] := ARRAY(
         SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'
-        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_tokenfamily|orgs_(identityprovider|signindomain|groupmapping|linkedidentity|scim|invitation))'
+        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_(tokenfamily|oauth)|orgs_(identityprovider|signindomain|groupmapping|linkedidentity|scim|invitation))'
     );
     -- Requests only read who may do what. They change it in the admin.
     read_only_tables CONSTANT text[] := ARRAY[
@@ -20,7 +20,7 @@ DECLARE
     secret_columns CONSTANT text[] := ARRAY[
         'accounts_user.password', 'orgs_apikey.hash', 'otp_static_statictoken.token', 'otp_totp_totpdevice.key',
         'orgs_identityprovider.client_secret', 'orgs_scimtoken.hash', 'rag_webhook.secret', 'rag_webhook.old_secret',
-        'rag_syncconnection.secret'
+        'rag_syncconnection.secret', 'accounts_oauthcode.hash'
     ];
     name text;
     readable text;
@@ -50,6 +50,8 @@ BEGIN
     REVOKE ALL ON django_session FROM ragsite_staff;
     REVOKE INSERT, UPDATE ON otp_static_staticdevice, otp_static_statictoken, otp_totp_totpdevice FROM ragsite_staff;
     REVOKE INSERT ON orgs_apikey FROM ragsite_staff;
+    -- Whoever writes an authorization code is the user whom it names.
+    REVOKE INSERT, UPDATE ON accounts_oauthclient, accounts_oauthcode, accounts_tokenfamily FROM ragsite_staff;
     FOREACH name IN ARRAY read_only_tables LOOP
         EXECUTE format('GRANT SELECT ON %I TO ragsite_sign_in', name);
     END LOOP;

@@ -165,7 +165,9 @@ STORAGES = {
 _https = not (DEBUG or RAG_LOCAL)
 SECURE_SSL_REDIRECT = _https
 # The API does not redirect, because a redirected POST loses its body. It refuses credentials over plain HTTP.
-SECURE_REDIRECT_EXEMPT = [r"^(api|agent|functions|mcp|scim|v1|healthz|readyz|metrics)(/|$)"]
+SECURE_REDIRECT_EXEMPT = [
+    r"^(api|agent|functions|mcp|oauth/(register|token|revoke)|scim|v1|healthz|readyz|metrics)(/|$)"
+]
 # One hour. A longer period is the operator's decision; subdomains and preload lists are set at the proxy.
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if _https else 0)
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and preload

@@ -55,6 +55,8 @@ FORBIDDEN = (
     "SELECT key FROM otp_totp_totpdevice",
     "SELECT token FROM otp_static_statictoken",
     "SELECT * FROM accounts_tokenfamily",
+    "SELECT * FROM accounts_oauthcode",
+    "SELECT * FROM accounts_oauthclient",
     "SELECT * FROM orgs_invitation",
     "SELECT * FROM axes_accessattempt",
     "SELECT * FROM accounts_auditevent",

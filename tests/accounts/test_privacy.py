@@ -270,7 +270,14 @@ def test_every_model_with_a_user_is_considered_in_the_export() -> None:
     exported = {"Membership", "ApiKey", "DataSource", "Grant", "SearchRecord", "Conversation", "IngestionJob"}
     exported |= {"TokenFamily", "LinkedIdentity", "UnansweredQuestion", "Invitation"}
     # These only record who started something, count what is exported, or are kept for a day.
-    not_exported = {"Reembedding", "GoldenQuestion", "HistoryUsage", "IdentityProvider", "IdempotentRequest"}
+    not_exported = {
+        "Reembedding",
+        "GoldenQuestion",
+        "HistoryUsage",
+        "IdentityProvider",
+        "IdempotentRequest",
+        "OAuthCode",
+    }
     models = [model for app in ("accounts", "orgs", "rag") for model in apps.get_app_config(app).get_models()]
     with_user = {model.__name__ for model in models for field in model._meta.fields if field.related_model is User}
     assert with_user == exported | not_exported

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
+from orgs.authentication.oauth_tokens import OAuthTokenAuthentication
 from rag.contracts.common.base import ContractViewSet, get_caller, organization
 from rag.contracts.common.rate_limits import QUERIES, consume
 
@@ -18,6 +19,7 @@ from . import errors, messages, tools
 class Mcp(ContractViewSet):
     """Tools and documents for agents."""
 
+    authentication_classes = (OAuthTokenAuthentication, *ContractViewSet.authentication_classes)
     error_handler = staticmethod(errors.handle_exception)
     scopes = {"POST": Scope.QUERY}
 

@@ -115,7 +115,7 @@ ROWS = (
 )
 # Routes outside the API: the home page, health, the reference, and the 404 of all other paths. Metrics need their own
 # token (tests/ragsite/test_metrics.py), the admin's pages a session (tests/admin/test_admin.py).
-OTHER_ROUTES = {"home", "healthz", "readyz", "metrics", "schema", "docs", None}
+OTHER_ROUTES = {"home", "set_language", "healthz", "readyz", "metrics", "schema", "docs", None}
 
 
 def expected_outcome(row: Row, role: str, kind: str, classes: str) -> str:
@@ -169,7 +169,8 @@ def endpoints() -> Iterator[tuple[str, str]]:
             ("rag.pages.", "accounts.sign_in.", "orgs.single_sign_on.", "orgs.invitations.")
         ):
             continue
-        if callback.__module__.startswith("orgs.scim."):  # has a credential of its own: tests/orgs/scim
+        # Credentials of their own: tests/orgs/scim, tests/accounts/oauth.
+        if callback.__module__.startswith(("orgs.scim.", "accounts.oauth.")):
             continue
         methods = getattr(callback, "actions", None) or [
             name for name in ("get", "post", "put", "patch", "delete") if hasattr(callback.cls, name)

@@ -145,7 +145,7 @@ def test_calls_count_as_queries(api: Api, library: World, settings: Any) -> None
 
 
 def test_the_documented_program_runs(live_server: LiveServer, library: World, tmp_path: Path) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    program, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
     program = program.replace("http://127.0.0.1:3080", live_server.url)
     file = tmp_path / "program.py"
     file.write_text(program.replace("rk_…", library.key("member", "query").secret))
