@@ -15,7 +15,10 @@ BEGIN
         -- PostgreSQL only warns about it.
         EXECUTE format('SET LOCAL ROLE %I', owner);
         EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC, %s', name, roles);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO ragsite_reader, ragsite_staff, ragsite_worker', name);
+        -- Functions of the database owner call those of workers.
+        EXECUTE format(
+            'GRANT EXECUTE ON FUNCTION %s TO ragsite_reader, ragsite_staff, ragsite_worker, %I', name, database_owner
+        );
     END LOOP;
     EXECUTE format('SET LOCAL ROLE %I', database_owner);
 END $$;
