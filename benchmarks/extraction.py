@@ -129,8 +129,7 @@ def overlap(question: LabelledQuestion, quoted: Sequence[Span]) -> tuple[float, 
 
 def extract(text: str, shelf: Any) -> Extract:
     from benchmarks.eval.runner import modes
-    from rag.pipeline.answering.extractive.extract import extract_quotes
-    from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
+    from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
     from rag.pipeline.answering.prompt import build_prompt
     from rag.pipeline.grounding.calibration import mode_name
     from rag.pipeline.grounding.ground import assess_grounding

@@ -7,8 +7,7 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
-from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
+from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
 from rag.pipeline.grounding.calibration import confidence_of_quotes, mode_name
 from rag.pipeline.grounding.gaps import find_missing_topics
 from rag.pipeline.grounding.ground import assess_grounding

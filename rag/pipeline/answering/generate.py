@@ -5,9 +5,8 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, compare_sentences, extract_quotes, render_quotes
 from rag.pipeline.answering.extractive.quotes import CitationFormatter
-from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.text.citation_markers import format_marker

@@ -15,6 +15,7 @@ from rag.providers.http.bounded import remove_unstorable
 from rag.text.words import query_language
 from rag.types import Context, Grounding, Message, Passage
 
+from .between_languages import between_languages, find_other_languages
 from .calibration import select_curve
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
 
@@ -79,19 +80,25 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
     parts = extract_query_parts(query, query_language(query, [passage.lang for passage in passages]))
     covered_parts = [find_covered_parts(parts, passage) for passage in passages]
     curve = select_curve(query, passages, mode)
+    in_other_language = find_other_languages(query, passages)
     scores = [
-        curve(_evidence_score(passage, parts, covered))
+        between_languages(passage)
+        if passage.chunk_id in in_other_language
+        else curve(_evidence_score(passage, parts, covered))
         for passage, covered in zip(passages, covered_parts, strict=True)
     ]
     score = max(scores, default=0.0)
+    is_between_languages = bool(passages) and passages[scores.index(score)].chunk_id in in_other_language
+    # The words of another language are missing wherever the answer is.
+    gaps = () if len(in_other_language) == len(passages) else find_gaps(query, parts, covered_parts)
     return Grounding(
         is_groundable=score >= _MIN_GROUNDABLE,
         score=score,
         relevant=tuple(
             passage for passage, probability in zip(passages, scores, strict=True) if probability >= _MIN_RELEVANT
         ),
-        gaps=find_gaps(query, parts, covered_parts),
-        warnings=() if curve.is_measured else (CONFIDENCE_UNKNOWN,),
+        gaps=gaps,
+        warnings=() if is_between_languages or curve.is_measured else (CONFIDENCE_UNKNOWN,),
     )
 
 

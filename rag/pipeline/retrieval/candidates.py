@@ -8,6 +8,7 @@ from django.conf import settings
 
 from rag.providers import provider_factory
 from rag.providers.stores.base import ScopeQuery
+from rag.text.question_language import is_english
 from rag.types import Hit, Mode, Question, SearchTrace
 
 from .embed_query import EmbeddedQuery
@@ -46,7 +47,7 @@ def find_candidates(
         mode=mode,
         limit=max(MAX_CANDIDATES, question.top_k),
     )
-    hits = fuse(mode, candidates_by_scope)
+    hits = fuse(mode, candidates_by_scope, is_english=is_english(question.text))
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
     trace = SearchTrace(

@@ -10,12 +10,21 @@ from rag.types import Hit, Mode
 # The weights of both scores in a hybrid search (docs/decisions/0024-hybrid-fusion.md).
 _DENSE_WEIGHT = 0.5
 _LEXICAL_WEIGHT = 0.5
+# The words of a question in another language than the texts are in few of them by chance, and the best of these would
+# have the full lexical score. From this coverage on it has: names are the same in all languages.
+_FULL_COVERAGE = 0.5
 # A cosine that is good with any model: a scope without a near chunk does not rank as high as the others.
 _GOOD_COSINE = 0.5
 
 
-def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates]) -> list[Hit]:
+def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates], *, is_english: bool = True) -> list[Hit]:
     """Rank the candidates of all scopes by the scores that the retrieval mode uses.
+
+    Args:
+        mode: The retrieval mode.
+        candidates_by_scope: The candidates of each scope.
+        is_english: Whether the question is English. For others the lexical score of a hybrid search counts only as much
+            as the chunk has of the question's words.
 
     Returns:
         The hits, best first; equally relevant ones in the order of their ids. `relevance` is the cosine in dense mode,
@@ -23,9 +32,10 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates]) -> list[Hit]:
         0...1.
     """
     chunks = list(chain.from_iterable(candidates.chunks for candidates in candidates_by_scope))
+    relevances = _relevances(mode, chunks, candidates_by_scope, is_english=is_english)
     hits = [
         Hit(chunk.chunk_id, chunk.cosine, relevance, chunk.coverage)
-        for chunk, relevance in zip(chunks, _relevances(mode, chunks, candidates_by_scope), strict=True)
+        for chunk, relevance in zip(chunks, relevances, strict=True)
     ]
     ranked = sorted(hits, key=lambda hit: (-(hit.relevance or 0.0), hit.chunk_id))
     # A chunk may be in two scopes, each with another embedding model. Its better hit counts.
@@ -35,7 +45,9 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates]) -> list[Hit]:
     return list(best.values())
 
 
-def _relevances(mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Sequence[Candidates]) -> list[float]:
+def _relevances(
+    mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Sequence[Candidates], *, is_english: bool
+) -> list[float]:
     """Return the relevance of each chunk, in the order of the chunks (see `fuse`)."""
     lexical_scores = [chunk.lexical_score for chunk in chunks]
     if mode == Mode.DENSE:
@@ -51,9 +63,13 @@ def _relevances(mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Se
         scope_cosines = [chunk.cosine for chunk in candidates.chunks]
         cosines += scale([*scope_cosines, *reference])[: len(scope_cosines)]
     return [
-        _DENSE_WEIGHT * cosine + _LEXICAL_WEIGHT * score
-        for cosine, score in zip(cosines, scale(lexical_scores), strict=True)
+        _DENSE_WEIGHT * cosine + _LEXICAL_WEIGHT * score * (1.0 if is_english else _share_of_words(chunk))
+        for chunk, cosine, score in zip(chunks, cosines, scale(lexical_scores), strict=True)
     ]
+
+
+def _share_of_words(chunk: Candidate) -> float:
+    return min(1.0, chunk.coverage / _FULL_COVERAGE)
 
 
 def scale(values: Sequence[float]) -> list[float]:

@@ -12,7 +12,7 @@ from rag.services.reembedding import second_model
 from rag.services.search import permitted_queries
 from rag.services.sources import search_scopes
 from rag.text.question_language import FOREIGN_LANGUAGES
-from rag.types import Filters, Question, SearchScope
+from rag.types import Answer, AnswerOptions, Filters, Question, SearchScope
 from tests.support.factories import World, ingest_text
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +46,14 @@ def retrieve(world: World, text: str, **fields: object) -> list[str]:
         question, permitted_queries.SourceSelection(Caller(world.users["member"]))
     ).passages
     return [passage.path for passage in passages]
+
+
+def answer(world: World, text: str) -> Answer:
+    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    question = Question(text, top_k=5, rerank=True)
+    return permitted_queries.run_to_completion(
+        permitted_queries.ask(question, selection, AnswerOptions(max_tokens=1000))
+    ).answer
 
 
 def built_scopes(text: str, filters: Filters | None = None) -> dict[str, SearchScope]:
@@ -88,6 +96,25 @@ def test_a_document_in_another_language_is_found_by_an_english_question(world: W
     assert foreign_scope.filters.langs == FOREIGN_LANGUAGES
     assert [*built_scopes("Where may I park?", Filters(langs=("en",)))] == ["all-MiniLM-L6-v2"]
     assert retrieve(world, "Where may I park?", filters=Filters(langs=("de",))) == ["parken"]
+
+
+def test_questions_in_other_languages_are_answered_with_the_english_sentence(world: World, library: DataSource) -> None:
+    """Also with a known confidence, and without naming the words of the question as missing."""
+    text = "Wie lange im Voraus muss man den Vertrag kündigen?"
+    assert not answer(world, text).citations, "the English vectors say nothing about a German question"
+    second_model.embed_due([library.pk])
+    answered = answer(world, text)
+    assert answered.text.startswith(ENGLISH["notice"])
+    assert (answered.warnings, answered.confidence > 0.6) == ((), True)
+    assert "Nothing was found" not in answered.text
+    assert not answer(world, "Wer hat den Eiffelturm gebaut?").citations
+
+
+def test_an_english_question_is_answered_from_a_german_document(world: World) -> None:
+    parking = "Angestellte dürfen ihr Auto kostenlos in der Tiefgarage abstellen."
+    ingest_text(world.source("german"), "parken", f"Die Kantine öffnet um elf Uhr.\n\n{parking}", lang="de")
+    second_model.embed_due([])
+    assert parking in answer(world, "Where may employees park their car for free?").text
 
 
 def test_later_documents_get_them_too(world: World, library: DataSource) -> None:

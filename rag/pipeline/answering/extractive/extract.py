@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from rag.types import Passage
 
+from .multilingual_similarity import compare_in_other_languages
 from .passage_structure import PassageStructure
 from .question_type import analyse_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes
 from .selection import select_parts
-from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity
+from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity, compare_token_signatures
 
 EXTRACTIVE_MODEL = "extractive"
 
@@ -40,6 +41,18 @@ def extract_quotes(
     number, index = selection.best
     structure = structures[number - 1]
     return _put_first(quotes, number, structure.passage.start + structure.parts[index].start)
+
+
+def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
+    """Compare the question with the parts of the best passages: by token signatures, or between languages by vectors.
+
+    Args:
+        query: The question.
+        passages: The passages, best first. Each is one chunk or several merged ones.
+        chunks: The chunks that the passages consist of.
+    """
+    between_languages = compare_in_other_languages(query, passages[:MAX_PASSAGES])
+    return between_languages or compare_token_signatures(query, passages, chunks)
 
 
 def _put_first(quotes: Sequence[Quote], number: int, start: int) -> list[Quote]:

@@ -79,7 +79,7 @@ class SentenceSimilarity:
         return max(scores, default=None)
 
 
-def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
+def compare_token_signatures(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
     """Compare the question with the stored token signatures of the best passages.
 
     The local model embeds only the question. Its tokenizer says which stored token belongs to which characters.

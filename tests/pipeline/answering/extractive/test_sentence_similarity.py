@@ -8,7 +8,7 @@ import pytest
 from rag.models import DataSource
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.pipeline.answering.extractive.extract import extract_quotes
-from rag.pipeline.answering.extractive.sentence_similarity import compare_sentences
+from rag.pipeline.answering.extractive.sentence_similarity import compare_token_signatures
 from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.late_interaction import token_similarities
 from rag.providers import provider_factory
@@ -45,7 +45,7 @@ def test_each_token_of_a_text_has_its_stored_row() -> None:
 
 def test_a_longer_range_is_at_least_as_similar(passages: tuple[Passage, ...]) -> None:
     (passage,) = passages
-    similarity = compare_sentences(QUESTION, passages, passages)
+    similarity = compare_token_signatures(QUESTION, passages, passages)
     start = passage.start + passage.text.index("Every")
     sentence = similarity.score(passage.document_id, start, passage.end)
     whole = similarity.score(passage.document_id, passage.start, passage.end)
@@ -58,7 +58,7 @@ def test_a_longer_range_is_at_least_as_similar(passages: tuple[Passage, ...]) ->
 
 def test_a_range_that_says_more_than_the_question_is_less_alike(passages: tuple[Passage, ...]) -> None:
     (passage,) = passages
-    similarity = compare_sentences("Keys are kept in a box", passages, passages)
+    similarity = compare_token_signatures("Keys are kept in a box", passages, passages)
     start = passage.start + passage.text.index("Keys")
     same = similarity.score_both_ways(passage.document_id, start, start + len("Keys are kept in a box."))
     longer = similarity.score_both_ways(passage.document_id, start, passage.end)
@@ -71,7 +71,7 @@ def test_a_range_that_says_more_than_the_question_is_less_alike(passages: tuple[
 def test_the_title_is_not_part_of_the_text_before_a_passage(passages: tuple[Passage, ...]) -> None:
     (passage,) = passages
     later = dataclasses.replace(passage, start=passage.start + 100, end=passage.end + 100)
-    similarity = compare_sentences(QUESTION, [later], [later])
+    similarity = compare_token_signatures(QUESTION, [later], [later])
     assert similarity.score(passage.document_id, later.start, later.end) is not None
     assert similarity.score(passage.document_id, later.start - 50, later.start) is None
 
@@ -88,8 +88,11 @@ def test_quotes_are_chosen_by_words_without_matching_signatures(passages: tuple[
     """Without stored signatures, or if they belong to another title."""
     (passage,) = passages
     renamed = [dataclasses.replace(passage, title="Some quite different name of the house")]
-    assert compare_sentences(QUESTION, renamed, renamed).score(passage.document_id, passage.start, passage.end) is None
+    assert (
+        compare_token_signatures(QUESTION, renamed, renamed).score(passage.document_id, passage.start, passage.end)
+        is None
+    )
     ChunkTokenSignatures.objects.all().delete()
-    similarity = compare_sentences(QUESTION, passages, passages)
+    similarity = compare_token_signatures(QUESTION, passages, passages)
     assert similarity.score(passage.document_id, passage.start, passage.end) is None
     assert extract_quotes(QUESTION, passages, similarity) == extract_quotes(QUESTION, passages)

@@ -1,0 +1,63 @@
+"""The similarity of parts of passages to a question in another language, by the multilingual embedding model."""
+
+import uuid
+from collections.abc import Sequence
+
+import numpy as np
+import structlog
+from django.conf import settings
+
+from rag.errors import EmbeddingFailed
+from rag.providers import provider_factory
+from rag.text.question_language import is_english, is_foreign
+from rag.types import Passage
+
+from .passage_parts import split_parts
+from .sentence_similarity import SentenceSimilarity
+
+logger = structlog.get_logger(__name__)
+
+# How many parts of how many passages are compared at most, and how much of each: one part takes 5 CPU-milliseconds.
+_MAX_PASSAGES, _MAX_PARTS, _MAX_CHARACTERS = 3, 40, 400
+
+
+class MultilingualSimilarity(SentenceSimilarity):
+    """The cosine similarity of the parts of the best passages to a question."""
+
+    def __init__(self, query: str, passages: Sequence[Passage]) -> None:
+        super().__init__()
+        spans = [
+            (passage, part.start, part.end)
+            for passage in passages[:_MAX_PASSAGES]
+            for part in split_parts(passage.text, passage.lang)[0]
+        ][:_MAX_PARTS]
+        texts = [passage.text[start : min(end, start + _MAX_CHARACTERS)] for passage, start, end in spans]
+        question, *parts = provider_factory.multilingual_embedder().embed([query, *texts])
+        self._cosines = {
+            (passage.document_id, passage.start + start, passage.start + end): float(np.dot(question, vector))
+            for (passage, start, end), vector in zip(spans, parts, strict=True)
+        }
+
+    def score(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
+        """Return the cosine of a part, the characters start to end of a document; None if it was not compared."""
+        return self._cosines.get((document_id, start, end))
+
+    def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
+        """Return the same as `score`, because a cosine is the same in both directions."""
+        return self.score(document_id, start, end)
+
+
+def compare_in_other_languages(query: str, passages: Sequence[Passage]) -> MultilingualSimilarity | None:
+    """Compare a question that is not English, or whose best passage is not, with parts of the passages.
+
+    Returns:
+        The similarities; None if question and best passage are English, or the multilingual model is not used.
+    """
+    is_other = bool(passages) and (not is_english(query) or is_foreign(passages[0].lang))
+    if not (is_other and settings.RAG_MULTILINGUAL_MODEL):
+        return None
+    try:
+        return MultilingualSimilarity(query, passages)
+    except EmbeddingFailed as error:
+        logger.warning("sentence_similarity_failed", reason=type(error).__name__)
+        return None

@@ -1,0 +1,45 @@
+"""Grounding of questions about passages in another language, which share no words with them."""
+
+import uuid
+from collections.abc import Sequence
+
+from django.conf import settings
+from django.db.models import Q
+
+from rag.models import DataSource
+from rag.text.languages import detect_language
+from rag.text.question_language import is_english, is_foreign
+from rag.types import Passage
+
+from .calibration import Curve
+
+# From the cosine of the multilingual model. Fitted to 200 questions in five languages about English passages, each
+# asked with its passage and without it (docs/decisions/0046-languages.md).
+_CURVE = Curve(20.8, -6.25)
+
+
+def between_languages(passage: Passage) -> float:
+    """Return the probability that a passage in another language than the question contains the answer."""
+    return _CURVE(passage.score)
+
+
+def find_other_languages(query: str, passages: Sequence[Passage]) -> frozenset[uuid.UUID]:
+    """Return the ids of the chunks in another language than the question that the multilingual model has compared.
+
+    In doubt, a passage is in the language of the question.
+    """
+    is_english_question = is_english(query)
+    code = "" if is_english_question else detect_language(query)
+
+    def differs(lang: str) -> bool:
+        if is_english_question or not is_foreign(lang):
+            return is_english_question == is_foreign(lang)
+        return bool(code) and code != lang
+
+    others = [passage for passage in passages if differs(passage.lang)]
+    if not others:
+        return frozenset()
+    is_compared = Q(second_model_ready_at__isnull=False) | Q(embedding_model__name=settings.RAG_MULTILINGUAL_MODEL)
+    source_ids = {passage.source_id for passage in others}
+    compared = set(DataSource.objects.filter(is_compared, pk__in=source_ids).values_list("pk", flat=True))
+    return frozenset(passage.chunk_id for passage in others if passage.source_id in compared)
