@@ -73,6 +73,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "psutil": ("ragsite.embedded", "ragsite.run.children"),
     "psycopg": ("ragsite.embedded", "ragsite.postgres", "rag.providers.stores.pgvector"),
     "py3langid": ("rag.text",),
+    "pypdfium2": ("rag.parsing.sandbox",),
     "redis": ("rag.contracts", "rag.services.operations", "ragsite.embedded"),
     "rest_framework": ("rag.contracts", "orgs", "accounts", "ragsite"),
     "rest_framework_simplejwt": ("accounts", "orgs.authentication"),

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from orgs.access.caller import get_caller
+from rag.services.search import page_pictures
 from rag.services.sources import excerpts
 from ragsite.postgres.models import as_uuid
 
@@ -39,9 +42,32 @@ def show_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
         "title": excerpt.document.title or excerpt.document.path,
         "document": excerpt.document,
         "excerpt": excerpt,
+        "picture_url": _picture_url(request, excerpt),
         "pages": page_label(excerpt.first_page, excerpt.last_page),
     }
     return render(request, "pages/document.html", context)
+
+
+@page
+@require_safe
+def show_page_picture(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
+    """Show the page of the passage that the address names, as it is in the PDF."""
+    marked = _marked_range(request)
+    excerpt = excerpts.read_excerpt(
+        get_caller(request),
+        document_id,
+        chunk_id=as_uuid(request.GET.get("chunk", "")),
+        marked=(marked.start, marked.end),
+    )
+    return HttpResponse(page_pictures.draw_page(excerpt), content_type="image/webp")
+
+
+def _picture_url(request: HttpRequest, excerpt: excerpts.Excerpt) -> str:
+    """Return the address of the picture of the cited page; empty if there is none."""
+    if not page_pictures.has_page_picture(excerpt):
+        return ""
+    query = urlencode({name: request.GET[name] for name in ("chunk", "start", "end") if name in request.GET})
+    return f"{reverse('page_picture', args=[excerpt.document.pk])}?{query}"
 
 
 def _marked_range(request: HttpRequest) -> _Range:

@@ -14,4 +14,5 @@ urlpatterns = [
     path("history", history.list_history, name="history"),
     path("answers/<uuid:message_id>/rating", history.rate, name="rate_answer"),
     path("documents/<uuid:document_id>", documents.show_document, name="document"),
+    path("documents/<uuid:document_id>/page-picture", documents.show_page_picture, name="page_picture"),
 ]

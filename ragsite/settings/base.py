@@ -120,7 +120,14 @@ CACHES = {
             "socket_connect_timeout": 1,
             "socket_timeout": 1,
         },
-    }
+    },
+    # Pictures of cited pages, in each process: they are large, and drawn again without loss.
+    "page_pictures": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "page-pictures",
+        "TIMEOUT": 600,
+        "OPTIONS": {"MAX_ENTRIES": 50},
+    },
 }
 
 # The bearer token of GET /metrics. Without one, only requests from this machine are answered.

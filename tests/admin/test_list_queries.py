@@ -6,8 +6,8 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from rag.admin import large_lists
 from rag.models import Document, IngestionDocument, IngestionJob
+from rag.services.operations import row_counts
 from tests.admin.test_admin import browser
 from tests.support.factories import World
 
@@ -64,7 +64,7 @@ def test_only_numbers_of_very_many_rows_are_remembered(world: World, monkeypatch
     assert counted() == (3, [1, 1, 1])
     Document.objects.filter(path="0.md").delete()
     assert counted() == (2, [0, 1, 1])
-    monkeypatch.setattr(large_lists, "_MAX_COUNTED_ROWS", 1)
+    monkeypatch.setattr(row_counts, "_MAX_COUNTED_ROWS", 1)
     for _ in range(2):
         assert counted() == (2, [0, 1, 1])
         Document.objects.filter(path="1.md").delete()

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from orgs.models import Organization
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
-from rag.admin.large_lists import remember_counts
 from rag.admin.reparsing import reparse
 from rag.models import Action, DataSource, Document
 from rag.services.access.audience import NOBODY_YET, describe_audience, has_audience
+from rag.services.operations import row_counts
 from rag.services.sources import deletion, documents
 
 from . import quality_page, reembedding_page, search_trace_page, unanswered_page
@@ -32,8 +32,9 @@ class SourceChangeList(ChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         shown = list(self.result_list)
-        counts = remember_counts(
-            request, Document.objects.live().filter(source__in=[source.pk for source in shown]), by="source"
+        user: Any = request.user
+        counts = row_counts.count_rows(
+            user.pk, Document.objects.live().filter(source__in=[source.pk for source in shown]), by="source"
         )
         for source in shown:
             source.document_count = counts.get(str(source.pk), 0)

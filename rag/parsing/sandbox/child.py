@@ -23,6 +23,7 @@ from rag.parsing.readers import web
 from rag.parsing.readers.registry import get_reader
 from rag.types import ParsedDocument
 
+from . import page_pictures
 from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -107,9 +108,12 @@ def _parse(request: ParseRequest, limits: Limits) -> dict[str, Any]:
     """Parse the file of a request.
 
     Returns:
-        The fields of the ParsedDocument as JSON values, except `text`: UTF-8 bytes, which get a file of their own.
+        The fields of the ParsedDocument as JSON values, except `text`: UTF-8 bytes, which get a file of their own. If
+        a page is drawn, `picture`, which gets a file too.
     """
     content = Path(request["file"]).read_bytes()
+    if picture := request["picture"]:
+        return {"picture": page_pictures.draw_page(content, picture["pages"], picture["passage"])}
     media_type = containers.detect_container_type(content, request["media_type"])
     parsed = get_reader(media_type)(content, limits)
     return {**asdict(parsed), "text": _encode_text(parsed, limits), "media_type": media_type}
@@ -126,6 +130,8 @@ def _encode_text(parsed: ParsedDocument, limits: Limits) -> bytes:
 
 
 def _write_response(response: dict[str, Any], folder: Path) -> None:
+    if "picture" in response:
+        (folder / "picture").write_bytes(response.pop("picture"))
     if "text" in response:
         (folder / "text").write_bytes(response.pop("text"))
         response["headings"] = response["headings"][:_MAX_ITEMS]

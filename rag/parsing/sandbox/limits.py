@@ -11,13 +11,24 @@ EXIT_OUT_OF_MEMORY = 2
 STDERR_FILE = "stderr"
 
 
+class PictureRequest(TypedDict):
+    """The pages of a PDF of which one is drawn, and the passage that is marked on it."""
+
+    pages: list[int]
+    passage: str
+
+
 class ParseRequest(TypedDict):
-    """One document to parse, as JSON on the parser's standard input: paths of the file and of the working folder."""
+    """One document to parse, as JSON on the parser's standard input: paths of the file and of the working folder.
+
+    With a picture, a page is drawn instead.
+    """
 
     file: str
     media_type: str
     folder: str
     limits: dict[str, Any]
+    picture: PictureRequest | None
 
 
 @dataclass(frozen=True, slots=True)

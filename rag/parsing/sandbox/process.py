@@ -7,9 +7,11 @@ import shutil
 import signal
 import tempfile
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -18,7 +20,7 @@ from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
 from rag.types import Heading, Page, ParsedDocument
 
-from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest
+from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest, PictureRequest
 from .worker import ParserGone, ParserProcess, ParserTimeout
 
 logger = structlog.get_logger(__name__)
@@ -26,6 +28,9 @@ logger = structlog.get_logger(__name__)
 # The maximum size of a document's text in UTF-8.
 MAX_TEXT_BYTES = 200 * 1024 * 1024
 _MAX_TITLE_CHARACTERS = 1000
+# The maximum size of the picture of a page, and of the time that somebody waits for it.
+MAX_PICTURE_BYTES = 4 * 2**20
+_PICTURE_TIMEOUT_SECONDS = 15.0
 _TIMEOUT_MESSAGE = "Parsing the file takes more than {seconds:g} seconds. Send it in parts."
 # How many parser processes are kept running between documents. Each uses about 80 MB.
 _MAX_IDLE = 1
@@ -73,6 +78,28 @@ def parse_file(file: Path, *, media_type: str, ocr: bool = False) -> ParsedDocum
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def draw_page(file: Path, pages: Sequence[int], passage: str) -> bytes:
+    """Draw a page of a PDF within RAG_PARSE_MAX_MEMORY_MB and a few seconds (`page_pictures.draw_page`).
+
+    Raises:
+        ParseFailed: If the PDF has none of the pages, cannot be drawn, or a limit is exceeded.
+    """
+    limits = Limits(
+        timeout_seconds=min(_PICTURE_TIMEOUT_SECONDS, settings.RAG_PARSE_TIMEOUT_SECONDS),
+        memory_bytes=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
+        text_bytes=MAX_PICTURE_BYTES,
+    )
+    folder = Path(tempfile.mkdtemp(prefix="ragsite-page-", dir=settings.RAG_TEMP_FOLDER))
+    try:
+        with _slots:
+            picture: PictureRequest = {"pages": list(pages), "passage": passage}
+            exit_code = _run_parser(file, formats.PDF, limits, folder, picture=picture)
+        _read_response(folder, exit_code, formats.PDF, limits)
+        return _read_limited(folder / "picture", limits)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def parse_text(text: str, *, media_type: str) -> ParsedDocument:
     """Parse a text. The limits and errors are those of `parse_file`."""
     folder = Path(tempfile.mkdtemp(prefix="ragsite-text-", dir=settings.RAG_TEMP_FOLDER))
@@ -93,12 +120,15 @@ def stop_parsers() -> None:
         parser.stop()
 
 
-def _run_parser(file: Path, media_type: str, limits: Limits, folder: Path) -> int:
+def _run_parser(
+    file: Path, media_type: str, limits: Limits, folder: Path, *, picture: PictureRequest | None = None
+) -> int:
     request: ParseRequest = {
         "file": str(file.absolute()),
         "media_type": media_type,
         "folder": str(folder),
         "limits": asdict(limits),
+        "picture": picture,
     }
     # Retried once: an idle process may have been killed, which is not the file's fault.
     for parser in (_acquire_parser(), None):
@@ -138,15 +168,20 @@ def _release_parser(parser: ParserProcess) -> None:
     parser.stop()
 
 
-def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) -> ParsedDocument:
+def _read_response(folder: Path, exit_code: int, media_type: str, limits: Limits) -> dict[str, Any]:
     """Read the response that the fork has written, or raise the error that it reports."""
     if exit_code != 0:
         raise _exit_error(folder, exit_code, media_type, limits)
-    response = json.loads(_read_limited(folder / "response", limits))
+    response: dict[str, Any] = json.loads(_read_limited(folder / "response", limits))
     if "error" in response:
         if "exception" in response:
             logger.warning("parser_failed", media_type=media_type, exception=response["exception"])
         raise _ERRORS.get(response["error"], ParseFailed)(str(response["message"]))
+    return response
+
+
+def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) -> ParsedDocument:
+    response = _read_response(folder, exit_code, media_type, limits)
     return ParsedDocument(
         text=_read_limited(folder / "text", limits).decode("utf-8"),
         is_markdown=bool(response["is_markdown"]),

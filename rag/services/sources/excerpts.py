@@ -66,7 +66,10 @@ def read_excerpt(
     """
     readable = Document.objects.live().visible_to(caller, Action.QUERY).filter(pk=document_id)
     document: Document | None = (
-        readable.select_related("source", "source__organization").defer("text").annotate(size=Length("text")).first()
+        readable.select_related("source", "source__organization", "original")
+        .defer("text")
+        .annotate(size=Length("text"))
+        .first()
     )
     if document is None:
         raise UnknownDocument

@@ -1,0 +1,117 @@
+"""The picture of a page of a PDF with a passage marked. Runs in the parser's sandbox only: a PDF is untrusted."""
+
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from typing import Any
+
+from rag.errors import ParseFailed
+
+_WIDTH_PIXELS = 1_100
+_MAX_HEIGHT_PIXELS = 2_200
+_MAX_CHARACTERS = 50_000
+_QUALITY = 80
+# Words of the page are marked if so many consecutive ones stand in the passage.
+_CONSECUTIVE_WORDS = 4
+_MARK = (255, 221, 87)
+_MARGIN_PIXELS = 2
+# PDFium shows a hyphen at the end of a line as one of these characters.
+_WORD = re.compile(r"\w+(?:(?:[\x02\u00ad\ufffe]|-\s*\n)\s*\w+)*")
+_NOT_A_LETTER = re.compile(r"\W|_")
+
+Rectangle = tuple[int, int, int, int]
+
+
+def draw_page(content: bytes, numbers: Sequence[int], passage: str) -> bytes:
+    """Draw the page that has most of a passage, with the words of the passage marked.
+
+    Args:
+        content: The PDF.
+        numbers: The numbers of the pages where the passage may be, from 1.
+        passage: The passage, as it was read from the PDF.
+
+    Returns:
+        A picture in the format WebP. If none of the pages has a text that is known to be of the passage, it shows the
+        first page, and nothing is marked.
+
+    Raises:
+        ParseFailed: If the PDF has none of the pages.
+    """
+    import pypdfium2  # not loaded before it is needed
+
+    with pypdfium2.PdfDocument(content) as document:
+        pages = [document[number - 1] for number in numbers if 1 <= number <= len(document)]
+        if not pages:
+            raise ParseFailed("The PDF has no such page.")
+        with_ranges = [(page, list(_find_words(page, passage))) for page in pages]
+        page, ranges = max(with_ranges, key=lambda item: sum(end - start for start, end in item[1]))
+        return _draw(page, ranges)
+
+
+def _draw(page: Any, ranges: list[tuple[int, int]]) -> bytes:
+    from PIL import Image, ImageChops
+
+    width, height = page.get_size()
+    scale = min(_WIDTH_PIXELS / max(width, 1), _MAX_HEIGHT_PIXELS / max(height, 1))
+    bitmap = page.render(scale=scale)
+    picture = bitmap.to_pil().convert("RGB")
+    position = bitmap.get_posconv(page)
+    for left, top, right, bottom in _rectangles(page, position, ranges):
+        box = (max(left, 0), max(top, 0), min(right, picture.width), min(bottom, picture.height))
+        if box[0] < box[2] and box[1] < box[3]:
+            part = picture.crop(box)
+            picture.paste(ImageChops.multiply(part, Image.new("RGB", part.size, _MARK)), box)
+    file = BytesIO()
+    picture.save(file, "WEBP", quality=_QUALITY)
+    return file.getvalue()
+
+
+def _rectangles(page: Any, position: Any, ranges: list[tuple[int, int]]) -> Iterator[Rectangle]:
+    """Yield the pixels of the left, top, right and bottom edge of each line of these ranges of characters."""
+    text = page.get_textpage()
+    for start, end in ranges:
+        for number in range(text.count_rects(start, end - start)):
+            left, bottom, right, top = text.get_rect(number)
+            corners = [position.to_bitmap(x, y) for x in (left, right) for y in (bottom, top)]
+            columns, rows = zip(*corners, strict=True)
+            yield (
+                min(columns) - _MARGIN_PIXELS,
+                min(rows) - _MARGIN_PIXELS,
+                max(columns) + _MARGIN_PIXELS,
+                max(rows) + _MARGIN_PIXELS,
+            )
+
+
+def _find_words(page: Any, passage: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of characters of a page where its words are those of the passage."""
+    words = [(match.start(), match.end(), _plain(match[0])) for match in _WORD.finditer(_characters(page))]
+    expected = [_plain(word) for word in _WORD.findall(passage)]
+    size = min(_CONSECUTIVE_WORDS, len(expected))
+    if not size:
+        return
+    groups = {tuple(expected[start : start + size]) for start in range(len(expected) - size + 1)}
+    first, last = 0, 0  # the words that are in the passage, so far without a gap
+    for start in range(len(words) - size + 1):
+        if tuple(word for _, _, word in words[start : start + size]) in groups:
+            if start > last and last:
+                yield words[first][0], words[last - 1][1]
+            if start > last or not last:
+                first = start
+            last = start + size
+    if last:
+        yield words[first][0], words[last - 1][1]
+
+
+def _characters(page: Any) -> str:
+    """Return the text of a page, in which each character has the place that PDFium counts."""
+    from pypdfium2 import raw
+
+    text = page.get_textpage()
+    count = min(text.count_chars(), _MAX_CHARACTERS)
+    codes = (raw.FPDFText_GetUnicode(text, ctypes.c_int(number)) for number in range(count))
+    return "".join(chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else " " for code in codes)
+
+
+def _plain(word: str) -> str:
+    return _NOT_A_LETTER.sub("", word).lower()

@@ -1,0 +1,65 @@
+"""Pictures of the pages of PDF documents with a cited passage marked, for those who may query the document."""
+
+import hashlib
+
+from django.core.cache import caches
+
+from rag.errors import ParseFailed, StorageFailed, UnknownDocument
+from rag.parsing import formats
+from rag.parsing.sandbox import process
+from rag.providers import file_storage
+from rag.providers.http.long_requests import LONG_REQUESTS
+from rag.services.sources.excerpts import Excerpt
+
+# Pages of larger files are not drawn while somebody waits.
+MAX_FILE_BYTES = 50 * 2**20
+# A passage is in few pages; its words are looked for in so many of them.
+_MAX_PAGES = 4
+# Larger pictures are drawn again each time, so that those that are kept need little memory.
+_MAX_KEPT_BYTES = 512 * 1024
+
+
+def has_page_picture(excerpt: Excerpt) -> bool:
+    """Return whether there may be a picture of the excerpt's page: its document is a PDF whose file is kept."""
+    original = excerpt.document.original
+    return (
+        bool(excerpt.first_page and excerpt.marked)
+        and excerpt.document.content_type == formats.PDF
+        and original is not None
+        and original.size <= MAX_FILE_BYTES
+    )
+
+
+def draw_page(excerpt: Excerpt) -> bytes:
+    """Draw the page of an excerpt, with its passage marked.
+
+    Args:
+        excerpt: What the caller has just read; so whether they may was just checked.
+
+    Returns:
+        A picture in the format WebP.
+
+    Raises:
+        UnknownDocument: If the page cannot be drawn.
+        TooManyLongRequests: If the caller waits for many answers or pages already.
+    """
+    original = excerpt.document.original
+    if not has_page_picture(excerpt) or original is None or excerpt.first_page is None:
+        raise UnknownDocument
+    pages = range(excerpt.first_page, (excerpt.last_page or excerpt.first_page) + 1)[:_MAX_PAGES]
+    cache, key = caches["page_pictures"], _key(f"{original.pk} {pages} {excerpt.marked}")
+    picture: bytes | None = cache.get(key)
+    if picture is not None:
+        return picture
+    try:
+        with LONG_REQUESTS.place(), file_storage.local_copy(original) as file:
+            picture = process.draw_page(file, pages, excerpt.marked)
+    except (ParseFailed, StorageFailed):
+        raise UnknownDocument from None
+    if len(picture) <= _MAX_KEPT_BYTES:
+        cache.set(key, picture)
+    return picture
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

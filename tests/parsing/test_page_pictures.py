@@ -1,0 +1,42 @@
+"""Pages of hostile PDF files are drawn in the sandbox, or refused."""
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from rag.errors import ParseFailed
+from rag.parsing.sandbox import page_pictures, process
+from tests.parsing.files.pdfs import pdf
+
+WORDS = "The quick brown fox jumps over the lazy dog."
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "file.pdf"
+
+
+@pytest.mark.parametrize("content", [b"%PDF-1.7 and nothing else", pdf([WORDS], password="secret")])
+def test_damaged_and_encrypted_files_and_pages_that_do_not_exist_are_refused(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    with pytest.raises(ParseFailed):
+        process.draw_page(file, [1], WORDS)
+    file.write_bytes(pdf([WORDS]))
+    with pytest.raises(ParseFailed, match="no such page"):
+        process.draw_page(file, [2, 10**9], WORDS)
+
+
+def test_the_picture_of_a_huge_page_is_small(file: Path) -> None:
+    file.write_bytes(pdf([WORDS]).replace(b"[0 0 612 792]", b"[0 0 14400 14400]"))
+    picture = Image.open(io.BytesIO(process.draw_page(file, [1], WORDS)))
+    assert picture.width <= 1_100
+    assert picture.height <= 2_200
+
+
+def test_the_page_with_most_of_the_passage_is_drawn() -> None:
+    content = pdf(["Nothing of it, but the quick brown fox jumps.", WORDS, "Nothing"])
+    assert page_pictures.draw_page(content, [1, 2, 3], WORDS) == page_pictures.draw_page(content, [2], WORDS)
+    assert page_pictures.draw_page(content, [3], WORDS) == page_pictures.draw_page(content, [3], "")
+    assert page_pictures.draw_page(content, [2], "") != page_pictures.draw_page(content, [2], WORDS)
