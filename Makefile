@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos abuse clients bench eval guard
+.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos syncs abuse clients bench eval guard
 .PHONY: ingest-sample clean-data lock screenshots messages
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
 	@echo "make prove          both access layers against random organisations (PROVE_WORLDS)"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
+	@echo "make syncs          a folder that is synced while it is edited and workers are killed (SYNC_EDITS, SYNC_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
 	@echo "make clients        supabase-js against the real server (needs Node)"
 	@echo "make messages       bring the translations up to date with the texts of templates and code"
@@ -91,6 +92,9 @@ prove: install-dev
 
 chaos: install-dev
 	@$(BIN)/python -m tests.system.chaos "$(CURDIR)/var/chaos"
+
+syncs: install-dev
+	@$(BIN)/python -m tests.system.syncs "$(CURDIR)/var/syncs"
 
 abuse: install-dev
 	@$(BIN)/python -m tests.system.abuse "$(CURDIR)/var/abuse"

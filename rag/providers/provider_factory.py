@@ -15,6 +15,7 @@ from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
 from .connectors.base import Connector, ListingFailed
 from .connectors.folder import FolderConnector
 from .connectors.s3 import S3Connector
+from .connectors.website import WebsiteConnector
 from .embedders import multilingual
 from .embedders.local import LocalEmbedder
 from .embedders.multilingual import MultilingualEmbedder
@@ -186,6 +187,8 @@ def connector(connection: SyncConnection) -> Connector:
             access_key=connection.access_key,
             secret=secret,
         )
+    if connection.kind == SyncKind.WEBSITE:
+        return WebsiteConnector(connection.location)
     return FolderConnector(connection.location, allowed=allowed_folders(connection.source.organization.slug))
 
 

@@ -65,6 +65,10 @@ def _check_s3(connection: SyncConnection) -> None:
         raise InvalidRequest(_("Enter a region such as eu-central-1."), field="region")
 
 
+def _check_website(connection: SyncConnection) -> None:
+    _check_address(connection.location, field="location", needs_https=False)
+
+
 def _check_address(url: str, *, field: str, needs_https: bool) -> None:
     try:
         parts = urlsplit(url)
@@ -82,6 +86,6 @@ def _check_address(url: str, *, field: str, needs_https: bool) -> None:
         raise InvalidRequest(str(error), field=field) from None
 
 
-_CHECKS = {SyncKind.FOLDER: _check_folder, SyncKind.S3: _check_s3}
+_CHECKS = {SyncKind.FOLDER: _check_folder, SyncKind.S3: _check_s3, SyncKind.WEBSITE: _check_website}
 # The kinds of places that people may choose.
 KINDS = tuple(_CHECKS)

@@ -1,0 +1,156 @@
+"""Syncing from a website, against a server on loopback."""
+
+import gzip
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rag.models import SyncConnection, SyncKind, SyncRun
+from rag.providers.connectors import sitemaps
+from rag.providers.connectors.base import ListingFailed
+from rag.services.ingestion.sync import connections
+from ragsite.http import outbound
+from tests.services.sync.conftest import contents, run_to_end
+from tests.support.factories import World
+from tests.support.website import Response, Website
+
+pytestmark = pytest.mark.django_db
+State = SyncRun.State
+
+
+@pytest.fixture
+def website() -> Iterator[Website]:
+    with Website().running() as website:
+        yield website
+
+
+@pytest.fixture
+def connection(world: World, website: Website, settings: Any) -> SyncConnection:
+    settings.RAG_SYNC_PRIVATE_HOSTS = ["127.0.0.1"]
+    connection = SyncConnection(source=world.source("synced"), kind=SyncKind.WEBSITE, location=f"{website.address}/")
+    connections.check(connection)
+    connections.save(connection, secret="", by=world.users["owner"])
+    return connection
+
+
+def pages(connection: SyncConnection, website: Website) -> set[str]:
+    return {path.removeprefix(website.address) for path in contents(connection.source)}
+
+
+def test_a_website_is_synced(connection: SyncConnection, website: Website) -> None:
+    for name in ("/a", "/b", "/c/", "/private/d"):
+        website.set_page(name, f"The page {name} explains how the lamp in room {name} is lit.", ETag=f'"{name}"')
+    website.pages["/robots.txt"] = Response(
+        f"User-agent: *\nDisallow: /private/\nSitemap: {website.address}/index.xml".encode()
+    )
+    website.pages["/index.xml"] = Response(website.index_of("/one.xml", "/two.xml.gz"))
+    website.pages["/one.xml"] = Response(website.sitemap(a="2026-01-01", b=""))
+    foreign = [("https://example.org/x", ""), (f"{website.address}/private/d", ""), ("file:///etc/passwd", "")]
+    website.pages["/two.xml.gz"] = Response(
+        gzip.compress(website.sitemap_of([*foreign, (f"{website.address}/c/", "")]))
+    )
+    run = run_to_end(connection)
+    assert (run.state, run.listed, run.skipped, run.added, run.failed) == (State.FINISHED, 3, 3, 3, 0)
+    assert pages(connection, website) == {"/a", "/b", "/c/"}
+    assert connection.source.documents.get(path__endswith="/a").uri == f"{website.address}/a"
+    assert "/private/d" not in website.requested()
+
+    website.set_page("/a", "It has changed, but its time of modification has not.", ETag='"other"')
+    website.set_page("/b", "The page /b has another text about the window.", ETag='"new"')
+    run = run_to_end(connection)
+    assert (run.changed, run.removed, run.failed) == (1, 0, 0)
+    assert "/a" not in website.requested(), "the sitemap says that it is unchanged"
+    website.pages["/one.xml"] = Response(website.sitemap(a="2026-01-02", b=""))
+    assert run_to_end(connection).changed == 1
+    assert run_to_end(connection).changed == 0
+    unchanged = [headers.get("If-None-Match") for path, headers in website.requests if path in ("/b", "/c/")]
+    assert all(unchanged), "only changes are transferred"
+    website.pages["/index.xml"] = Response(website.index_of("/one.xml"))
+    assert run_to_end(connection).removed == 1
+
+
+def test_a_page_that_is_gone_is_removed(connection: SyncConnection, website: Website) -> None:
+    for name in ("/a", "/b"):
+        website.set_page(name, f"The page {name} explains something.")
+    website.pages["/sitemap.xml"] = Response(website.sitemap(a="", b=""))
+    assert run_to_end(connection).added == 2
+    del website.pages["/b"]
+    assert run_to_end(connection).removed == 1
+    assert pages(connection, website) == {"/a"}
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/robots.txt", Response(status=503)),
+        ("/sitemap.xml", Response(status=503)),
+        ("/two.xml", Response(status=404)),
+        ("/two.xml", Response(b"<html>an error page</html>")),
+        ("/two.xml", Response(b"<urlset>")),
+    ],
+)
+def test_an_incomplete_listing_removes_nothing(
+    connection: SyncConnection, website: Website, path: str, answer: Response
+) -> None:
+    for name in ("/a", "/b"):
+        website.set_page(name, f"The page {name} explains something.")
+    website.pages["/sitemap.xml"] = Response(website.index_of("/one.xml", "/two.xml"))
+    website.pages["/one.xml"] = Response(website.sitemap(a=""))
+    website.pages["/two.xml"] = Response(website.sitemap(b=""))
+    assert run_to_end(connection).added == 2
+    website.pages[path] = answer
+    run = run_to_end(connection)
+    assert (run.state, run.removed) == (State.FAILED, 0)
+    assert pages(connection, website) == {"/a", "/b"}
+
+
+def test_redirects_stay_on_the_host(connection: SyncConnection, website: Website) -> None:
+    website.set_page("/target", "The target of the redirect explains something.")
+    website.set_page("/private/x", "Nobody may read this page.")
+    for name, target in (
+        ("own", "/target"),
+        ("foreign", "http://example.org/"),
+        ("inner", "http://127.0.0.2/secret"),
+        ("file", "file:///etc/passwd"),
+        ("forbidden", "/private/x"),
+        ("loop", "/loop"),
+    ):
+        website.pages[f"/{name}"] = Response(status=302, headers={"Location": target})
+    website.pages["/robots.txt"] = Response(b"User-agent: ragsite\nDisallow: /private/")
+    website.pages["/sitemap.xml"] = Response(
+        website.sitemap(own="", foreign="", inner="", file="", forbidden="", loop="")
+    )
+    run = run_to_end(connection)
+    assert (run.added, run.failed) == (1, 5)
+    assert {error["code"] for error in run.errors} == {"REDIRECTED"}
+    assert pages(connection, website) == {"/own"}
+    assert "/private/x" not in website.requested()
+
+
+def test_private_hosts_are_refused(connection: SyncConnection, website: Website, settings: Any) -> None:
+    settings.RAG_SYNC_PRIVATE_HOSTS = []
+    run = run_to_end(connection)
+    assert (run.state, website.requests) == (State.FAILED, [])
+    assert str(outbound.ForbiddenAddress("127.0.0.1", outbound.SYNC_HOSTS)) in run.error
+
+
+def test_a_website_that_is_down_ends_the_sync(connection: SyncConnection, website: Website) -> None:
+    names = [f"page{number}" for number in range(9)]
+    website.pages["/sitemap.xml"] = Response(website.sitemap(**dict.fromkeys(names, "")))
+    for name in names:
+        website.pages[f"/{name}"] = Response(status=500)
+    run = run_to_end(connection)
+    assert (run.state, run.failed, run.error) == (State.FAILED, 5, "The page answered 500.")
+
+
+def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sitemaps, "MAX_BYTES", 10_000)
+    for content in (b"a" * 10_001, gzip.compress(b"a" * 10_001), gzip.compress(b"abc" * 9)[:-9]):
+        with pytest.raises(ListingFailed):
+            sitemaps.read([content])
+    monkeypatch.setattr(sitemaps, "MAX_ENTRIES", 1)
+    with pytest.raises(ListingFailed):
+        sitemaps.parse(b"<urlset><url><loc>a</loc></url><url><loc>b</loc></url></urlset>")
+    entity = b'<!DOCTYPE u [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>'
+    assert sitemaps.parse(entity).pages == [], "entities are not resolved"
