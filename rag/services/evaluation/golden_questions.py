@@ -21,6 +21,8 @@ COLUMNS = ("question", "path", "passage")
 Row = tuple[str, str, str]
 MAX_BYTES = 2 * 1024 * 1024
 _MAX_ERRORS = 20
+# With the apostrophe itself, so that an import restores every text.
+_PROTECTED_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 _QUERY_PERMISSION_NEEDED = "a passage may only be given by those who may query the source"
 
 
@@ -126,8 +128,18 @@ def export_csv(source: DataSource, caller: Caller) -> str:
     output = io.StringIO()
     writer = csv.writer(output)
     writer.writerow(COLUMNS)
-    writer.writerows(questions.values_list(*COLUMNS))
+    writer.writerows([_protect(value) for value in row] for row in questions.values_list(*COLUMNS))
     return output.getvalue()
+
+
+def _protect(value: str) -> str:
+    """Put an apostrophe before what a spreadsheet would run as a formula: a question may come from any member."""
+    return f"'{value}" if value.startswith(_PROTECTED_STARTS) else value
+
+
+def _unprotect(value: str) -> str:
+    """Remove the apostrophe of `_protect`."""
+    return value[1:] if value.startswith("'") and value[1:].startswith(_PROTECTED_STARTS) else value
 
 
 def _read(content: bytes) -> tuple[list[tuple[int, Row]], list[str]]:
@@ -164,7 +176,7 @@ def _read_rows(reader: Iterable[list[str]], line_number: Callable[[], int]) -> t
         if len(values) != len(names):
             errors.append(f"Line {line_number()}: {len(values)} values under {len(names)} columns.")
             continue
-        row = dict(zip(names, (value.strip() for value in values), strict=True))
+        row = dict(zip(names, (_unprotect(value.strip()) for value in values), strict=True))
         rows.append((line_number(), (row["question"], row.get("path", ""), row.get("passage", ""))))
     return rows, errors
 
