@@ -1,8 +1,7 @@
 """Generates the OpenAPI document from the code: request bodies from serializers, response bodies from TypedDicts.
 
-A view's method is documented by `@extend_schema(request=…, responses={200: Out}, summary=…,
-examples=[request_example(…), response_example(…)])`. A view that returns JSON declares `error_body` (its contract's
-envelope) and `error_statuses`; each of its operations is documented with all of them. A view may also have:
+A view's method has `@extend_schema(request=…, responses={200: Out}, examples=[request_example(…), …])`. A view that
+returns JSON declares `error_body` (its contract's envelope) and `error_statuses` of all operations. It may also have:
 
 - `response_headers`: name → OpenAPI header object, for headers on every response;
 - `path_names`: a path parameter's name in Python → its name in the contract;
@@ -10,7 +9,8 @@ envelope) and `error_statuses`; each of its operations is documented with all of
 - `has_etag`: its GET responses have an ETag, and are 304 if the client has this version;
 - `adapters`: the view sets that share its path and are documented as one operation.
 
-A serializer may have `schema_rules`: JSON Schema keywords that its fields do not express.
+A serializer may have `schema_rules`, JSON Schema keywords that its fields do not express, and `schema_variants`, the
+rules of the components that it is one of. A body may be an `EventStream` (ragsite.http.openapi_components).
 """
 
 import re
@@ -22,7 +22,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
-from . import openapi_types
+from . import openapi_components, openapi_types
 from .errors import TITLES
 from .uploads import PayloadTooLarge
 
@@ -85,10 +85,7 @@ def response_example(
 
 
 def normalize_paths(endpoints: Iterable[Any]) -> list[Any]:
-    """Rewrite paths as the contracts spell them (drf-spectacular's preprocessing hook).
-
-    Removes the optional trailing slash and renames path parameters to their names in the contract (`path_names`).
-    """
+    """Rewrite paths as the contracts spell them, without slash and with `path_names` (a preprocessing hook)."""
     normalized = []
     for path, regex, method, callback in endpoints:
         for name, contract_name in getattr(callback.cls, "path_names", {}).items():
@@ -136,10 +133,13 @@ class Schema(AutoSchema):
     def _map_serializer(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> Any:
         untyped: Any = super()
         schema = untyped._map_serializer(serializer, direction, bypass_extensions)
-        rules = dict(getattr(serializer, "schema_rules", {}))
-        for name, more in rules.pop("properties", {}).items():
-            schema["properties"][name] |= more
-        return {**schema, **rules}
+        schema = openapi_components.apply_rules(schema, getattr(serializer, "schema_rules", {}))
+        if direction == "request" and "properties" in schema:
+            schema = openapi_components.without_defaults(schema)
+        if variants := getattr(serializer, "schema_variants", None):
+            prefix = openapi_types.component_prefix(type(serializer))
+            schema = openapi_components.split_variants(schema, variants, prefix, self.registry)
+        return schema
 
     def _is_list_view(self, serializer: Any = None) -> bool:
         return False  # every list is a field of a declared object
@@ -167,7 +167,9 @@ class Schema(AutoSchema):
         if not isinstance(serializer, OpenApiResponse):
             serializer = OpenApiResponse(serializer)
         body, description = serializer.response, serializer.description or TITLES.get(int(status_code), "Success")
-        if openapi_types.is_described(body):
+        if isinstance(body, openapi_components.EventStream):
+            body = body.schema(getattr(self.view, "error_body", ErrorBody), self.registry)
+        elif openapi_types.is_described(body):
             body = openapi_types.schema_of(body, self.registry)
         untyped: Any = super()
         return untyped._get_response_for_code(

@@ -73,6 +73,19 @@ def _matching_template(path: str) -> str | None:
     return None
 
 
+def check_event(path: str, event: str, data: object) -> None:
+    """Raise AssertionError unless the OpenAPI document describes this event of the stream that POST `path` returns."""
+    errors = list(_event_validator(path.rstrip("/")).iter_errors({"event": event, "data": data}))
+    assert not errors, f"{path}: the event {event} does not match the schema: {errors[0].message[:300]}"
+
+
+@functools.cache
+def _event_validator(path: str) -> Draft202012Validator:
+    content = get_schema()["paths"][_matching_template(path)]["post"]["responses"]["200"]["content"]
+    item = content["text/event-stream"]["schema"]["x-item-schema"]
+    return Draft202012Validator({**item, "components": _closed_components()}, format_checker=FormatChecker())
+
+
 @functools.cache
 def _validator(template: str, method: str, status: str) -> Draft202012Validator:
     content = get_schema()["paths"][template][method]["responses"][status]["content"]

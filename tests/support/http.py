@@ -53,7 +53,9 @@ class Client:
             lines = (line.decode().rstrip("\n") for line in response)
             for line in lines:
                 if line.startswith("event: "):
-                    yield line.removeprefix("event: "), json.loads(next(lines).removeprefix("data: "))
+                    name, data = line.removeprefix("event: "), json.loads(next(lines).removeprefix("data: "))
+                    conformance.check_event(path, name, data)
+                    yield name, data
 
     def send(self, method: str, path: str, data: bytes | None = None) -> Reply:
         headers = {"Content-Type": "application/json", **self.headers}

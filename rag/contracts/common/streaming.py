@@ -3,7 +3,7 @@
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator
-from typing import Annotated, Protocol, TypedDict, TypeVar
+from typing import Any, Protocol, TypedDict, TypeVar
 
 import structlog
 from django.db import connection
@@ -13,6 +13,7 @@ from rest_framework.renderers import JSONRenderer
 
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import AnswerEvents, Result, Retrieval
+from ragsite.http.openapi_components import EventStream
 
 from .errors import ErrorHandler
 
@@ -32,11 +33,15 @@ class EventFormat(Protocol[_Result]):
         """Render the end of a stream that an error ends; `body` is the contract's error body."""
 
 
-class StreamEvent(TypedDict):
-    """One server-sent event; `data` is JSON."""
+class TokenData(TypedDict):
+    """The next part of an answer's text."""
 
-    event: Annotated[str, {"enum": ["sources", "token", "done", "error"]}]
-    data: str
+    text: str
+
+
+def described_stream(name: str, *, sources: Any, result: Any) -> EventStream:
+    """Return the description of a stream for the OpenAPI schema. Its error is the contract's error body."""
+    return EventStream(name, {"sources": sources, "token": TokenData, "done": result, "error": None})
 
 
 # An example stream for the OpenAPI schema.

@@ -75,9 +75,9 @@ class ChatCompletionIn(serializers.Serializer[None]):
 
     schema_rules = {
         "properties": {
-            "tools": {"type": ["array", "null"], "maxItems": 0},
+            "tools": {"type": ["array", "null"], "items": {"type": "object"}, "maxItems": 0},
             "tool_choice": {"enum": ["none", "auto", None]},
-            "functions": {"type": ["array", "null"], "maxItems": 0},
+            "functions": {"type": ["array", "null"], "items": {"type": "object"}, "maxItems": 0},
             "response_format": {
                 "type": ["object", "null"],
                 "properties": {"type": {"const": "text"}},

@@ -13,6 +13,7 @@ from rag.services.openai_api import source_models, text_embeddings
 from rag.services.search import client_dialogue, permitted_queries
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
+from ragsite.http.openapi_components import EventStream
 
 from . import chat_serializers, errors, examples
 from .completions import Chunk, ChunkFormat, CompletionOut, completion_out
@@ -22,6 +23,7 @@ from .model_serializers import Model, ModelsOut, model_out, models_out
 _INSTRUCTIONS_IGNORED = (
     "Messages with the role system or developer were ignored. Answers follow the instructions of this server only."
 )
+_CHUNKS = EventStream("OpenaiApi", {"": Chunk | errors.ErrorBody}, " The stream ends with `data: [DONE]`.")
 
 
 class OpenAIViewSet(ContractViewSet):
@@ -72,7 +74,7 @@ class ChatCompletions(OpenAIViewSet):
         description="Answers the last message from the model's data sources, as `POST /api/rag/query` does, with "
         "citations as annotations.",
         request=chat_serializers.ChatCompletionIn,
-        responses={200: CompletionOut, (200, "text/event-stream"): Chunk},
+        responses={200: CompletionOut, (200, "text/event-stream"): _CHUNKS},
         examples=[
             request_example(examples.CHAT, "Question"),
             response_example(examples.COMPLETION, "Completion"),

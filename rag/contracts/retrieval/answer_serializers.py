@@ -77,7 +77,13 @@ def answer_out(answer: ConfidentAnswer, *, query_text: str, time_ms: int) -> Ans
     }
 
 
-def sources_out(retrieval: Retrieval) -> dict[str, list[AnswerCitation]]:
+class AnswerSources(TypedDict):
+    """What was found, in a stream before the answer."""
+
+    citations: list[AnswerCitation]
+
+
+def sources_out(retrieval: Retrieval) -> AnswerSources:
     return {"citations": _citations(retrieval.passages)}
 
 

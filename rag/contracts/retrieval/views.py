@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from orgs.access.permissions import Scope
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import QUERIES
-from rag.contracts.common.streaming import EXAMPLE_STREAM, StreamEvent, stream
+from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, stream
 from rag.services.search import permitted_queries
 from rag.types import ConfidentAnswer, GenerationOptions
 from ragsite.http.openapi import request_example, response_example
@@ -56,7 +56,12 @@ class Answer(RetrievalViewSet):
         description="If the passages are not similar enough, no answer is generated and the most relevant sources are "
         "returned instead.",
         request=answer_serializers.AnswerIn,
-        responses={200: answer_serializers.AnswerOut, (200, "text/event-stream"): StreamEvent},
+        responses={
+            200: answer_serializers.AnswerOut,
+            (200, "text/event-stream"): described_stream(
+                "RetrievalAnswer", sources=answer_serializers.AnswerSources, result=answer_serializers.AnswerOut
+            ),
+        },
         examples=[
             request_example(examples.ANSWER, "Question"),
             response_example(examples.ANSWERED, "Sufficient context"),

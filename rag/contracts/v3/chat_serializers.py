@@ -101,7 +101,13 @@ def chat_out(reply: ChatReply) -> ChatOut:
     }
 
 
-def sources_out(retrieval: Retrieval) -> dict[str, list[ChatSource]]:
+class ChatSources(TypedDict):
+    """What was found, in a stream before the reply."""
+
+    ragSources: list[ChatSource]
+
+
+def sources_out(retrieval: Retrieval) -> ChatSources:
     return {"ragSources": [_source_out(passage) for passage in retrieval.passages]}
 
 

@@ -12,7 +12,7 @@ from rag.contracts.common import idempotency
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validate
 from rag.contracts.common.idempotency import Created
 from rag.contracts.common.rate_limits import QUERIES
-from rag.contracts.common.streaming import EXAMPLE_STREAM, StreamEvent, stream
+from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, stream
 from rag.models import DataSource
 from rag.services.ingestion import synchronous_ingestion
 from rag.services.search import chat_conversations, permitted_queries
@@ -88,7 +88,12 @@ class Chat(V3ViewSet):
         description="With `useRag` the language model answers from retrieved passages. Without it the language model "
         "answers alone; 503 if none is configured.",
         request=chat_serializers.ChatIn,
-        responses={200: chat_serializers.ChatOut, (200, "text/event-stream"): StreamEvent},
+        responses={
+            200: chat_serializers.ChatOut,
+            (200, "text/event-stream"): described_stream(
+                "V3Chat", sources=chat_serializers.ChatSources, result=chat_serializers.ChatOut
+            ),
+        },
         examples=[
             request_example(examples.CHAT, "Question"),
             response_example(examples.CHAT_REPLY, "Reply"),

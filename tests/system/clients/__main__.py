@@ -1,7 +1,8 @@
-"""make clients: runs supabase-js against the real web server on the embedded services, on loopback.
+"""make clients: runs clients in JavaScript against the real web server on the embedded services, on loopback.
 
-Needs Node and npm. The package is installed into $RAGSITE_DATA/node, with the versions and checksums of
-tests/system/clients/supabase/package-lock.json. The exit status is 1 if a check of check.mjs fails.
+supabase-js, and a program in TypeScript with types generated from the served schema. Needs Node and npm. The packages
+are installed into $RAGSITE_DATA, with the versions and checksums of the package-lock.json in supabase and typescript.
+The exit status is 1 if a program does not compile or a check fails.
 """
 
 import os
@@ -18,6 +19,7 @@ from ragsite.postgres import identity
 from tests.support.database import delete_all_rows
 
 SUPABASE = Path(__file__).with_name("supabase")
+TYPESCRIPT = Path(__file__).with_name("typescript")
 
 
 def main() -> int:
@@ -25,22 +27,29 @@ def main() -> int:
     identity.run_process_as(identity.WORKER)
     django.setup()
     folder = Path(os.environ["RAGSITE_DATA"])
-    script = _install(folder / "node")
+    supabase, typescript = _install(SUPABASE, folder / "node"), _install(TYPESCRIPT, folder / "typescript")
     with Server(folder, free_port(), worker=False) as server:
         delete_all_rows()
         variables = {"ADDRESS": server.address, **_create_credentials()}
-        return subprocess.run(["node", str(script)], env={**os.environ, **variables}).returncode
+        environment = {**os.environ, **variables}
+        commands = [
+            ["node", str(supabase / "check.mjs")],
+            ["npm", "--prefix", str(typescript), "run", "--silent", "types"],
+            ["npm", "--prefix", str(typescript), "run", "--silent", "compile"],
+            ["node", str(typescript / "check.js")],
+        ]
+        return max(subprocess.run(command, env=environment).returncode for command in commands)
 
 
-def _install(folder: Path) -> Path:
+def _install(package: Path, folder: Path) -> Path:
     if not (shutil.which("node") and shutil.which("npm")):
         sys.exit("Node is missing: `make clients` needs node (20 or later) and npm.")
     folder.mkdir(parents=True, exist_ok=True)
-    for file in SUPABASE.iterdir():
+    for file in package.iterdir():
         shutil.copy(file, folder)
     if subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder).returncode:
         sys.exit("npm could not install the clients; check the network.")
-    return folder / "check.mjs"
+    return folder
 
 
 def _create_credentials() -> dict[str, str]:

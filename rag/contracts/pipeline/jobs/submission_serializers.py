@@ -41,9 +41,12 @@ class DocumentIn(AboutIn):
     contentType = fields.Text("contentType", required=False, max_length=200)
 
     schema_rules = {
-        "oneOf": [{"required": ["text"]}, {"required": ["contentBase64"]}],
         "description": "Exactly one of `text` and `contentBase64`.",
         "properties": {"contentBase64": {"contentEncoding": "base64", "pattern": _BASE64}},
+    }
+    schema_variants = {
+        "TextDocument": {"properties": {"contentBase64": None}, "required": ["text"]},
+        "FileDocument": {"properties": {"text": None}, "required": ["contentBase64"]},
     }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from rag.types import Filters, Mode, Passage, Question, Retrieval
 from ragsite.http import request_warnings
 from ragsite.http.openapi_types import Count, Id, Share
 
+_NON_BLANK: dict[str, object] = {"type": "string", "pattern": NON_BLANK_PATTERN}
+
 
 def _filter(names: list[str], value: dict[str, object]) -> dict[str, object]:
     return {"properties": {"field": {"enum": names}, "value": value}}
@@ -27,13 +29,15 @@ class FilterIn(serializers.Serializer[None]):
     field = fields.Choice("field", choices=["tags", "sourceType", "lang", "dateFrom", "dateTo"])
     value = fields.Anything()
 
-    schema_rules = {
-        "anyOf": [
-            _filter(["tags"], _one_or_many({"type": "string", "pattern": NON_BLANK_PATTERN, "maxLength": 200})),
-            _filter(["lang"], _one_or_many({"type": "string", "pattern": NON_BLANK_PATTERN, "maxLength": 20})),
-            _filter(["sourceType"], _one_or_many({"type": "string", "enum": SourceType.values})),
-            _filter(["dateFrom", "dateTo"], {"type": "string", "format": "date-time"}),
-        ]
+    schema_variants = {
+        "TagFilter": _filter(
+            ["tags"], _one_or_many({"type": "string", "pattern": NON_BLANK_PATTERN, "maxLength": 200})
+        ),
+        "LangFilter": _filter(
+            ["lang"], _one_or_many({"type": "string", "pattern": NON_BLANK_PATTERN, "maxLength": 20})
+        ),
+        "SourceTypeFilter": _filter(["sourceType"], _one_or_many({"type": "string", "enum": SourceType.values})),
+        "TimeFilter": _filter(["dateFrom", "dateTo"], {"type": "string", "format": "date-time"}),
     }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

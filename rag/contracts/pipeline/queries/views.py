@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from orgs.access.permissions import Scope
 from rag.contracts.common.base import get_caller, has_scope, organization, validate
 from rag.contracts.common.rate_limits import QUERIES
-from rag.contracts.common.streaming import EXAMPLE_STREAM, StreamEvent, stream
+from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, stream
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
@@ -54,7 +54,10 @@ class Queries(PipelineViewSet):
         description="Retrieves passages, builds the prompt, checks that the passages can answer the question, and "
         "answers it. If the data sources do not contain the answer, the response says so.",
         request=QueryIn,
-        responses={200: QueryOut, (200, "text/event-stream"): StreamEvent},
+        responses={
+            200: QueryOut,
+            (200, "text/event-stream"): described_stream("PipelineQuery", sources=RetrieveOut, result=QueryOut),
+        },
         examples=[
             request_example({**examples.QUESTION, "maxTokens": 2000, "strictMode": False}, "Question"),
             response_example(examples.ANSWER, "Answer"),
