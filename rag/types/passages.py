@@ -118,7 +118,7 @@ class Retrieval:
         passages: The passages, best first, at most `top_k`.
         total_found: The number of candidates before the cut to `top_k`.
         source_ids: The sources that were searched. Public ones only if the question asks for the names.
-        warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED).
+        warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED), or UNDER_FILLED.
         trace: The chunks that remained after each stage.
     """
 

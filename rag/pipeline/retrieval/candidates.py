@@ -17,6 +17,8 @@ from .fuse import fuse
 # How many candidates the dense and the lexical search of each scope contribute, before the cut to top_k.
 MAX_CANDIDATES = 100
 WARNING = "EMBEDDING_FAILED"
+# Fewer passages were returned than requested, although the scope may have more.
+UNDER_FILLED = "UNDER_FILLED"
 
 
 def find_candidates(
@@ -56,6 +58,11 @@ def find_candidates(
         above_threshold=tuple(hit.chunk_id for hit in hits),
     )
     return hits, (WARNING,) if failures else (), trace
+
+
+def is_cut(trace: SearchTrace, question: Question) -> bool:
+    """Return whether a search has found as many candidates as it may, so that there may be more."""
+    return max(len(trace.dense), len(trace.lexical)) >= max(MAX_CANDIDATES, question.top_k)
 
 
 def _distinct(ids_by_scope: Iterable[Sequence[uuid.UUID]]) -> tuple[uuid.UUID, ...]:

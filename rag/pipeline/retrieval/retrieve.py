@@ -12,7 +12,7 @@ from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope
 from ragsite.observability import measurements
 
-from .candidates import find_candidates, retrieval_mode
+from .candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
 from .deduplicate import deduplicate
 from .embed_query import embed_query
 from .late_interaction import add_maxsim
@@ -48,6 +48,9 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
                 passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED])
         if is_complete:
             break
+    # A minimum score leaves out passages that are not wanted.
+    if len(passages) < question.top_k and not question.min_score and is_cut(trace, question):
+        warnings += (UNDER_FILLED,)
     trace = dataclasses.replace(trace, deduplicated=tuple(passage.chunk_id for passage in passages))
     if question.rerank and passages:  # outside of the transaction: a reranker may be a remote service
         with measurements.measure("query_stage", "rerank"):
