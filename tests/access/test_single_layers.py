@@ -18,6 +18,7 @@ from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuery
 from rag.models.search.conversations import Conversation, ConversationMessage
 from rag.models.search.history import HistoryUsage, SearchRecord
 from rag.models.sources import DataSourceQuerySet, QueryableSources, SourceContentQuerySet
+from rag.providers.stores.pgvector import token_signatures
 from ragsite.postgres import identity
 from ragsite.postgres.identity import NOBODY
 from tests.access import proof
@@ -186,6 +187,15 @@ def test_searches_and_conversations_are_visible_to_their_user_only(world: World,
             assert model._default_manager.count() == 1
         with identity.run_as(identity_of(Caller(world.users["admin"]))):
             assert model._default_manager.count() == 0
+
+
+def test_token_signatures_of_invisible_chunks_are_not_read(world: World, secrets: dict[str, str]) -> None:
+    chunk = Chunk.objects.get(source=secrets["source"])
+    for name, number in (("owner", 1), ("member", 0), ("admin", 0), ("foreigner", 0)):
+        with identity.run_as(identity_of(Caller(world.users[name]))):
+            assert len(token_signatures.read([chunk.pk])) == number, name
+    with identity.run_as(NOBODY):
+        assert token_signatures.read([chunk.pk]) == {}
 
 
 def test_invisible_rows_cannot_be_written(world: World, secrets: dict[str, str]) -> None:

@@ -21,12 +21,12 @@ _TOKEN_BYTES = 48
 def read(chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, TokenSignatures]:
     """Return chunk id → signatures, without chunks that have no signatures, in one query.
 
-    They are received in PostgreSQL's binary format: as text, bytes are twice as long.
+    A function in the database checks the caller's access once for all of them. They are received in PostgreSQL's
+    binary format: as text, bytes are twice as long.
     """
     with connection.cursor() as cursor:
         cursor.cursor.format = Format.BINARY
-        query = f"SELECT chunk_id, signatures FROM {_TABLE} WHERE chunk_id = ANY((SELECT %s::uuid[])::uuid[])"
-        cursor.execute(query, [list(chunk_ids)])
+        cursor.execute("SELECT chunk_id, signatures FROM rag_read_signatures(%s::uuid[])", [list(chunk_ids)])
         signatures = {
             chunk_id: np.frombuffer(data, np.uint8).reshape(-1, _TOKEN_BYTES) for chunk_id, data in cursor.fetchall()
         }
