@@ -27,7 +27,7 @@ help:
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
 	@echo "make syncs          a folder that is synced while it is edited and workers are killed (SYNC_EDITS, SYNC_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
-	@echo "make clients        supabase-js and generated TypeScript types against the real server (needs Node)"
+	@echo "make clients        supabase-js, TypeScript types, LangChain and LlamaIndex against the real server (Node, network)"
 	@echo "make messages       bring the translations up to date with the texts of templates and code"
 	@echo "make schema         update the snapshot of the API schema"
 	@echo "make bench          measure ingestion and search"

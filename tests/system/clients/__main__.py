@@ -1,8 +1,11 @@
-"""make clients: runs clients in JavaScript against the real web server on the embedded services, on loopback.
+"""make clients: runs clients against the real web server on the embedded services, on loopback.
 
-supabase-js, and a program in TypeScript with types generated from the served schema. Needs Node and npm. The packages
-are installed into $RAGSITE_DATA, with the versions and checksums of the package-lock.json in supabase and typescript.
-The exit status is 1 if a program does not compile or a check fails.
+- supabase-js, and a program in TypeScript with types generated from the served schema. They need Node and npm, and are
+  left out with a message if these are missing.
+- The wheel of clients/python in an environment of its own: its command, and its retrievers in LangChain and LlamaIndex.
+
+What they need is installed into $RAGSITE_DATA, with the versions and hashes of the package-lock.json in supabase and
+typescript, and of integrations/requirements.txt. The exit status is 1 if something does not compile or a check fails.
 """
 
 import os
@@ -18,64 +21,72 @@ from benchmarks.support.server import Server
 from ragsite.postgres import identity
 from tests.support.database import delete_all_rows
 
-SUPABASE = Path(__file__).with_name("supabase")
-TYPESCRIPT = Path(__file__).with_name("typescript")
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+PAGES = [ROOT / "docs" / "user" / name for name in ("langchain.md", "llamaindex.md")]
+_UV = [sys.executable, "-m", "uv"]
 
 
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     identity.run_process_as(identity.WORKER)
     django.setup()
+    from tests.system.clients import data  # models can be imported from here on
+
     folder = Path(os.environ["RAGSITE_DATA"])
-    supabase, typescript = _install(SUPABASE, folder / "node"), _install(TYPESCRIPT, folder / "typescript")
+    javascript = _install_javascript(folder)
+    python = _install_wheel(folder / "python")
     with Server(folder, free_port(), worker=False) as server:
         delete_all_rows()
-        variables = {"ADDRESS": server.address, **_create_credentials()}
-        environment = {**os.environ, **variables}
-        commands = [
-            ["node", str(supabase / "check.mjs")],
-            ["npm", "--prefix", str(typescript), "run", "--silent", "types"],
-            ["npm", "--prefix", str(typescript), "run", "--silent", "compile"],
-            ["node", str(typescript / "check.js")],
-        ]
-        return max(subprocess.run(command, env=environment).returncode for command in commands)
+        world, credentials = data.create()
+        environment = {**os.environ, "ADDRESS": server.address, **credentials}
+        statuses = [subprocess.run(command, env=environment).returncode for command in javascript]
+        data.create_office(world)
+        check = [str(python), "-I", str(HERE / "integrations" / "check.py"), *map(str, PAGES)]
+        statuses.append(subprocess.run(check, env=environment).returncode)
+    return max(statuses)
+
+
+def _install_javascript(folder: Path) -> list[list[str]]:
+    """Return the commands that check the clients in JavaScript; none without Node."""
+    if not (shutil.which("node") and shutil.which("npm")):
+        print("skipped: supabase-js and TypeScript need node (20 or later) and npm.")
+        return []
+    supabase = _install(HERE / "supabase", folder / "node")
+    typescript = _install(HERE / "typescript", folder / "typescript")
+    return [
+        ["node", str(supabase / "check.mjs")],
+        ["npm", "--prefix", str(typescript), "run", "--silent", "types"],
+        ["npm", "--prefix", str(typescript), "run", "--silent", "compile"],
+        ["node", str(typescript / "check.js")],
+    ]
 
 
 def _install(package: Path, folder: Path) -> Path:
-    if not (shutil.which("node") and shutil.which("npm")):
-        sys.exit("Node is missing: `make clients` needs node (20 or later) and npm.")
     folder.mkdir(parents=True, exist_ok=True)
     for file in package.iterdir():
         shutil.copy(file, folder)
-    if subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder).returncode:
-        sys.exit("npm could not install the clients; check the network.")
+    _install_with(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder)
     return folder
 
 
-def _create_credentials() -> dict[str, str]:
-    """Create the tests' world with one document, and credentials.
+def _install_wheel(folder: Path) -> Path:
+    """Build the wheel, install it into an empty environment, and return that environment's Python."""
+    shutil.rmtree(folder, ignore_errors=True)
+    python = folder / "env" / "bin" / "python"
+    _install_with([*_UV, "build", "--quiet", "--wheel", str(ROOT / "clients" / "python"), "--out-dir", str(folder)])
+    (wheel,) = folder.glob("*.whl")
+    _install_with([*_UV, "venv", "--quiet", "--python", sys.executable, str(folder / "env")])
+    install = [*_UV, "pip", "install", "--quiet", "--python", str(python)]
+    _install_with([*install, "--require-hashes", "-r", str(HERE / "integrations" / "requirements.txt")])
+    _install_with([*install, "--no-deps", str(wheel)])
+    _install_with([*_UV, "pip", "check", "--quiet", "--python", str(python)])
+    return python
 
-    Returns:
-        KEY and TOKEN of a member of `home`, and LIMITED_KEY of a user of `abroad`, which may query once a minute.
-    """
-    from rest_framework_simplejwt.tokens import AccessToken
 
-    from orgs.access.permissions import Scope
-    from orgs.api_keys import service
-    from tests.support.factories import World, ingest_text
-
-    world = World.create()
-    ingest_text(world.source("library"), "zebra", "Zebras have stripes.", title="Zebras")
-    world.abroad.queries_per_minute = 1
-    world.abroad.save(update_fields=["queries_per_minute"])
-    limited = service.issue(
-        user=world.users["foreigner"], organization=world.abroad, name="limited", scopes=[Scope.QUERY]
-    )
-    return {
-        "KEY": world.key("member", Scope.QUERY).secret,
-        "LIMITED_KEY": limited.secret,
-        "TOKEN": str(AccessToken.for_user(world.users["member"])),
-    }
+def _install_with(command: list[str], cwd: Path | None = None) -> None:
+    if subprocess.run(command, cwd=cwd).returncode:
+        sys.exit(f"the clients could not be installed; check the network: {' '.join(command)}")
 
 
 if __name__ == "__main__":

@@ -68,6 +68,9 @@ def test_the_client_searches_asks_and_streams(live_server: LiveServer, key: str)
         assert [source.slug for source in client.list_sources(search="libr")] == ["library"]
         (passage,) = client.search(QUESTION, sources=["library"], top_k=3)
         assert (passage.title, passage.text) == ("Bicycles", "Bicycles are parked in the yard.")
+        description = dataclasses.replace(passage, metadata={"shelf": "7", "title": "x"}).description()
+        assert (description["shelf"], description["title"], description["headings"]) == ("7", "Bicycles", [])
+        assert "text" not in description
         answer = client.ask(QUESTION)
         assert (answer.answer, answer.citations_used[0].document_id) == (ANSWER, passage.document_id)
         events = list(client.stream(QUESTION))

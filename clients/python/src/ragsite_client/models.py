@@ -86,6 +86,13 @@ class Passage(Model):
     tags: tuple[str, ...]
     metadata: dict[str, Any]
 
+    def description(self) -> dict[str, Any]:
+        """Return everything but the text as one dictionary. The document's own metadata replaces no field."""
+        names = [item.name for item in dataclasses.fields(self) if item.name not in ("text", "metadata")]
+        values = {name: getattr(self, name) for name in names}
+        as_json = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {**self.metadata, **as_json}
+
 
 @dataclass(frozen=True, slots=True)
 class Citation(Model):
