@@ -103,14 +103,25 @@ def check_number(organization: Organization) -> None:
         raise InvalidRequest(f"An organisation has at most {MAX_WEBHOOKS} webhooks. Delete one first.", field="url")
 
 
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        is_complete = parts.scheme in ("http", "https") and bool((parts.hostname or "").encode("idna"))
+        is_complete = is_complete and parts.port != 0
+    except ValueError:  # brackets, a port or a label of the host's name that cannot be
+        return False
+    # `urlsplit` leaves line ends and tabs out, others do not.
+    is_plain = all(character.isprintable() and not character.isspace() for character in url)
+    return is_complete and is_plain and parts.username is None and not parts.fragment
+
+
 def check_url(url: str) -> None:
     """Check an address when it is entered. It is checked again each time that it is connected to.
 
     Raises:
         InvalidRequest: If it is no URL that may be posted to.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None or parts.fragment:
+    if not _is_address(url):
         message = "url must be an address such as https://example.com/hook, without a user name and without #"
         raise InvalidRequest(message, field="url")
     try:

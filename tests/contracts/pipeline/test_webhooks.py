@@ -49,6 +49,26 @@ def test_a_webhook_is_created_changed_and_deleted(admin: Client) -> None:
     assert admin.get(address).body["error"] == "WEBHOOK_NOT_FOUND"
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://[",
+        "https://℀.example/",
+        "https://example.com:x/",
+        "https://example.com:99999/",
+        "https://example.com\r\nX: y",
+        "https://exam\tple.com/",
+        "https://example.com/ a",
+        "https://.../",
+        f"https://{'a' * 64}.example/",
+    ],
+)
+def test_what_is_no_address_is_refused(admin: Client, url: str) -> None:
+    refused = admin.post("/api/rag/webhooks", {"url": url, "events": ["job.failed"]})
+    assert (refused.status, refused.body["details"]["field"]) == (400, "url")
+    assert not Webhook.objects.exists()
+
+
 def test_test_events_are_listed(admin: Client) -> None:
     webhook = admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).body["id"]
     sent = admin.post(f"/api/rag/webhooks/{webhook}/test", {})
