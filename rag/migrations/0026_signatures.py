@@ -8,6 +8,6 @@ SQL = Path(__file__).parent / "sql" / "signatures.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0028_syncs")]
+    dependencies = [("rag", "0024_originals")]
 
     operations = [migrations.RunSQL(SQL.read_text())]
