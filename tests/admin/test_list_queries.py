@@ -68,3 +68,9 @@ def test_only_numbers_of_very_many_rows_are_remembered(world: World, monkeypatch
     for _ in range(2):
         assert counted() == (2, [0, 1, 1])
         Document.objects.filter(path="1.md").delete()
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_may_be_empty(world: World, name: str) -> None:
+    page: Any = browser(world.users["owner"]).get(f"/admin/rag/{name}/", {"q": "nothing has this name"})
+    assert (page.status_code, page.context["cl"].result_count) == (200, 0)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from django.core.cache import cache
+from django.core.exceptions import EmptyResultSet
 from django.db.models import Count, QuerySet
 from redis.exceptions import RedisError
 
@@ -25,7 +26,10 @@ def count_rows(user_id: uuid.UUID, rows: QuerySet[Any], *, by: str = "") -> dict
     Returns:
         The value, as text → the number of rows with it. Numbers of very many rows are up to a minute old.
     """
-    sql, parameters = rows.query.sql_with_params()
+    try:
+        sql, parameters = rows.query.sql_with_params()
+    except EmptyResultSet:  # a filter by an empty list
+        return {} if by else {"": 0}
     digest = hashlib.sha256(f"{user_id} {by} {sql} {parameters}".encode()).hexdigest()
     key = f"admin-count:{digest}"
     counts: dict[str, int] | None = None
