@@ -73,6 +73,8 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
     # The organisation whose directory has deactivated the account, and may activate it again. The database empties it
     # when the account is activated, whoever does so.
     deactivated_by_directory = models.UUIDField(null=True, editable=False)
+    # When all sign-ins of the account ended at once. Earlier sessions and tokens are refused.
+    signed_out_at = models.DateTimeField(null=True, editable=False)
     date_joined = models.DateTimeField(default=timezone.now, editable=False)
     # Changes with the password. Access tokens contain it, and end when it changes.
     password_digest = models.GeneratedField(
@@ -95,6 +97,11 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
 
     def __str__(self) -> str:
         return self.email
+
+    def _get_session_auth_hash(self, secret: str | None = None) -> str:
+        """Return what a session depends on: the password, and the last time at which all sign-ins ended."""
+        digest: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]  # the stubs lack it
+        return digest if self.signed_out_at is None else f"{digest} {self.signed_out_at.timestamp()}"
 
     def clean(self) -> None:
         super().clean()

@@ -35,6 +35,7 @@ from ragsite.postgres import identity
 from .models import User
 from .sign_in import known_devices, lockout, password_checks, refresh_tokens, second_factor
 from .sign_in.refresh_tokens import RefreshToken
+from .sign_out_everywhere import has_ended
 
 MAX_TOKEN_LENGTH = 8_192
 _ENDED = "This refresh token was used already, or its sign-in has ended. Sign in again."
@@ -87,9 +88,14 @@ def _require_second_factor(request: Request, user: User, code: str) -> None:
 
 
 def _user_of(token: Token) -> User:
-    """Return the user of a token. Fails if the user is gone or inactive, or the password has changed."""
+    """Return the user of a token.
+
+    Fails if the user is gone or inactive, the password has changed, or all sign-ins have ended.
+    """
     user = JWTAuthentication().get_user(token)
     assert isinstance(user, User)
+    if has_ended(user, token):
+        raise InvalidToken(_ENDED)
     return user
 
 

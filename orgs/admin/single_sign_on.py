@@ -30,7 +30,7 @@ from orgs.models import (
     Team,
 )
 from orgs.scim import tokens
-from orgs.single_sign_on import openid_connect, pages
+from orgs.single_sign_on import back_channel_logout, openid_connect, pages
 from orgs.single_sign_on.provider_client import ProviderFailed
 from ragsite.postgres import encryption
 
@@ -40,7 +40,7 @@ _NO_DOMAIN = (
     "First add the domain of your people's addresses on the page Sign-in domains, and let a superuser confirm it."
 )
 
-_REDIRECT_ADDRESS = "Register this redirect address for it at the provider: <code>{}</code>"
+_ADDRESSES = "Register at the provider the redirect address <code>{}</code>, and for sign-outs there <code>{}</code>"
 
 
 def fully_managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
@@ -155,7 +155,8 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "client_id" in form.base_fields:
-            form.base_fields["client_id"].help_text = format_html(_REDIRECT_ADDRESS, pages.redirect_uri(request, obj))
+            addresses = pages.redirect_uri(request, obj), back_channel_logout.logout_url(request, obj)
+            form.base_fields["client_id"].help_text = format_html(_ADDRESSES, *addresses)
         return form
 
     def save_model(self, request: HttpRequest, obj: IdentityProvider, form: Any, change: bool) -> None:

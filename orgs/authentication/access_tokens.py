@@ -7,6 +7,7 @@ from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import Token
 
 from accounts.models import User
+from accounts.sign_out_everywhere import has_ended
 from orgs.access.caller import Caller
 from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
@@ -38,6 +39,8 @@ class AccessTokenAuthentication(JWTAuthentication):
             raise AuthenticationFailed("User is inactive", code="user_inactive")
         if validated_token.get(api_settings.REVOKE_TOKEN_CLAIM) != user.password_digest:
             raise AuthenticationFailed("The user's password has been changed.", code="password_changed")
+        if has_ended(user, validated_token):
+            raise AuthenticationFailed("The user has signed out.", code="signed_out")
         return user
 
     def get_validated_token(self, raw_token: bytes) -> Token:

@@ -4,6 +4,7 @@ OpenID Connect Core 1.0 and Discovery 1.0, RFC 7636 (PKCE), RFC 9207 (the issuer
 """
 
 import base64
+import datetime
 import hashlib
 import secrets
 import threading
@@ -21,6 +22,8 @@ _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "E
 _CACHE_SECONDS = 600.0
 _MAX_CACHED_ISSUERS = 1_000
 _LEEWAY_SECONDS = 60
+_MAX_LOGOUT_AGE_SECONDS = 300
+_LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _SCOPES = "openid email profile"
 
 
@@ -46,6 +49,14 @@ class SignInAttempt:
     state: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     verifier: str = field(default_factory=lambda: secrets.token_urlsafe(48))
+
+
+@dataclass(frozen=True, slots=True)
+class Logout:
+    """Who has signed out of the provider, and when it said so."""
+
+    subject: str
+    issued_at: datetime.datetime
 
 
 @dataclass(slots=True)
@@ -145,21 +156,24 @@ def end_session_url(client: Client, id_token: str, *, return_to: str) -> str:
     return endpoint + ("&" if "?" in endpoint else "?") + urlencode(parameters)
 
 
+def verify_logout_token(issuer: str, client_id: str, token: str) -> Logout:
+    """Check a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6).
+
+    Raises:
+        ProviderFailed: If it is not valid, or names no person.
+    """
+    claims = _decode(issuer, client_id, token, require=["iat", "iss", "aud", "jti", "sub", "events"])
+    issued_at, subject, events = claims["iat"], claims["sub"], claims["events"]
+    # An ID token, which everybody has who once signed in, must not be accepted as a logout token.
+    is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict) and "nonce" not in claims
+    if not is_logout or not isinstance(subject, str) or issued_at < time.time() - _MAX_LOGOUT_AGE_SECONDS:
+        raise InvalidResponse("This is no logout token, or an old one.")
+    return Logout(subject, datetime.datetime.fromtimestamp(issued_at, datetime.UTC))
+
+
 def _verify(client: Client, id_token: str, nonce: str) -> dict[str, Any]:
     """Check the signature and the claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7)."""
-    try:
-        key = _signing_key(client.issuer, jwt.get_unverified_header(id_token))
-        claims: dict[str, Any] = jwt.decode(
-            id_token,
-            key,
-            algorithms=_ALGORITHMS,
-            audience=client.client_id,
-            issuer=_configuration(client.issuer)["issuer"],
-            leeway=_LEEWAY_SECONDS,
-            options={"require": ["exp", "iat", "iss", "aud", "sub"]},
-        )
-    except (jwt.PyJWTError, TypeError, ValueError) as error:
-        raise InvalidResponse(f"The ID token is not valid: {type(error).__name__}.") from None
+    claims = _decode(client.issuer, client.client_id, id_token, require=["exp", "iat", "iss", "aud", "sub"])
     if not secrets.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
         raise InvalidResponse("The ID token belongs to another sign-in.")
     audience = claims["aud"]
@@ -168,6 +182,24 @@ def _verify(client: Client, id_token: str, nonce: str) -> dict[str, Any]:
         != client.client_id
     ):
         raise InvalidResponse("The ID token is for another client.")
+    return claims
+
+
+def _decode(issuer: str, client_id: str, token: str, *, require: list[str]) -> dict[str, Any]:
+    """Check the signature of a token, its issuer, its audience and its times, and return its claims."""
+    try:
+        key = _signing_key(issuer, jwt.get_unverified_header(token))
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key,
+            algorithms=_ALGORITHMS,
+            audience=client_id,
+            issuer=_configuration(issuer)["issuer"],
+            leeway=_LEEWAY_SECONDS,
+            options={"require": require},
+        )
+    except (jwt.PyJWTError, TypeError, ValueError) as error:
+        raise InvalidResponse(f"The token is not valid: {type(error).__name__}.") from None
     return claims
 
 
@@ -192,7 +224,7 @@ def _signing_key(issuer: str, header: dict[str, Any]) -> Any:
         matching = [key for key in keys if key.public_key_use in (None, "sig") and key_id in (None, key.key_id)]
         if matching and (key_id is not None or len(matching) == 1):
             return matching[0]
-    raise InvalidResponse("The ID token names a key that the identity provider does not have.")
+    raise InvalidResponse("The token names a key that the identity provider does not have.")
 
 
 def _keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:

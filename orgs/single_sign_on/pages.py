@@ -86,7 +86,7 @@ class Callback(SignInPage):
         attempt = _read_attempt(request)
         if attempt is None or not _answers(attempt, provider_id, request.GET.get("state", "")):
             return _render_refusal(request, _LOST, status=400)
-        provider = _active_providers().filter(pk=attempt.provider_id).first()
+        provider = active_providers().filter(pk=attempt.provider_id).first()
         if provider is None:
             return _render_refusal(request, _UNKNOWN, status=404)
         try:
@@ -144,7 +144,8 @@ class EnterCode(SignInPage):
         return HttpResponseRedirect(reverse("sign_in"))
 
 
-def _active_providers() -> Any:
+def active_providers() -> Any:
+    """Return the providers that sign people in."""
     providers = IdentityProvider.objects.select_related("organization")
     return providers.filter(is_active=True, organization__is_active=True, organization__deleted_at=None)
 
@@ -152,7 +153,7 @@ def _active_providers() -> Any:
 def _provider_of_domain(domain: str) -> IdentityProvider | None:
     verified = {"organization__sign_in_domains__domain": domain}
     provider: IdentityProvider | None = (
-        _active_providers().filter(organization__sign_in_domains__verified_at__isnull=False, **verified).first()
+        active_providers().filter(organization__sign_in_domains__verified_at__isnull=False, **verified).first()
     )
     return provider
 

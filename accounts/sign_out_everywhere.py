@@ -1,0 +1,37 @@
+"""Ends all sessions and tokens of an account at once. API keys are no sign-ins, and stay."""
+
+import datetime
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+from rest_framework_simplejwt.tokens import Token
+
+from accounts import audit_registry
+from accounts.models import OAuthCode, TokenFamily, User
+
+
+def end_sign_ins(user: User, *, requested_at: datetime.datetime, method: str) -> None:
+    """End what the account has signed in to before this moment.
+
+    Args:
+        user: Whose sign-ins end.
+        requested_at: When the end was requested. A request from before the last end has had its effect already, so
+            that nobody can repeat it.
+        method: What the audit trail says about it.
+    """
+    with transaction.atomic():
+        stored = User.objects.select_for_update().get(pk=user.pk)
+        if stored.signed_out_at is not None and requested_at <= stored.signed_out_at:
+            return
+        stored.signed_out_at = timezone.now()
+        stored.save(update_fields=["signed_out_at"])
+        TokenFamily.objects.filter(user=stored).delete()
+        OAuthCode.objects.filter(user=stored).delete()
+        audit_registry.record_sign_out(stored, method)
+
+
+def has_ended(user: User, claims: Token | Mapping[str, Any]) -> bool:
+    """Return whether a token was issued before the sign-ins of its user ended. Tokens count whole seconds."""
+    return user.signed_out_at is not None and int(claims.get("iat") or 0) <= user.signed_out_at.timestamp()

@@ -1,0 +1,54 @@
+"""A provider says that somebody has signed out there (OpenID Connect Back-Channel Logout 1.0)."""
+
+import uuid
+
+import structlog
+from django.http import HttpRequest, JsonResponse
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.views import View
+from django.views.decorators.csrf import csrf_exempt
+
+from accounts.sign_out_everywhere import end_sign_ins
+from orgs.models import IdentityProvider, LinkedIdentity
+from ragsite.http.addresses import build_public_url
+from ragsite.postgres import identity
+
+from . import openid_connect
+from .pages import active_providers
+from .provider_client import ProviderFailed
+
+logger = structlog.get_logger(__name__)
+
+_MAX_CHARACTERS = 10_000
+
+
+def logout_url(request: HttpRequest, provider: IdentityProvider) -> str:
+    """Return the address that is registered at the provider."""
+    return build_public_url(request, reverse("single_sign_on_logout", args=[provider.pk]))
+
+
+@method_decorator(csrf_exempt, name="dispatch")  # the provider's server has no cookies; its signature is checked
+class BackChannelLogout(View):
+    """Ends all sign-ins of the person whom the provider's logout token names."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, provider_id: uuid.UUID) -> JsonResponse:
+        identity.set_current(identity.SIGN_IN)
+        provider = active_providers().filter(pk=provider_id).first()
+        token = request.POST.get("logout_token", "")
+        try:
+            if provider is None or not 0 < len(token) <= _MAX_CHARACTERS:
+                raise openid_connect.InvalidResponse("There is no such provider, or no logout_token.")
+            logout = openid_connect.verify_logout_token(provider.issuer, provider.client_id, token)
+        except ProviderFailed as error:
+            logger.warning("back_channel_logout_refused", provider=str(provider_id), reason=str(error))
+            response = JsonResponse({"error": "invalid_request", "error_description": str(error)}, status=400)
+        else:
+            linked = LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=logout.subject)
+            for row in linked[:1]:
+                end_sign_ins(row.user, requested_at=logout.issued_at, method="identity provider")
+            response = JsonResponse({})
+        response["Cache-Control"] = "no-store"
+        return response
