@@ -57,6 +57,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "django_ratelimit": ("rag.contracts",),
     "drf_spectacular": ("rag.contracts", "orgs.api_keys", "orgs.authentication", "accounts.token_views", "ragsite"),
     "environ": ("ragsite.settings",),
+    "fsspec": ("rag.providers.connectors",),
     "gunicorn": ("ragsite.run",),
     "httpcore2": ("rag.providers", "ragsite.http"),
     "httpx2": ("rag.providers", "ragsite.http", "orgs.single_sign_on"),

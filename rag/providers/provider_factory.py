@@ -3,6 +3,8 @@
 import functools
 import os
 import time
+from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 
@@ -13,6 +15,7 @@ from ragsite.postgres import encryption
 
 from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
 from .connectors.base import Connector, ListingFailed
+from .connectors.file_system import FileSystemConnector
 from .connectors.folder import FolderConnector
 from .connectors.s3 import S3Connector
 from .connectors.website import WebsiteConnector
@@ -171,7 +174,7 @@ def connector(connection: SyncConnection) -> Connector:
     """Return the connector of the place from which a data source is synced.
 
     Raises:
-        ListingFailed: If the secret cannot be decrypted.
+        ListingFailed: If the secret cannot be decrypted, or the file system is not allowed or does not answer.
     """
     if connection.kind == SyncKind.S3:
         bucket, _, prefix = connection.location.partition("/")
@@ -189,9 +192,24 @@ def connector(connection: SyncConnection) -> Connector:
         )
     if connection.kind == SyncKind.WEBSITE:
         return WebsiteConnector(connection.location)
+    if connection.kind == SyncKind.FILE_SYSTEM:
+        name, _, folder = connection.location.partition("/")
+        file_system = allowed_file_systems(connection.source.organization.slug).get(name)
+        if file_system is None:
+            raise ListingFailed("The operator does not allow this file system (RAG_SYNC_FILE_SYSTEMS).")
+        return FileSystemConnector(file_system["url"], options=file_system.get("options", {}), folder=folder)
     return FolderConnector(connection.location, allowed=allowed_folders(connection.source.organization.slug))
 
 
 def allowed_folders(organization_slug: str) -> list[str]:
     """Return the folders of this machine from which the organisation may fetch documents (RAG_SYNC_FOLDERS)."""
     return [*settings.RAG_SYNC_FOLDERS.get("*", ()), *settings.RAG_SYNC_FOLDERS.get(organization_slug, ())]
+
+
+def allowed_file_systems(organization_slug: str) -> dict[str, Mapping[str, Any]]:
+    """Return the file systems from which the organisation may fetch documents, by name (RAG_SYNC_FILE_SYSTEMS)."""
+    return {
+        name: file_system
+        for name, file_system in settings.RAG_SYNC_FILE_SYSTEMS.items()
+        if {"*", organization_slug} & set(file_system.get("organizations", ()))
+    }

@@ -65,6 +65,9 @@ RAG_WEBHOOK_PRIVATE_HOSTS = env.list("RAG_WEBHOOK_PRIVATE_HOSTS", default=[])
 # sync lists at most.
 RAG_SYNC_PRIVATE_HOSTS = env.list("RAG_SYNC_PRIVATE_HOSTS", default=[])
 RAG_SYNC_FOLDERS = env.json("RAG_SYNC_FOLDERS", default={})
+# File systems of fsspec, by a name that people choose: {"archive": {"url": "sftp://files.example.com/export",
+# "options": {"username": …, "password": …}, "organizations": ["acme"]}}.
+RAG_SYNC_FILE_SYSTEMS = env.json("RAG_SYNC_FILE_SYSTEMS", default={})
 RAG_SYNC_MAX_ITEMS = env.int("RAG_SYNC_MAX_ITEMS", default=100_000)
 
 # The language model: any OpenAI-compatible endpoint. Without LLM_MODEL, answers are extractive: quoted sentences.

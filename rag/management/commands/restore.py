@@ -47,5 +47,5 @@ class Command(BaseCommand):
         if manifest["secret_key_fingerprint"] != secret_key_fingerprint():
             self.stdout.write(
                 "SECRET_KEY is not the one of the backup: everybody must sign in again, the secrets of webhooks must "
-                "be rotated, and those of single sign-on entered again."
+                "be rotated, and those of single sign-on and pull sync entered again."
             )

@@ -65,6 +65,15 @@ def _check_s3(connection: SyncConnection) -> None:
         raise InvalidRequest(_("Enter a region such as eu-central-1."), field="region")
 
 
+def _check_file_system(connection: SyncConnection) -> None:
+    name, _separator, path = connection.location.partition("/")
+    if name not in provider_factory.allowed_file_systems(connection.source.organization.slug):
+        message = _("There is no such file system, or the operator does not allow it (RAG_SYNC_FILE_SYSTEMS).")
+        raise InvalidRequest(message, field="location")
+    if ".." in path.split("/"):
+        raise InvalidRequest(_("Enter the name of the file system and a folder in it: name/folder"), field="location")
+
+
 def _check_website(connection: SyncConnection) -> None:
     _check_address(connection.location, field="location", needs_https=False)
 
@@ -86,6 +95,11 @@ def _check_address(url: str, *, field: str, needs_https: bool) -> None:
         raise InvalidRequest(str(error), field=field) from None
 
 
-_CHECKS = {SyncKind.FOLDER: _check_folder, SyncKind.S3: _check_s3, SyncKind.WEBSITE: _check_website}
+_CHECKS = {
+    SyncKind.FOLDER: _check_folder,
+    SyncKind.S3: _check_s3,
+    SyncKind.FILE_SYSTEM: _check_file_system,
+    SyncKind.WEBSITE: _check_website,
+}
 # The kinds of places that people may choose.
 KINDS = tuple(_CHECKS)
