@@ -1,6 +1,6 @@
 """Accepts invitations: a membership for the account of the invited address, which is created if there is none."""
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.models import User
@@ -45,13 +45,18 @@ def join_with_new_account(token: str, *, name: str, password: str) -> User:
     """Create the account of the invited address, and make it a member as invited.
 
     Raises:
-        InvitationEnded: The invitation is not valid, or the address has an account.
+        InvitationEnded: The invitation is not valid, or the address has an account, or can have none.
     """
     with identity.run_as(identity.STAFF), transaction.atomic():  # requests may create neither
         invitation = _lock(token)
         if User.objects.filter(email=invitation.email).exists():
             raise InvitationEnded
-        user = User.objects.create_user(invitation.email, password, name=name)
+        try:
+            with transaction.atomic():
+                user = User.objects.create_user(invitation.email, password, name=name)
+        # Another organisation's invitation has created it at this moment, or no account can have this address.
+        except (IntegrityError, ValueError):
+            raise InvitationEnded from None
         _accept(invitation, user)
         return user
 

@@ -253,3 +253,28 @@ def test_an_address_is_invited_once_a_minute(world: World, invite: Any) -> None:
     Invitation.objects.update(sent_at=timezone.now() - service.MIN_PAUSE)
     invite(owner)
     assert len(mail.outbox) == 2
+
+
+def test_an_account_that_is_created_at_the_same_moment_ends_the_link(
+    world: World, invite: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the invitation of another organisation: between the check and the insertion."""
+    assert invite(browser(world.users["owner"]), "member").status_code == 302
+    token, create = sent_token(), User.objects.create_user
+
+    def create_later(email: str, *args: Any, **fields: Any) -> User:
+        create(email, *args, **fields)
+        return create(email, *args, **fields)
+
+    monkeypatch.setattr(
+        type(User.objects), "create_user", lambda manager, *args, **fields: create_later(*args, **fields)
+    )
+    assert accept(token, **NEW_ACCOUNT).status_code < 500
+    assert Invitation.objects.get(email=ADDRESS).accepted_at is None
+
+
+def test_an_address_that_no_account_can_have_ends_the_link(world: World, invite: Any) -> None:
+    assert invite(browser(world.users["owner"]), "member").status_code == 302
+    Invitation.objects.update(email='"a\\ b"@mail.example')
+    assert accept(sent_token(), **NEW_ACCOUNT).status_code < 500
+    assert not User.objects.filter(email__contains="mail.example").exists()
