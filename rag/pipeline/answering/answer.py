@@ -33,13 +33,15 @@ from .citations import CitedAnswer, drop_unsupported_end, extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
-from .refusals import NO_ANSWER
+from .refusals import NO_ANSWER, UNCLEAR_ANSWER
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
 DEFAULT_PROMPT_TOKENS = 3000
 # The largest prompt that a client may request, in tokens.
 MAX_PROMPT_TOKENS = 32_000
 _MAX_LISTED_GAPS = 10
+# From this probability on it is not said that the sources lack the answer: the closest passage often is it.
+_MIN_UNCLEAR = 0.15
 
 
 def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOptions) -> AnswerEvents[AnswerResult]:
@@ -71,7 +73,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         context = _build_context(question, grounding.relevant, options)
     yield retrieval
     if not grounding.is_groundable:
-        answer = _refuse(grounding, NOT_GROUNDED, closest=closest)
+        answer = _decline(question.text, grounding, closest)
         yield answer.text
     else:
         with measurements.measure("query_stage", "generate"):
@@ -160,6 +162,15 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
         pages = find_pages(document_passages, citation.start, citation.end)
         cited.append(dataclasses.replace(citation, pages=pages))
     return tuple(cited)
+
+
+def _decline(query: str, grounding: Grounding, closest: str) -> Answer:
+    """Decline a question that the passages probably do not answer, and show what comes closest."""
+    if grounding.score < _MIN_UNCLEAR or not closest:
+        return _refuse(grounding, NOT_GROUNDED, closest=closest)
+    gaps = describe_gaps(find_missing_topics(query, grounding.gaps))
+    text = " ".join(filter(None, (UNCLEAR_ANSWER, gaps, closest)))
+    return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
 
 
 def _refuse(grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:

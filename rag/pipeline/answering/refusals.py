@@ -2,6 +2,8 @@
 
 # The passages do not contain the answer (pipeline contract, sub-contract 2).
 NO_ANSWER = "The sources do not contain the answer to this question."
+# The passages may contain the answer, but probably do not: the closest one follows.
+UNCLEAR_ANSWER = "No passage clearly answers this question."
 # Retrieval confidence is low; the text is fixed by the retrieval contract, endpoint 2.
 LOW_CONFIDENCE = (
     "I don't have enough relevant information to answer this question confidently. "

@@ -304,3 +304,10 @@ def test_invalid_fields_are_named(member: Client, fields: dict[str, Any], field:
     reply = ask(member, **fields)
     assert (reply.status, reply.body["error"]) == (400, "INVALID_REQUEST")
     assert reply.body["details"]["field"] == field
+
+
+def test_a_question_that_is_perhaps_answered_is_declined_in_other_words(member: Client) -> None:
+    """The closest passage may be the answer, so it is not said that the sources lack it."""
+    body = ask(member, query="Are cars parked somewhere?").body
+    assert (body["confidence"], body["citationsUsed"], body["warnings"]) == (0, [], ["NOT_GROUNDED"])
+    assert body["answer"].startswith("No passage clearly answers this question. The closest passage is in “")

@@ -5,10 +5,12 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words, stem
 
 from .candidates import QuoteCandidate
 from .expected_answers import has_expected
+from .passage_parts import split_cells
 from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
@@ -73,10 +75,14 @@ def _expected_bonus(
 
 
 def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
-    """Return whether a part begins with a term, after an article at most."""
+    """Return whether a part begins with a term, after an article at most, or a row with a cell of the term's words."""
     structure = structures[candidate.passage_number - 1]
     lang = structure.passage.lang
     sought = [stem(word, lang) for word in split_words(term, lang)]
+    if structure.parts[candidate.index].kind is UnitKind.ROW:  # "What does the status sent mean?"
+        cell = split_cells(structure.text(candidate.index)[:_MAX_TERM_CHARACTERS])[0]
+        cell_stems = {stem(word, lang) for word in split_words(cell, lang)}
+        return bool(cell_stems) and cell_stems <= set(sought)
     words = split_words(structure.text(candidate.index)[:_MAX_TERM_CHARACTERS], lang)
     first_stems = [stem(word, lang) for word in words]
     return any(first_stems[skip : skip + len(sought)] == sought for skip in range(_MAX_WORDS_BEFORE_TERM + 1)) and bool(

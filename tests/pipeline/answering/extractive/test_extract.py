@@ -236,3 +236,11 @@ def test_quotes_know_whether_they_are_below_a_heading_other_than_the_title() -> 
     inner = passage("Tea is served at five.", title="House", headings=("House", "Tea"))
     known = [extract_quotes("When is tea served?", [text])[0].is_in_section for text in (prose, section, inner)]
     assert known == [False, True, True]
+
+
+def test_a_row_defines_the_term_that_its_first_cell_names() -> None:
+    page = passage(
+        "The status of a letter changes often.\n\n| status | meaning |\n| --- | --- |\n| waiting | in the box |\n"
+        "| sent | on its way |"
+    )
+    assert answer("What does the status sent mean?", page).startswith("- sent — meaning: on its way")
