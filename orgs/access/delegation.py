@@ -17,6 +17,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Model
+from django.utils.translation import gettext
 
 from accounts.models import User
 from orgs.models import AnyUser, Membership, Organization, Role
@@ -102,10 +103,10 @@ class AccessChange:
         self._organizations = _find_organizations(rows)
         advisory_xact_locks([f"access in organisation {pk}" for pk in self._organizations])
         if not (_find_users(rows) <= users and _find_organizations(rows) <= self._organizations):
-            raise AccessChangeRefused("Somebody else has changed this at the same moment. Try again.")
+            raise AccessChangeRefused(gettext("Somebody else has changed this at the same moment. Try again."))
         self._is_unlimited = actor is None or _is_superuser(actor)
         if any(isinstance(row, User) for row in rows) and not self._is_unlimited:
-            raise AccessChangeRefused("Only superusers change accounts.")
+            raise AccessChangeRefused(gettext("Only superusers change accounts."))
         self._actor_rights: frozenset[Right] = (
             frozenset() if actor is None or self._is_unlimited else effective_permissions(Caller(actor)).permissions
         )
@@ -126,11 +127,16 @@ class AccessChange:
             required |= {(item.organization, Permission.MEMBERS_MANAGE.value) for item in changed}
             if missing := required - self._actor_rights:
                 raise AccessChangeRefused(
-                    "You can only give, change and remove permissions you hold yourself. "
-                    f"You lack {_describe(missing) or 'some of these'}."
+                    gettext(
+                        "You can only give, change and remove permissions you hold yourself. You lack {value}."
+                    ).format(value=_describe(missing) or "some of these")
                 )
         if lost := _describe(self._before.held_rights - after.held_rights):
-            raise AccessChangeRefused(f"This removes the last active holder of {lost}. Give it to somebody else first.")
+            raise AccessChangeRefused(
+                gettext("This removes the last active holder of {lost}. Give it to somebody else first.").format(
+                    lost=lost
+                )
+            )
 
 
 @contextmanager

@@ -6,6 +6,8 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from orgs.api_keys import service
 from orgs.models import ApiKey
@@ -41,33 +43,36 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    @admin.display(description="scopes")
+    @admin.display(description=_("scopes"))
     def allows(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
 
-    @admin.display(description="restricted to")
+    @admin.display(description=_("restricted to"))
     def restricted(self, key: ApiKey) -> str:
         lists = (("sources", key.source_ids), ("networks", key.networks))
         return ", ".join(f"{name}: {len(values)}" for name, values in lists if values is not None) or "—"
 
-    @admin.action(description="Revoke the selected keys", permissions=["view"])
+    @admin.action(description=_("Revoke the selected keys"), permissions=["view"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> TemplateResponse | None:
         """Ask first: there is no way back, and a client that uses the key stops working at once."""
         if "confirmed" in request.POST:
             number = service.revoke(keys)
-            messages.success(request, f"Revoked: {number}. There is no way back.")
+            messages.success(request, gettext("Revoked: {number}. There is no way back.").format(number=number))
             return None
         context = {
             **self.admin_site.each_context(request),
-            "title": "Revoke API keys?",
+            "title": gettext("Revoke API keys?"),
             "opts": self.opts,
             "keys": keys.select_related("user", "organization"),
             "selected": helpers.ACTION_CHECKBOX_NAME,
         }
         return TemplateResponse(request, "admin/orgs/apikey/revoke.html", context)
 
-    @admin.action(description="Expire the selected keys in 24 hours", permissions=["view"])
+    @admin.action(description=_("Expire the selected keys in 24 hours"), permissions=["view"])
     def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
         """Expire keys without creating successors, because whoever creates a key sees it."""
         number = service.expire_by(keys, timezone.now() + service.DEFAULT_OVERLAP)
-        messages.success(request, f"Ending in 24 hours: {number}. Their users replace them with POST …/rotate.")
+        messages.success(
+            request,
+            gettext("Ending in 24 hours: {number}. Their users replace them with POST …/rotate.").format(number=number),
+        )

@@ -21,6 +21,7 @@ from django.http import FileResponse, Http404, HttpRequest
 from django.urls import path
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from accounts.audit import events as audit
@@ -44,7 +45,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 class OrganizationFilter(admin.SimpleListFilter):
     """Filters events by organisation. Events name it by id, without a foreign key, because it may be deleted."""
 
-    title, parameter_name = "organisation", "organization"
+    title, parameter_name = _("organisation"), "organization"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
         rows = organizations_with_permission(request, Permission.MEMBERS_MANAGE)[:200]
@@ -114,19 +115,19 @@ class AuditEventAdmin(ScopedAdmin):
             raise Http404 from None
         return _export_csv(request, listed.order_by("-id")[:MAX_EXPORTED_ROWS])
 
-    @admin.display(description="who", ordering="actor_email")
+    @admin.display(description=_("who"), ordering="actor_email")
     def who(self, event: AuditEvent) -> str:
         return " by ".join(filter(None, (event.actor_email, event.key_prefix))) or "—"
 
-    @admin.display(description="object")
+    @admin.display(description=_("object"))
     def which(self, event: AuditEvent) -> str:
         return " · ".join(filter(None, (event.object_label, event.subject_email))) or "—"
 
-    @admin.display(description="before")
+    @admin.display(description=_("before"))
     def was(self, event: AuditEvent) -> SafeString | str:
         return _render_values(event.before)
 
-    @admin.display(description="after")
+    @admin.display(description=_("after"))
     def became(self, event: AuditEvent) -> SafeString | str:
         return _render_values(event.after)
 

@@ -12,6 +12,8 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from orgs.invitations import service
@@ -21,8 +23,8 @@ from ragsite.http.addresses import build_public_url
 from .delegated_admin import RefusalAdmin
 from .one_organization import OneOrganizationAdmin, OneOrganizationForm
 
-_NO_MAIL_SERVER = "This installation cannot send e-mail: its operator has not set RAG_EMAIL_URL."
-_NOT_SENT = "The mail server did not take the message for {}. Send the invitation again later."
+_NO_MAIL_SERVER = _("This installation cannot send e-mail: its operator has not set RAG_EMAIL_URL.")
+_NOT_SENT = _("The mail server did not take the message for {}. Send the invitation again later.")
 
 
 class InvitationForm(OneOrganizationForm):
@@ -31,7 +33,7 @@ class InvitationForm(OneOrganizationForm):
     def clean_email(self) -> str:
         email = User.objects.normalize_email(self.cleaned_data["email"])
         if not email.isascii():
-            raise forms.ValidationError("Latin letters without accents before the @.")
+            raise forms.ValidationError(gettext("Latin letters without accents before the @."))
         return email
 
 
@@ -81,15 +83,15 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
 
-    @admin.display(description="roles")
+    @admin.display(description=_("roles"))
     def role_names(self, invitation: Invitation) -> str:
         return ", ".join(role.name for role in invitation.roles.all()) or "—"
 
-    @admin.display(description="teams")
+    @admin.display(description=_("teams"))
     def team_names(self, invitation: Invitation) -> str:
         return ", ".join(team.name for team in invitation.teams.all()) or "—"
 
-    @admin.action(description="Send the selected invitations again", permissions=["view"])
+    @admin.action(description=_("Send the selected invitations again"), permissions=["view"])
     def send_again(self, request: HttpRequest, invitations: QuerySet[Invitation]) -> None:
         """Each gets a new link, which ends the old one."""
         assert isinstance(request.user, User)
@@ -101,14 +103,19 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
             else:
                 self._send_after_commit(request, invitation, token)
 
-    @admin.action(description="Revoke the selected invitations", permissions=["view"])
+    @admin.action(description=_("Revoke the selected invitations"), permissions=["view"])
     def revoke(self, request: HttpRequest, invitations: QuerySet[Invitation]) -> TemplateResponse | None:
         if "confirmed" in request.POST:
-            messages.success(request, f"Revoked: {service.revoke(invitations)}. Their links do not work any more.")
+            messages.success(
+                request,
+                gettext("Revoked: {value}. Their links do not work any more.").format(
+                    value=service.revoke(invitations)
+                ),
+            )
             return None
         context = {
             **self.admin_site.each_context(request),
-            "title": "Revoke invitations?",
+            "title": gettext("Revoke invitations?"),
             "opts": self.opts,
             "invitations": invitations.open(),  # type: ignore[attr-defined]  # the model's queryset
             "selected": helpers.ACTION_CHECKBOX_NAME,
@@ -121,7 +128,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
 
         def send() -> None:
             if service.send(invitation, url):
-                messages.success(request, f"The invitation was sent to {invitation.email}.")
+                messages.success(request, gettext("The invitation was sent to {email}.").format(email=invitation.email))
             else:
                 messages.error(request, _NOT_SENT.format(invitation.email))
 

@@ -4,6 +4,7 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from orgs.access.permissions import Permission
 from orgs.models import Membership, Role, Team
@@ -17,7 +18,7 @@ class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
     """Offers the permissions as boxes to tick."""
 
     permissions = forms.MultipleChoiceField(
-        choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text="What it allows."
+        choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text=_("What it allows.")
     )
 
 
@@ -28,7 +29,7 @@ class RoleAdmin(OrganizationRowsAdmin, GuardedAdmin):
     list_filter = ("organization",)
     search_fields = ("name",)
 
-    @admin.display(description="allows")
+    @admin.display(description=_("allows"))
     def allows(self, role: Role) -> str:
         return ", ".join(role.permissions) or "—"
 
@@ -40,7 +41,7 @@ class TeamAdmin(OrganizationRowsAdmin):
     search_fields = ("name",)
     list_select_related = ("organization", "parent__organization")
 
-    @admin.display(description="own members")
+    @admin.display(description=_("own members"))
     def size(self, team: Team) -> int:
         return team.memberships.count()
 
@@ -55,10 +56,10 @@ class MembershipAdmin(OneOrganizationAdmin, GuardedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
         return super().get_queryset(request).prefetch_related("roles", "teams")
 
-    @admin.display(description="roles")
+    @admin.display(description=_("roles"))
     def role_names(self, membership: Membership) -> str:
         return ", ".join(role.name for role in membership.roles.all()) or "—"
 
-    @admin.display(description="teams")
+    @admin.display(description=_("teams"))
     def team_names(self, membership: Membership) -> str:
         return ", ".join(team.name for team in membership.teams.all()) or "—"

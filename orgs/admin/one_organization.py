@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext
 
 from ragsite.postgres.models import as_uuid
 
@@ -34,7 +35,7 @@ class OneOrganizationForm(forms.ModelForm):  # type: ignore[type-arg]  # not sub
         values = super().clean() or self.cleaned_data
         for name in ("roles", "teams"):
             if any(row.organization != values.get("organization") for row in values.get(name) or ()):
-                self.add_error(name, "Choose only what belongs to the organisation.")
+                self.add_error(name, gettext("Choose only what belongs to the organisation."))
         return values
 
 
@@ -58,7 +59,7 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
         search = request.GET.get("q", "")[:150]
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Add {self.opts.verbose_name}: choose the organisation",
+            "title": gettext("Add {verbose_name}: choose the organisation").format(verbose_name=self.opts.verbose_name),
             "opts": self.opts,
             "search": search,
             "organizations": organizations.filter(name__icontains=search)[:_OFFERED_ORGANIZATIONS],

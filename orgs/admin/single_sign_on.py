@@ -13,6 +13,8 @@ from django.db.utils import IntegrityError
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from orgs.access.caller import Caller
@@ -36,11 +38,11 @@ from ragsite.postgres import encryption
 
 from .scoped_admin import ScopedAdmin
 
-_NO_DOMAIN = (
+_NO_DOMAIN = _(
     "First add the domain of your people's addresses on the page Sign-in domains, and let a superuser confirm it."
 )
 
-_ADDRESSES = "Register at the provider the redirect address <code>{}</code>, and for sign-outs there <code>{}</code>"
+_ADDRESSES = _("Register at the provider the redirect address <code>{}</code>, and for sign-outs there <code>{}</code>")
 
 
 def fully_managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
@@ -80,12 +82,12 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
     """Asks the provider to describe itself, and never shows the secret."""
 
     secret = forms.CharField(
-        label="Client secret",
+        label=_("Client secret"),
         required=False,
         strip=True,
         max_length=1_000,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text="Stored encrypted. Leave it empty to keep the present one.",
+        help_text=_("Stored encrypted. Leave it empty to keep the present one."),
     )
 
     def clean_issuer(self) -> str:
@@ -99,9 +101,9 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
         if self.instance._state.adding and not values.get("secret"):
-            self.add_error("secret", "This field is required.")
+            self.add_error("secret", gettext("This field is required."))
         elif self.issuer_is_new() and not values.get("secret"):  # it would be sent to whomever the new issuer names
-            self.add_error("secret", "Enter the secret again, because the issuer is another one.")
+            self.add_error("secret", gettext("Enter the secret again, because the issuer is another one."))
         if values.get("is_enforced") and not self._has_verified_domain(values.get("organization")):
             self.add_error("is_enforced", _NO_DOMAIN)
         if secret := values.get("secret"):
@@ -183,7 +185,7 @@ class SignInDomainAdmin(SingleSignOnAdmin):
             actions.pop("verify", None)
         return actions
 
-    @admin.action(description="Confirm that the organisation owns these domains")
+    @admin.action(description=_("Confirm that the organisation owns these domains"))
     def verify(self, request: HttpRequest, domains: QuerySet[SignInDomain]) -> None:
         for domain in domains.filter(verified_at=None):
             try:
@@ -191,7 +193,9 @@ class SignInDomainAdmin(SingleSignOnAdmin):
                     domain.verified_at = timezone.now()
                     domain.save()
             except IntegrityError:
-                messages.error(request, f"{domain} belongs to another organisation already.")
+                messages.error(
+                    request, gettext("{domain} belongs to another organisation already.").format(domain=domain)
+                )
 
 
 @admin.register(ScimToken)
@@ -209,7 +213,7 @@ class ScimTokenAdmin(SingleSignOnAdmin):
     def save_model(self, request: HttpRequest, obj: ScimToken, form: Any, change: bool) -> None:
         self._renew(request, obj)
 
-    @admin.action(description="Replace the selected tokens", permissions=["delete"])
+    @admin.action(description=_("Replace the selected tokens"), permissions=["delete"])
     def replace(self, request: HttpRequest, scim_tokens: QuerySet[ScimToken]) -> None:
         for token in scim_tokens:
             self._renew(request, token)
@@ -217,5 +221,5 @@ class ScimTokenAdmin(SingleSignOnAdmin):
     def _renew(self, request: HttpRequest, token: ScimToken) -> None:
         secret = tokens.renew(token)
         token.save()
-        text = "The SCIM token of {} is {}. It is not shown again."
+        text = gettext("The SCIM token of {} is {}. It is not shown again.")
         messages.warning(request, format_html(text, token.organization, secret))

@@ -50,7 +50,11 @@ def require_may_grant(inviter: User, organization: Organization, roles: Iterable
     permissions = {right for pk, right in effective_permissions(Caller(inviter)).permissions if pk == organization.pk}
     given = {permission for role in roles for permission in role.permissions}
     if missing := sorted(({Permission.MEMBERS_MANAGE.value} | given) - permissions):
-        raise InvitationRefused(f"You can only give permissions you hold yourself. You lack {', '.join(missing)}.")
+        raise InvitationRefused(
+            gettext("You can only give permissions you hold yourself. You lack {value}.").format(
+                value=", ".join(missing)
+            )
+        )
 
 
 @transaction.atomic
@@ -72,14 +76,18 @@ def issue(
     require_may_grant(inviter, organization, roles)
     organizations = {row.organization_id for row in roles} | {row.organization_id for row in teams}
     if organizations - {organization.pk}:
-        raise InvitationRefused("Choose only what belongs to the organisation.")
+        raise InvitationRefused(gettext("Choose only what belongs to the organisation."))
     if Membership.objects.filter(organization=organization, user__email=email, is_active=True).exists():
-        raise InvitationRefused("This address belongs to a member already.")
+        raise InvitationRefused(gettext("This address belongs to a member already."))
     invitations = Invitation.objects.filter(organization=organization)
     _require_pause(invitations.filter(email=email))
     revoke(invitations.filter(email=email))
     if invitations.open().count() >= MAX_OPEN_INVITATIONS:
-        raise InvitationRefused(f"{MAX_OPEN_INVITATIONS} invitations are open. Revoke those that are not needed.")
+        raise InvitationRefused(
+            gettext("{max_open_invitations} invitations are open. Revoke those that are not needed.").format(
+                max_open_invitations=MAX_OPEN_INVITATIONS
+            )
+        )
     _require_rate(invitations)
     token, now = secrets.token_urlsafe(32), timezone.now()
     invitation = Invitation.objects.create(
@@ -101,13 +109,21 @@ def _require_pause(invitations: QuerySet[Invitation]) -> None:
     today = invitations.filter(sent_at__gt=timezone.now() - timedelta(days=1))
     sends = today.aggregate(number=Sum("sends"))["number"] or 0
     if sends >= MAX_SENDS or invitations.filter(sent_at__gt=timezone.now() - MIN_PAUSE).exists():
-        raise InvitationRefused(f"An address is invited at most once a minute, and {MAX_SENDS} times a day.")
+        raise InvitationRefused(
+            gettext("An address is invited at most once a minute, and {max_sends} times a day.").format(
+                max_sends=MAX_SENDS
+            )
+        )
 
 
 def _require_rate(invitations: QuerySet[Invitation]) -> None:
     recent = invitations.filter(sent_at__gt=timezone.now() - timedelta(hours=1))
     if (recent.aggregate(number=Sum("sends"))["number"] or 0) >= MAX_SENT_AN_HOUR:
-        raise InvitationRefused(f"{MAX_SENT_AN_HOUR} invitations were sent within an hour. Continue later.")
+        raise InvitationRefused(
+            gettext("{max_sent_an_hour} invitations were sent within an hour. Continue later.").format(
+                max_sent_an_hour=MAX_SENT_AN_HOUR
+            )
+        )
 
 
 @transaction.atomic
@@ -125,11 +141,15 @@ def renew(invitation: Invitation, *, inviter: User) -> str:
     advisory_xact_locks([f"invitations of {invitation.organization_id}"])
     stored = Invitation.objects.select_for_update().get(pk=invitation.pk)
     if stored.accepted_at or stored.revoked_at:
-        raise InvitationRefused("This invitation was accepted or revoked. Invite the person again.")
+        raise InvitationRefused(gettext("This invitation was accepted or revoked. Invite the person again."))
     require_may_grant(inviter, stored.organization, stored.roles.all())
     now = timezone.now()
     if stored.sent_at > now - MIN_PAUSE or stored.sends >= MAX_SENDS:
-        raise InvitationRefused(f"An invitation is sent at most once a minute, and {MAX_SENDS} times in all.")
+        raise InvitationRefused(
+            gettext("An invitation is sent at most once a minute, and {max_sends} times in all.").format(
+                max_sends=MAX_SENDS
+            )
+        )
     _require_rate(Invitation.objects.filter(organization=stored.organization).exclude(pk=stored.pk))
     token = secrets.token_urlsafe(32)
     stored.token_hash, stored.invited_by = hash_token(token), inviter

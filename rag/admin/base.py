@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from accounts.models import User
 from orgs.access.caller import get_caller
@@ -81,7 +82,7 @@ class CountedDeletionMixin:
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         counts = dict(self.count_deletions(list(objs)))
-        return [f"{count:,} {name}" for name, count in counts.items()], counts, set(), []
+        return [f"{count:,} {gettext(name)}" for name, count in counts.items()], counts, set(), []
 
 
 class SourceContentAdmin(ScopedAdmin):

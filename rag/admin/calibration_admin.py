@@ -3,6 +3,8 @@
 from django.contrib import admin
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from rag.models import Calibration
 
@@ -24,40 +26,50 @@ class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-ar
     )  # fmt: skip
     readonly_fields = fields
 
-    @admin.display(description="probability")
+    @admin.display(description=_("probability"))
     def curve(self, calibration: Calibration) -> str:
         sign = "−" if calibration.offset < 0 else "+"
-        return f"1 / (1 + exp(−({calibration.slope:.2f} × evidence {sign} {abs(calibration.offset):.2f})))"
+        evidence = gettext("evidence")
+        return f"1 / (1 + exp(−({calibration.slope:.2f} × {evidence} {sign} {abs(calibration.offset):.2f})))"
 
     @admin.display(
-        description="minimum cosine, high confidence", ordering="cosine_high", empty_value="not separable by cosine"
+        description=_("minimum cosine, high confidence"),
+        ordering="cosine_high",
+        empty_value=_("not separable by cosine"),
     )
     def high(self, calibration: Calibration) -> str | None:
         return _format_figure(calibration.cosine_high)
 
     @admin.display(
-        description="minimum cosine, medium confidence", ordering="cosine_medium", empty_value="not separable by cosine"
+        description=_("minimum cosine, medium confidence"),
+        ordering="cosine_medium",
+        empty_value=_("not separable by cosine"),
     )
     def medium(self, calibration: Calibration) -> str | None:
         return _format_figure(calibration.cosine_medium)
 
-    @admin.display(description="expected calibration error", ordering="calibration_error")
+    @admin.display(description=_("expected calibration error"), ordering="calibration_error")
     def error(self, calibration: Calibration) -> str:
         return f"{calibration.calibration_error:.3f}"
 
-    @admin.display(description="reliability on held-out questions")
+    @admin.display(description=_("reliability on held-out questions"))
     def reliability_table(self, calibration: Calibration) -> SafeString:
         lines = [
             (f"{predicted:.2f}", f"{observed:.2f}", f"{count:.0f}")
             for predicted, observed, count in calibration.reliability
         ]
         return format_html(
-            "<table><tr><th>predicted probability</th><th>observed share correct</th><th>samples</th></tr>{}</table>"
-            "<p>Each question is two samples: with its search results, and without the documents that it expects.</p>",
+            "<table><tr><th>{}</th><th>{}</th><th>{}</th></tr>{}</table><p>{}</p>",
+            gettext("predicted probability"),
+            gettext("observed share correct"),
+            gettext("samples"),
             format_html_join("", "<tr><td>{}</td><td>{}</td><td>{}</td></tr>", lines),
+            gettext(
+                "Each question is two samples: with its search results, and without the documents that it expects."
+            ),
         )
 
-    @admin.display(description="coverage and risk")
+    @admin.display(description=_("coverage and risk"))
     def risk_curve(self, calibration: Calibration) -> SafeString:
         points = " ".join(
             f"{_MARGIN + coverage * _PLOT_SIZE:.1f},{_TOP + (1 - risk) * _PLOT_SIZE:.1f}"

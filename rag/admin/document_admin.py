@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet, Sum
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.urls import path, reverse
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
@@ -78,7 +79,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
         return super().change_view(request, object_id, *args, **kwargs)
 
-    @admin.action(description="Parse again")
+    @admin.action(description=_("Parse again"))
     def reparse(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         reparse(self, request, Document.objects.filter(pk__in=[document.pk for document in queryset]))
 

@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from orgs.admin.organizations import OrganizationAdmin
 from orgs.models import Membership, Organization
@@ -54,17 +56,17 @@ class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
         for organization in queryset:
             deletion.delete_organization(organization)
 
-    @admin.display(description="chunks stored", ordering="usage__chunks")
+    @admin.display(description=_("chunks stored"), ordering="usage__chunks")
     def stored_chunks(self, organization: Organization) -> str:
         used = _usage(organization).chunks
         return _format_usage(used, organization.max_chunks, f"{used:,}", f"{organization.max_chunks or 0:,}")
 
-    @admin.display(description="bytes stored", ordering="usage__bytes")
+    @admin.display(description=_("bytes stored"), ordering="usage__bytes")
     def stored_bytes(self, organization: Organization) -> str:
         used, limit = _usage(organization).bytes, organization.max_bytes
         return _format_usage(used, limit, filesizeformat(used), filesizeformat(limit or 0))
 
-    @admin.display(description="history stored")
+    @admin.display(description=_("history stored"))
     def stored_history(self, organization: Organization) -> str:
         """Show the size of the members' searches and conversations, also of those who are in other organisations."""
         members = Membership.objects.filter(organization=organization).values("user")
@@ -83,4 +85,4 @@ def _format_usage(used: int, limit: int | None, used_text: str, limit_text: str)
     high = limit * _QUOTA_WARNING_SHARE
     css_class = "over-quota" if used >= high else ""
     bar = format_html('<meter min="0" max="{}" high="{}" optimum="0" value="{}"></meter>', limit, high, used)
-    return format_html('{} <span class="{}">{} of {}</span>', bar, css_class, used_text, limit_text)
+    return format_html('{} <span class="{}">{} {} {}</span>', bar, css_class, used_text, gettext("of"), limit_text)

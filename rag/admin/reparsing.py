@@ -5,15 +5,17 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import Document
 from rag.services.jobs import reparsing
 
-_NOTHING_QUEUED = (
-    "No document was queued. The documents were deleted or are already being ingested, or you may not send documents "
-    "to their data source."
+_NOTHING_QUEUED = _(
+    "No document was queued. The documents were deleted or are already being ingested, or "
+    "you may not send documents to their data source."
 )
 
 
@@ -32,5 +34,7 @@ def reparse(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, document
         return
     count = sum(job.documents.count() for job in jobs)
     model_admin.message_user(
-        request, f"Queued {count} documents to be parsed again, in {len(jobs)} jobs.", messages.SUCCESS
+        request,
+        gettext("Queued {count} documents to be parsed again, in {number} jobs.").format(count=count, number=len(jobs)),
+        messages.SUCCESS,
     )

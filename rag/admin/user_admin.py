@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import FileResponse, HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.admin import UserAdmin
 from accounts.models import User
@@ -26,10 +28,10 @@ admin.site.unregister(User)
 class UserWithPersonalDataAdmin(CountedDeletionMixin, GuardedAdmin, UserAdmin):
     actions = (*UserAdmin.actions, "export_data")
 
-    @admin.action(description="Export the personal data of the selected user (JSON)", permissions=["delete"])
+    @admin.action(description=_("Export the personal data of the selected user (JSON)"), permissions=["delete"])
     def export_data(self, request: HttpRequest, queryset: QuerySet[User]) -> FileResponse | None:
         if queryset.count() != 1:
-            messages.error(request, "Select exactly one user: the export contains the data of one user.")
+            messages.error(request, gettext("Select exactly one user: the export contains the data of one user."))
             return None
         file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the response)
         text = io.TextIOWrapper(file, encoding="utf-8")

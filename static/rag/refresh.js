@@ -28,18 +28,18 @@ async function refresh() {
     const before = headline();
     live.innerHTML = html; // rendered and escaped by the server
     if (headline() !== before) announcement.textContent = headline();
-    state.textContent = "Times are in UTC. Updated every 5 seconds.";
+    state.textContent = state.dataset.updated;
   } catch {
-    state.textContent = "The web server does not answer. These figures are old.";
+    state.textContent = state.dataset.lost;
   }
 }
 
 pause.hidden = false;
 pause.addEventListener("click", () => {
   isPaused = !isPaused;
-  pause.textContent = isPaused ? "Continue updates" : "Pause updates";
-  state.textContent = isPaused ? "Times are in UTC. Updates are paused." : "Times are in UTC. Updated every 5 seconds.";
+  pause.textContent = isPaused ? pause.dataset.continue : pause.dataset.pause;
+  state.textContent = isPaused ? state.dataset.paused : state.dataset.updated;
   refresh();
 });
-state.textContent = "Times are in UTC. Updated every 5 seconds.";
+state.textContent = state.dataset.updated;
 setInterval(refresh, INTERVAL_MS);

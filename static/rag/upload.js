@@ -80,11 +80,17 @@
     selectedFiles.set(path, file);
   }
 
+  // A text of the page in its language, with values in the places of their names.
+  function say(name, values) {
+    const text = form.dataset["text" + name[0].toUpperCase() + name.slice(1)];
+    return text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  }
+
   function rejectionReason(file) {
     if (file.size === 0) {
-      return "is empty";
+      return say("empty");
     }
-    return file.size > limits.fileBytes ? "is larger than " + size(limits.fileBytes) : "";
+    return file.size > limits.fileBytes ? say("large", { size: size(limits.fileBytes) }) : "";
   }
 
   function size(bytes) {
@@ -111,12 +117,12 @@
     for (const [path, file] of selectedFiles) {
       const reason = rejectionReason(file);
       if (shown < MAX_LISTED_FILES || reason) {
-        addLine(list, path + (reason ? " " + reason + " and is not uploaded" : ", " + size(file.size)), reason);
+        addLine(list, path + (reason ? " " + reason : ", " + size(file.size)), reason);
         shown += 1;
       }
     }
     if (selectedFiles.size > shown) {
-      addLine(list, "… and " + (selectedFiles.size - shown) + " more");
+      addLine(list, say("more", { number: selectedFiles.size - shown }));
     }
   }
 
@@ -154,9 +160,9 @@
       request.upload.addEventListener("progress", (event) => onProgress(event.loaded));
       request.addEventListener("load", function () {
         const body = request.response || {};
-        resolve(request.status === 200 ? body : { message: body.message || "The server responded with status " + request.status + "." });
+        resolve(request.status === 200 ? body : { message: body.message || say("status", { status: request.status }) });
       });
-      request.addEventListener("error", () => resolve({ message: "The connection was lost. Try again." }));
+      request.addEventListener("error", () => resolve({ message: say("lost") }));
       request.send(body);
     });
   }
@@ -166,7 +172,7 @@
     const all = batches();
     results.replaceChildren();
     if (all.length === 0) {
-      addLine(results, "Choose at least one file.", true);
+      addLine(results, say("none"), true);
       return;
     }
     const total = all.flat().reduce((sum, [, file]) => sum + file.size, 0);
@@ -178,13 +184,13 @@
       const answer = await send(batch, function (loaded) {
         const sent = Math.min(sentBytes + loaded, sentBytes + length, total);
         bar.value = sent / total;
-        progressText.textContent = size(sent) + " of " + size(total);
+        progressText.textContent = say("of", { sent: size(sent), total: size(total) });
       });
       sentBytes += length;
       report(batch, answer);
     }
     bar.value = 1;
-    progressText.textContent = results.querySelector(".upload-error") ? "Some files were not uploaded." : "All files were uploaded.";
+    progressText.textContent = say(results.querySelector(".upload-error") ? "some" : "all");
     button.disabled = false;
     show();
   });
@@ -200,7 +206,7 @@
       // The connection is lost for a moment: ask again.
     }
     if (progress.total) {
-      state.textContent = progress.done + " of " + progress.total + " searchable" + (progress.failed ? ", " + progress.failed + " failed" : "") + (progress.is_open ? " …" : ".");
+      state.textContent = say("progress", progress) + (progress.failed ? ", " + say("failed", progress) : "") + (progress.is_open ? " …" : ".");
     }
     if (progress.is_open) {
       setTimeout(follow, pause, job, item, state);
@@ -215,18 +221,18 @@
   }
 
   function report(batch, answer) {
-    const files = batch.length === 1 ? "1 file" : batch.length + " files";
+    const files = batch.length === 1 ? say("one") : say("files", { number: batch.length });
     if (!answer.job) {
-      addLine(results, files + " not uploaded: " + answer.message, true);
+      addLine(results, say("refused", { files: files, message: answer.message }), true);
       return;
     }
-    const item = addLine(results, files + " uploaded. ");
+    const item = addLine(results, say("uploaded", { files: files }) + " ");
     const state = document.createElement("span");
-    state.textContent = "Waiting for a worker …";
+    state.textContent = say("waiting");
     item.append(state);
     if (answer.url) {
       const link = document.createElement("a");
-      link.textContent = "Show the job";
+      link.textContent = say("job");
       link.href = answer.url;
       item.append(" ", link);
     }

@@ -6,19 +6,20 @@ from django.contrib import admin, messages
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.defaultfilters import pluralize
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
 from rag.admin.large_lists import LargeListMixin
 from rag.models import Condition, IngestionDocument, IngestionJob
 from rag.services.jobs import close_and_cancel, job_lookup
 
-from .job_content import ConditionFilter, JobContentAdmin, link_to_documents
+from .job_content import STATE_LABELS, ConditionFilter, JobContentAdmin, link_to_documents
 
 COMPLETED_WITH_ERRORS = "completed with errors"
 _MAX_LISTED_FAILURES = 50
@@ -27,10 +28,10 @@ _MAX_LISTED_FAILURES = 50
 class StateFilter(admin.SimpleListFilter):
     """Filters by status. Completed jobs include those with errors, which are a choice of their own as well."""
 
-    title, parameter_name = "state", "status__exact"  # the home page links to it
+    title, parameter_name = _("state"), "status__exact"  # the home page links to it
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        return [(state, state.capitalize()) for state in (*IngestionJob.Status.values, COMPLETED_WITH_ERRORS)]
+        return [*IngestionJob.Status.choices, (COMPLETED_WITH_ERRORS, gettext("Completed with errors"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> QuerySet[IngestionJob]:
         failed = Exists(IngestionDocument.objects.filter(job=OuterRef("pk"), state=IngestionDocument.State.FAILED))
@@ -63,7 +64,7 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
     list_display = ("name", "state", "progress", "chunk_total", "created_by", "created_at", "finished_at")
     list_filter = (StateFilter, ConditionFilter, "source")
     search_fields = ("id__exact", "source__name", "source__slug", "created_by__email")
-    search_help_text = "Source, e-mail address of the sender, or id of a job"
+    search_help_text = _("Source, e-mail address of the sender, or id of a job")
     list_select_related = ("source__organization", "created_by")
     actions = ("retry", "cancel")
     page_actions = ("retry", "cancel")
@@ -91,27 +92,33 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
         return super().change_view(request, object_id, *args, **kwargs)
 
-    @admin.action(description="Cancel the selected jobs (indexed documents stay)")
+    @admin.action(description=_("Cancel the selected jobs (indexed documents stay)"))
     def cancel(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> None:
         job_ids = [job.pk for job in queryset]
         before = IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.CANCELLED).count()
         for job_id in job_ids:
             close_and_cancel.cancel_job(get_caller(request), job_id)
         cancelled = IngestionJob.objects.filter(pk__in=job_ids, status=IngestionJob.Status.CANCELLED).count() - before
-        messages.success(request, f"Cancelled: {cancelled}. Already finished: {len(job_ids) - cancelled}.")
+        messages.success(
+            request,
+            gettext("Cancelled: {cancelled}. Already finished: {number}.").format(
+                cancelled=cancelled, number=len(job_ids) - cancelled
+            ),
+        )
 
-    @admin.action(description="Retry the failed documents of the selected jobs")
+    @admin.action(description=_("Retry the failed documents of the selected jobs"))
     def retry(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> None:
         job_ids = [job.pk for job in queryset]
         self.retry_documents(request, IngestionDocument.objects.filter(job__in=job_ids))
 
-    @admin.display(description="job", ordering="source__name")
+    @admin.display(description=_("job"), ordering="source__name")
     def name(self, job: Any) -> str:
         """Name a job as people do: by where, how many and when."""
         started = date_format(timezone.localtime(job.created_at), "j M, H:i e")
-        return f"{job.source.name}: {job.total} document{pluralize(job.total)}, {started}"
+        documents = ngettext("{number} document", "{number} documents", job.total).format(number=job.total)
+        return f"{job.source.name}: {documents}, {started}"
 
-    @admin.display(description="state", ordering="status")
+    @admin.display(description=_("state"), ordering="status")
     def state(self, job: Any) -> str:
         state = state_of(job)
         return format_html(
@@ -119,20 +126,20 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
             slugify(state),
             job.pk,
             _open_mark(job),
-            state,
+            STATE_LABELS[state],
         )
 
-    @admin.display(description="documents")
+    @admin.display(description=_("documents"))
     def progress(self, job: Any) -> str:
         ended = job.done + job.failed
-        failed = f", {job.failed} failed" if job.failed else ""
+        failed = gettext(", {failed} failed").format(failed=job.failed) if job.failed else ""
         return format_html(
             '<span data-live="progress-{0}"{1}><progress max="{2}" value="{3}" aria-label="Progress"></progress> '
             "{3} of {2}{4}</span>",
             job.pk, _open_mark(job), job.total, ended, failed,
         )  # fmt: skip
 
-    @admin.display(description="open documents")
+    @admin.display(description=_("open documents"))
     def open_now(self, job: IngestionJob) -> str:
         counts = job_lookup.count_conditions(job)
         if not counts:
@@ -140,10 +147,10 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
         links = [
             (number, link_to_documents(name, job=job.pk, condition=name)) for name, number in sorted(counts.items())
         ]
-        advice = f" {job_lookup.STARVED_ADVICE}" if Condition.STARVED in counts else ""
+        advice = f" {gettext(job_lookup.STARVED_ADVICE)}" if Condition.STARVED in counts else ""
         return format_html("{}.{}", format_html_join(", ", "{} {}", links), advice)
 
-    @admin.display(description="errors")
+    @admin.display(description=_("errors"))
     def errors(self, job: IngestionJob) -> str:
         links = [
             (link_to_documents(code, job=job.pk, code=code), number)
@@ -153,21 +160,21 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
             return "–"
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}: {}</li>", links))
 
-    @admin.display(description="failed documents")
+    @admin.display(description=_("failed documents"))
     def failures(self, job: Any) -> str:
         """List the first failed documents, each with its error."""
         rows = job_lookup.list_failures(job, _MAX_LISTED_FAILURES)
         if not rows:
             return "–"
         lines = [(link_to_documents(row.path, job=job.pk, q=row.path), row.error_message) for row in rows]
-        more = f"… and {job.failed - len(rows)} more" if job.failed > len(rows) else ""
+        more = gettext("… and {value} more").format(value=job.failed - len(rows)) if job.failed > len(rows) else ""
         return format_html("<ul>{}</ul>{}", format_html_join("", "<li>{}: {}</li>", lines), more)
 
-    @admin.display(description="all documents")
+    @admin.display(description=_("all documents"))
     def documents(self, job: Any) -> str:
-        return link_to_documents(f"Show the {job.total} documents", job=job.pk)
+        return link_to_documents(gettext("Show the {total} documents").format(total=job.total), job=job.pk)
 
-    @admin.display(description="chunks")
+    @admin.display(description=_("chunks"))
     def chunk_total(self, job: Any) -> int:
         return int(job.chunks)
 

@@ -11,6 +11,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
 from rag.admin.base import ReadOnlyMixin, SourceContentAdmin, visible_sources
@@ -18,11 +20,25 @@ from rag.errors import RagError
 from rag.models import Action, Condition, IngestionDocument, IngestionJob
 from rag.services.jobs import job_lookup, manual_retries
 
+# States and conditions as lists show them.
+STATE_LABELS = {
+    "queued": _("queued"),
+    "processing": _("processing"),
+    "completed": _("completed"),
+    "completed with errors": _("completed with errors"),
+    "failed": _("failed"),
+    "cancelled": _("cancelled"),
+    "running": _("running"),
+    "done": _("done"),
+    "starved": _("starved"),
+    "lost": _("lost"),
+    "waiting": _("waiting"),
+}
 _DOCUMENT_LIST_URL = "admin:rag_ingestiondocument_changelist"
 
 
 class ConditionFilter(admin.SimpleListFilter):
-    title = "condition"
+    title = _("condition")
     parameter_name = "condition"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
@@ -90,7 +106,7 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
         visible = IngestionDocument.objects.filter(pk__in=self.open_documents(request).values("pk"))
         documents: Any = visible.with_condition()
         if documents.filter(condition=Condition.STARVED).exists():
-            messages.warning(request, job_lookup.STARVED_ADVICE)
+            messages.warning(request, gettext(job_lookup.STARVED_ADVICE))
 
     def open_documents(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
         documents = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES)
@@ -106,13 +122,17 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
         try:
             retried_count = manual_retries.retry_documents(failed)
         except RagError as error:
-            messages.error(request, error.message or "The documents could not be queued again.")
+            messages.error(request, error.message or gettext("The documents could not be queued again."))
             return
-        messages.success(request, f"Queued again: {retried_count} documents.")
+        messages.success(
+            request, gettext("Queued again: {retried_count} documents.").format(retried_count=retried_count)
+        )
         if retried_count < selected_count:
             skipped = selected_count - retried_count
             messages.warning(
                 request,
-                f"Not queued: {skipped} documents. Their content is no longer stored, their job was cancelled, or you "
-                "may not send documents to their source. Send them again in a new job.",
+                gettext(
+                    "Not queued: {skipped} documents. Their content is no longer stored, their job was "
+                    "cancelled, or you may not send documents to their source. Send them again in a new job."
+                ).format(skipped=skipped),
             )

@@ -8,12 +8,14 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from rag.admin.large_lists import LargeListMixin
 from rag.models import Condition, IngestionDocument
 from rag.services.jobs import job_lookup
 
-from .job_content import ConditionFilter, JobContentAdmin
+from .job_content import STATE_LABELS, ConditionFilter, JobContentAdmin
 
 # The error codes of documents (docs/user). The filter also accepts other codes in the address.
 _ERROR_CODES = (
@@ -23,7 +25,7 @@ _ERROR_CODES = (
 
 
 class CodeFilter(admin.SimpleListFilter):
-    title = "error"
+    title = _("error")
     parameter_name = "code"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
@@ -36,7 +38,7 @@ class CodeFilter(admin.SimpleListFilter):
 class JobFilter(admin.SimpleListFilter):
     """Filters by the job in the address. It offers no choices: there may be too many jobs."""
 
-    title = "job"
+    title = _("job")
     parameter_name = "job"
 
     def __init__(self, request: HttpRequest, params: dict[str, Any], *args: Any) -> None:
@@ -81,45 +83,45 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
         return super().change_view(request, object_id, *args, **kwargs)
 
-    @admin.action(description="Retry the failed documents")
+    @admin.action(description=_("Retry the failed documents"))
     def retry(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> None:
         document_ids = [document.pk for document in queryset]
         self.retry_documents(request, IngestionDocument.objects.filter(pk__in=document_ids))
 
-    @admin.display(description="state", ordering="state")
+    @admin.display(description=_("state"), ordering="state")
     def condition_now(self, document: IngestionDocument) -> str:
-        return document.condition or document.state
+        return str(STATE_LABELS[document.condition or document.state])
 
-    @admin.display(description="what to do")
+    @admin.display(description=_("what to do"))
     def what_to_do(self, document: IngestionDocument) -> str:
         return (
-            job_lookup.STARVED_ADVICE
+            gettext(job_lookup.STARVED_ADVICE)
             if document.condition == Condition.STARVED
             else _ADVICE.get(document.condition or document.state, "–")
         )
 
-    @admin.display(description="next attempt at")
+    @admin.display(description=_("next attempt at"))
     def retry_time(self, document: IngestionDocument) -> Any:
         return document.retry_at if document.condition == Condition.WAITING else None
 
-    @admin.display(description="job")
+    @admin.display(description=_("job"))
     def of_job(self, document: IngestionDocument) -> str:
         return format_html(
             '<a href="{0}">{1}</a>', reverse("admin:rag_ingestionjob_change", args=[document.job_id]), document.job_id
         )
 
-    @admin.display(description="indexed as")
+    @admin.display(description=_("indexed as"))
     def indexed_as(self, document: IngestionDocument) -> str:
         if not document.document_id:
             return "–"
         url = reverse("admin:rag_document_change", args=[document.document_id])
         return format_html('<a href="{}">{}</a>', url, document.document_id)
 
-    @admin.display(description="duration")
+    @admin.display(description=_("duration"))
     def duration(self, document: IngestionDocument) -> str:
         return _format_duration(sum(document.timings.values())) if document.timings else "–"
 
-    @admin.display(description="duration by stage")
+    @admin.display(description=_("duration by stage"))
     def timings_by_stage(self, document: IngestionDocument) -> str:
         durations = [
             (stage, document.timings[stage]) for stage in IngestionDocument.Stage.values if stage in document.timings
@@ -128,12 +130,12 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
 
 
 _ADVICE: dict[str, str] = {
-    Condition.QUEUED: "Nothing. A worker processes it when its turn comes.",
-    Condition.STARVED: job_lookup.STARVED_ADVICE,
-    Condition.RUNNING: "Nothing. A worker is processing it.",
-    Condition.LOST: "Nothing. The next sweep, within seconds, gives it to another worker.",
-    Condition.WAITING: "See the error: the embedding model did not respond. The document is retried automatically.",
-    IngestionDocument.State.FAILED: "See the error. Fix its cause, then retry the document with the list's action.",
+    Condition.QUEUED: _("Nothing. A worker processes it when its turn comes."),
+    Condition.STARVED: _(job_lookup.STARVED_ADVICE),
+    Condition.RUNNING: _("Nothing. A worker is processing it."),
+    Condition.LOST: _("Nothing. The next sweep, within seconds, gives it to another worker."),
+    Condition.WAITING: _("See the error: the embedding model did not respond. The document is retried automatically."),
+    IngestionDocument.State.FAILED: _("See the error. Fix its cause, then retry the document with the list's action."),
 }
 
 

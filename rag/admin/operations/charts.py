@@ -4,6 +4,8 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 _WIDTH, _HEIGHT, _GAP = 480, 96, 3
 
 
@@ -59,7 +61,7 @@ def build_chart(
     bars = []
     for index, (start, value) in enumerate(points):
         height = _HEIGHT * (value or 0) / highest
-        label = text_of(value) if value is not None else "nothing measured"
+        label = text_of(value) if value is not None else gettext("nothing measured")
         bars.append(
             Bar(
                 x=f"{step * index + _GAP / 2:.1f}",
@@ -71,7 +73,8 @@ def build_chart(
         )
     peak = next(start for start, value in points if value == highest)
     last = points[-1][1]
-    summary = f"{title}: at most {text_of(highest)}, at {peak:{time_format}} UTC"
+    summary = gettext("{title}: at most {highest}, at {time} UTC")
+    summary = summary.format(title=title, highest=text_of(highest), time=format(peak, time_format))
     if last is not None:
-        summary += f"; now {text_of(last)}"
+        summary += gettext("; now {value}").format(value=text_of(last))
     return Chart(title, summary, tuple(bars), points[0][0], points[-1][0], text_of(highest))

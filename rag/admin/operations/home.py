@@ -5,6 +5,7 @@ from typing import Any, cast
 from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.sign_in.admin_site import Site
 from rag.admin.base import managed_organizations, visible_sources
@@ -41,12 +42,12 @@ def _build_charts(figures: home_figures.HomeFigures) -> list[tuple[Chart, str]]:
     percentiles = [(hour, summary.p95) for hour, summary in queries]
     grounded = [(hour, _grounded_percent(summary.failure_share)) for hour, summary in answers]
     charts: list[tuple[Any, str]] = [
-        (build_chart("Documents ingested per hour", ingested), f"{document_list}?state__exact=done"),
-        (build_chart("Failed documents per hour", failed), f"{document_list}?state__exact=failed"),
-        (build_chart("Questions per hour", question_counts), ""),
-        (build_chart("Response time, median (p50)", medians, unit=" ms"), ""),
-        (build_chart("Response time, 95th percentile (p95)", percentiles, unit=" ms"), ""),
-        (build_chart("Grounded answers", grounded, unit=" %"), ""),
+        (build_chart(gettext("Documents ingested per hour"), ingested), f"{document_list}?state__exact=done"),
+        (build_chart(gettext("Failed documents per hour"), failed), f"{document_list}?state__exact=failed"),
+        (build_chart(gettext("Questions per hour"), question_counts), ""),
+        (build_chart(gettext("Response time, median (p50)"), medians, unit=" ms"), ""),
+        (build_chart(gettext("Response time, 95th percentile (p95)"), percentiles, unit=" ms"), ""),
+        (build_chart(gettext("Grounded answers"), grounded, unit=" %"), ""),
     ]
     return [(chart, url) for chart, url in charts if chart]
 

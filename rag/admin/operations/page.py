@@ -9,6 +9,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 
@@ -23,17 +25,26 @@ from .charts import build_chart
 from .template_filters import stage_position
 
 _HEADLINES = {
-    Level.OK: "Everything works. There is nothing to do.",
-    Level.WARNING: "The system works, but needs your attention.",
-    Level.CRITICAL: "Something is down.",
+    Level.OK: _("Everything works. There is nothing to do."),
+    Level.WARNING: _("The system works, but needs your attention."),
+    Level.CRITICAL: _("Something is down."),
+}
+_CONDITIONS = {
+    Condition.QUEUED: _("queued"),
+    Condition.STARVED: _("starved"),
+    Condition.RUNNING: _("running"),
+    Condition.LOST: _("lost"),
+    Condition.WAITING: _("waiting"),
 }
 # Condition of a document → what an operator does about it.
 _ADVICE = {
-    Condition.QUEUED: "Nothing: a worker will take them.",
-    Condition.STARVED: "Start a worker.",
-    Condition.RUNNING: "Nothing: a worker processes them.",
-    Condition.LOST: "Nothing: the scheduler gives them to another worker within seconds.",
-    Condition.WAITING: "Their model did not answer. They are tried again by themselves, or now with the button below.",
+    Condition.QUEUED: _("Nothing: a worker will take them."),
+    Condition.STARVED: _("Start a worker."),
+    Condition.RUNNING: _("Nothing: a worker processes them."),
+    Condition.LOST: _("Nothing: the scheduler gives them to another worker within seconds."),
+    Condition.WAITING: _(
+        "Their model did not answer. They are tried again by themselves, or now with the button below."
+    ),
 }
 
 
@@ -50,12 +61,12 @@ class Page(View):
         context = _build_context(read_state())
         if "part" in request.GET:
             return TemplateResponse(request, "admin/operations/live.html", context)
-        context |= {**admin.site.each_context(request), "title": "Operations"}
+        context |= {**admin.site.each_context(request), "title": gettext("Operations")}
         return TemplateResponse(request, "admin/operations/page.html", context)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         count = outages.retry_waiting_documents()
-        messages.success(request, f"Documents that are tried again now: {count:,}.")
+        messages.success(request, gettext("Documents that are tried again now: {count:,}.").format(count=count))
         return HttpResponseRedirect(reverse("admin:operations"))
 
 
@@ -63,15 +74,22 @@ def _build_context(state: InstallationState) -> dict[str, Any]:
     problems = find_problems(state)
     level = max((problem.level for problem in problems), default=Level.OK)
     conditions = [
-        {"name": condition.value, "count": state.conditions.get(condition, 0), "advice": advice}
+        {
+            "name": condition.value,
+            "label": _CONDITIONS[condition],
+            "count": state.conditions.get(condition, 0),
+            "advice": advice,
+        }
         for condition, advice in _ADVICE.items()
     ]
     queries, documents = state.queries_by_hour, state.documents_by_hour
     charts = [
-        build_chart("Questions per hour", [(hour, summary.count) for hour, summary in queries]),
-        build_chart("Response time, median (p50)", [(hour, summary.p50) for hour, summary in queries], unit=" ms"),
-        build_chart("Documents per hour", [(hour, summary.count) for hour, summary in documents]),
-        build_chart("Failed documents per hour", [(hour, summary.failures) for hour, summary in documents]),
+        build_chart(gettext("Questions per hour"), [(hour, summary.count) for hour, summary in queries]),
+        build_chart(
+            gettext("Response time, median (p50)"), [(hour, summary.p50) for hour, summary in queries], unit=" ms"
+        ),
+        build_chart(gettext("Documents per hour"), [(hour, summary.count) for hour, summary in documents]),
+        build_chart(gettext("Failed documents per hour"), [(hour, summary.failures) for hour, summary in documents]),
     ]
     return {
         "state": state,
@@ -81,8 +99,8 @@ def _build_context(state: InstallationState) -> dict[str, Any]:
         "conditions": conditions,
         "open_documents": sum(state.conditions.values()),
         "stages": [
-            ("Questions", _find_summary(state.operations, "query"), _sort_stages(state.query_stages)),
-            ("Documents", _find_summary(state.operations, "document"), _sort_stages(state.document_stages)),
+            (gettext("Questions"), _find_summary(state.operations, "query"), _sort_stages(state.query_stages)),
+            (gettext("Documents"), _find_summary(state.operations, "document"), _sort_stages(state.document_stages)),
         ],
         "charts": [chart for chart in charts if chart],
     }

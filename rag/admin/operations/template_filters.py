@@ -3,10 +3,21 @@
 from collections.abc import Mapping
 
 from django import template
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 register = template.Library()
 # Stages in the order in which they run.
-_STAGES = ("embed", "search", "rerank", "ground", "generate", "parsing", "embedding", "indexing")
+_STAGES = {
+    "embed": _("embed"),
+    "search": pgettext_lazy("stage", "search"),
+    "rerank": _("rerank"),
+    "ground": _("ground"),
+    "generate": _("generate"),
+    "parsing": _("parsing"),
+    "embedding": _("embedding"),
+    "indexing": _("indexing"),
+}
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 
@@ -42,6 +53,12 @@ def by_stage(stages: Mapping[str, float]) -> list[tuple[str, float]]:
     return sorted(stages.items(), key=lambda stage: stage_position(stage[0]))
 
 
+@register.filter
+def stage_label(name: str) -> str:
+    """Return the name of a stage in the language of the page."""
+    return str(_STAGES.get(name, name))
+
+
 def stage_position(name: str) -> int:
     """Return when a stage runs, compared with the others; unknown ones last."""
-    return _STAGES.index(name) if name in _STAGES else len(_STAGES)
+    return list(_STAGES).index(name) if name in _STAGES else len(_STAGES)

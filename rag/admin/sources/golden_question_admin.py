@@ -6,6 +6,8 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
 from rag.admin.base import SourceContentAdmin
@@ -37,7 +39,12 @@ class GoldenQuestionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
         for error in errors:
             self.add_error(None, f"{error[0].upper()}{error[1:]}.")
         if self.instance._state.adding and source.golden_questions.count() >= quality.MAX_QUESTIONS:
-            self.add_error(None, f"A data source may have at most {quality.MAX_QUESTIONS} golden questions.")
+            self.add_error(
+                None,
+                gettext("A data source may have at most {max_questions} golden questions.").format(
+                    max_questions=quality.MAX_QUESTIONS
+                ),
+            )
         return values
 
 
@@ -49,7 +56,7 @@ class GoldenQuestionAdmin(SourceContentAdmin):
     list_select_related = ("source__organization", "created_by")
     search_fields = ("question", "path")
 
-    @admin.display(description="has a passage", boolean=True)
+    @admin.display(description=_("has a passage"), boolean=True)
     def expects_passage(self, golden_question: GoldenQuestion) -> bool:
         return bool(golden_question.passage)
 

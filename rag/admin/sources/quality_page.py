@@ -5,6 +5,7 @@ import uuid
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from orgs.access.caller import get_caller
@@ -41,7 +42,7 @@ def show_quality(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         request,
         "quality",
         source,
-        "Quality",
+        gettext("Quality"),
         may_see_results=may_see_results,
         runs=runs_with_previous[:_MAX_RUNS],
         chart=build_chart(runs[:_MAX_RUNS][::-1]),
@@ -63,14 +64,14 @@ def export_golden_questions(request: HttpRequest, source_id: uuid.UUID) -> HttpR
 
 def _queue_measurement(request: HttpRequest, source: DataSource) -> None:
     task_queue.send("rag.measure_quality", str(source.pk), True)
-    messages.success(request, "Measurement queued. The figures will appear here.")
+    messages.success(request, gettext("Measurement queued. The figures will appear here."))
 
 
 def _import_golden_questions(request: HttpRequest, source: DataSource) -> None:
     """Import the uploaded CSV file, and show the outcome or each error as a message."""
     file = request.FILES.get("file")
     if file is None:
-        messages.error(request, "Choose a CSV file.")
+        messages.error(request, gettext("Choose a CSV file."))
         return
     try:
         count = golden_questions.import_csv(source, file.read(golden_questions.MAX_BYTES + 1), by=get_caller(request))
@@ -78,4 +79,6 @@ def _import_golden_questions(request: HttpRequest, source: DataSource) -> None:
         for line in [error.message, *error.data.get("errors", [])]:
             messages.error(request, line)
     else:
-        messages.success(request, f"Imported {count} golden questions. Existing ones were not changed.")
+        messages.success(
+            request, gettext("Imported {count} golden questions. Existing ones were not changed.").format(count=count)
+        )

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
@@ -24,23 +26,26 @@ State = Reembedding.State
 _MAX_HISTORY = 20
 # Actions with a confirmation page: the button and the consequence.
 _CONFIRMED_ACTIONS = {
-    "switch": ("Switch", "Searches will use the new model. The old vectors are kept until you drop them."),
+    "switch": (_("Switch"), _("Searches will use the new model. The old vectors are kept until you drop them.")),
     "roll_back": (
-        "Roll back",
-        "Documents ingested since the switch are embedded with the old model. Then searches use the old model again.",
+        _("Roll back"),
+        _(
+            "Documents ingested since the switch are embedded with the old model. Then searches use "
+            "the old model again."
+        ),
     ),
     "drop": (
-        "Drop the old vectors",
-        "After that you cannot roll back. Returning to the old model takes a new re-embedding.",
+        _("Drop the old vectors"),
+        _("After that you cannot roll back. Returning to the old model takes a new re-embedding."),
     ),
-    "cancel": ("Cancel", "The new vectors are deleted. Searches keep using the current model."),
+    "cancel": (_("Cancel"), _("The new vectors are deleted. Searches keep using the current model.")),
 }
 
 
 class StartForm(forms.Form):
-    model = forms.ModelChoiceField(EmbeddingModel.objects.none(), label="New embedding model")
+    model = forms.ModelChoiceField(EmbeddingModel.objects.none(), label=_("New embedding model"))
     switches_automatically = forms.BooleanField(
-        required=False, label="Switch automatically when all vectors are ready and the quality gate passes"
+        required=False, label=_("Switch automatically when all vectors are ready and the quality gate passes")
     )
 
     def __init__(self, source: DataSource, data: Any = None) -> None:
@@ -78,7 +83,7 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
         request,
         "reembed",
         source,
-        "Re-embed",
+        gettext("Re-embed"),
         reembedding=reembedding,
         form=StartForm(source) if reembedding is None else None,
         steps=_steps(reembedding),
@@ -95,7 +100,7 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
     )
 
 
-_STEPS = ("Choose a model", "Build the new vectors", "Compare and switch", "Drop the old vectors")
+_STEPS = (_("Choose a model"), _("Build the new vectors"), _("Compare and switch"), _("Drop the old vectors"))
 
 
 def _steps(reembedding: Reembedding | None) -> list[tuple[str, bool]]:
@@ -123,7 +128,9 @@ def _handle_action(request: HttpRequest, source: DataSource, reembedding: Reembe
     if action == "start":
         message = _start(request, source)
     elif reembedding is None or str(reembedding.pk) != request.POST.get("reembedding"):
-        messages.warning(request, "This re-embedding was changed in the meantime. Check its state and try again.")
+        messages.warning(
+            request, gettext("This re-embedding was changed in the meantime. Check its state and try again.")
+        )
         return
     elif action in _HANDLERS:
         message = _HANDLERS[action](request, reembedding)
@@ -142,24 +149,24 @@ def _start(request: HttpRequest, source: DataSource) -> str:
         by=get_caller(request).authenticated_user,
         switches_automatically=form.cleaned_data["switches_automatically"],
     )
-    return "Re-embedding started. A worker builds the new vectors."
+    return gettext("Re-embedding started. A worker builds the new vectors.")
 
 
 def _switch(request: HttpRequest, reembedding: Reembedding) -> str:
     has_switched = lifecycle.switch(reembedding, forced_because=request.POST.get("because", "")[:500])
     if has_switched:
-        return f"Searches now use {reembedding.to_model}."
-    return "Documents were ingested in the meantime. The switch happens once they are embedded."
+        return gettext("Searches now use {to_model}.").format(to_model=reembedding.to_model)
+    return gettext("Documents were ingested in the meantime. The switch happens once they are embedded.")
 
 
 def _roll_back(request: HttpRequest, reembedding: Reembedding) -> str:
     lifecycle.roll_back(reembedding, by=get_caller(request).authenticated_user)
-    return "Documents ingested since the switch are embedded with the old model. Then searches use it again."
+    return gettext("Documents ingested since the switch are embedded with the old model. Then searches use it again.")
 
 
 def _drop(request: HttpRequest, reembedding: Reembedding) -> str:
     lifecycle.drop(reembedding)
-    return "A worker deletes the old vectors."
+    return gettext("A worker deletes the old vectors.")
 
 
 def _cancel(request: HttpRequest, reembedding: Reembedding) -> str:
@@ -169,7 +176,7 @@ def _cancel(request: HttpRequest, reembedding: Reembedding) -> str:
 
 def _resume(request: HttpRequest, reembedding: Reembedding) -> str:
     lifecycle.resume(reembedding)
-    return "A worker builds the missing vectors."
+    return gettext("A worker builds the missing vectors.")
 
 
 # Action of an existing re-embedding → its handler, which returns the message of success.

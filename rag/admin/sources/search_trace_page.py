@@ -4,6 +4,8 @@ import uuid
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
@@ -16,42 +18,42 @@ from .source_pages import get_managed_source, list_member_emails, render_page
 
 # Labels of the stages, in their order (rag.services.search.trace.search_trace.StageCounts).
 _STAGE_LABELS = {
-    "sources": "searched data sources",
-    "chunks": "their chunks",
-    "dense": "candidates of the vector search",
-    "lexical": "candidates of the word search",
-    "candidates": "candidates of both, without duplicates",
-    "above_threshold": "at or above the minimum score",
-    "deduplicated": "after deduplication",
-    "ranked": "requested passages after reranking",
-    "grounded": "relevant enough to answer from",
+    "sources": _("searched data sources"),
+    "chunks": _("their chunks"),
+    "dense": _("candidates of the vector search"),
+    "lexical": _("candidates of the word search"),
+    "candidates": _("candidates of both, without duplicates"),
+    "above_threshold": _("at or above the minimum score"),
+    "deduplicated": _("after deduplication"),
+    "ranked": _("requested passages after reranking"),
+    "grounded": _("relevant enough to answer from"),
 }
 # Names of the stages that can remove a document (rag.services.search.trace.document_outcome.STAGES).
 _OUTCOME_STAGES = {
-    "sources": "data sources",
-    "chunks": "chunks",
-    "candidates": "candidates",
-    "aboveThreshold": "minimum score",
-    "distinct": "deduplication",
-    "ranked": "reranking",
-    "grounded": "relevance for the answer",
+    "sources": _("data sources"),
+    "chunks": _("chunks"),
+    "candidates": _("candidates"),
+    "aboveThreshold": _("minimum score"),
+    "distinct": _("deduplication"),
+    "ranked": _("reranking"),
+    "grounded": _("relevance for the answer"),
 }
 
 
 class SearchTraceForm(forms.Form):
     question = forms.CharField(max_length=MAX_QUESTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2, "cols": 80}))
     user = forms.CharField(
-        label="Search as", max_length=254, required=False,
+        label=_("Search as"), max_length=254, required=False,
         widget=forms.TextInput(attrs={"list": "members", "size": 50}),
-        help_text="E-mail address or id of a user. Empty: yourself.",
+        help_text=_("E-mail address or id of a user. Empty: yourself."),
     )  # fmt: skip
     path = forms.CharField(
-        label="Document", max_length=1000, required=False, widget=forms.TextInput(attrs={"size": 80}),
-        help_text="Path of a document of this data source, to see which stage removed it.",
+        label=_("Document"), max_length=1000, required=False, widget=forms.TextInput(attrs={"size": 80}),
+        help_text=_("Path of a document of this data source, to see which stage removed it."),
     )  # fmt: skip
-    top_k = forms.IntegerField(label="Passages", min_value=1, max_value=100, initial=10)
-    min_score = forms.FloatField(label="Minimum score", min_value=0, max_value=1, initial=0)
-    everywhere = forms.BooleanField(label="Search all data sources that I manage", required=False)
+    top_k = forms.IntegerField(label=_("Passages"), min_value=1, max_value=100, initial=10)
+    min_score = forms.FloatField(label=_("Minimum score"), min_value=0, max_value=1, initial=0)
+    everywhere = forms.BooleanField(label=_("Search all data sources that I manage"), required=False)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -69,7 +71,13 @@ def show_search_trace(request: HttpRequest, source_id: uuid.UUID) -> HttpRespons
             outcome_stage = _OUTCOME_STAGES[explanation.outcome.stage] if explanation.outcome else ""
             result = {"explanation": explanation, "stage_counts": stage_counts, "outcome_stage": outcome_stage}
     return render_page(
-        request, "search_trace", source, "Explain a search", form=form, members=list_member_emails(source), **result
+        request,
+        "search_trace",
+        source,
+        gettext("Explain a search"),
+        form=form,
+        members=list_member_emails(source),
+        **result,
     )
 
 

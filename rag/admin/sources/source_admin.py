@@ -10,7 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
+from orgs.access.permissions import Visibility
 from orgs.models import Organization
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
 from rag.admin.reparsing import reparse
@@ -41,6 +44,16 @@ class SourceChangeList(ChangeList):
         self.result_list = shown
 
 
+# The first words of the visibilities' labels, for lists.
+_VISIBILITIES = {
+    Visibility.PUBLIC: pgettext_lazy("visibility", "public"),
+    Visibility.ROLE: pgettext_lazy("visibility", "role"),
+    Visibility.TEAM: pgettext_lazy("visibility", "team"),
+    Visibility.PRIVATE: pgettext_lazy("visibility", "private"),
+    Visibility.PERSONAL: pgettext_lazy("visibility", "personal"),
+}
+
+
 @admin.register(DataSource)
 class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin):
     form = SourceForm
@@ -69,7 +82,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **_suggestions(organizations[0])}
         return super().add_view(request, *args, **kwargs)
 
-    @admin.action(description="Parse all documents again")
+    @admin.action(description=_("Parse all documents again"))
     def reparse(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
         reparse(self, request, Document.objects.filter(source__in=[source.pk for source in queryset]))
 
@@ -109,14 +122,17 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
     def documents(self, source: Any) -> int:
         return int(source.document_count)
 
-    @admin.display(description="stored")
+    @admin.display(description=_("stored"))
     def stored(self, source: DataSource) -> str:
         count, chunks, size = documents.get_storage_totals(source)
-        return f"{count:,} documents, {chunks:,} chunks, {filesizeformat(size)}"
+        return gettext("{count:,} documents, {chunks:,} chunks, {value}").format(
+            count=count, chunks=chunks, value=filesizeformat(size)
+        )
 
-    @admin.display(description="who may query it", ordering="visibility")
+    @admin.display(description=_("who may query it"), ordering="visibility")
     def open_to(self, source: Any) -> str:
-        return source.visibility if source.has_audience else f"{source.visibility}: {NOBODY_YET}"
+        visibility = str(_VISIBILITIES[source.visibility])
+        return visibility if source.has_audience else f"{visibility}: {NOBODY_YET}"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         # The page Re-embed changes the model; grants and documents belong to the organisation.

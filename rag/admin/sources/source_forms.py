@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 
 from orgs.access.permissions import Visibility
 from orgs.models import Organization
@@ -34,11 +35,16 @@ class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
         owner, organization = values.get("owner"), values.get("organization") or _organization(self.instance)
         same_slug = DataSource.objects.filter(organization=organization, slug=values.get("slug"), deleted_at=None)
         if same_slug.exclude(pk=self.instance.pk).exists():  # forms do not check constraints with a condition
-            self.add_error("slug", "The organisation already has a data source with this slug. Choose another one.")
+            self.add_error(
+                "slug", gettext("The organisation already has a data source with this slug. Choose another one.")
+            )
         if values.get("visibility") == Visibility.PERSONAL and owner is None:
-            self.add_error("owner", "A personal data source needs an owner: only its owner may query it.")
+            self.add_error("owner", gettext("A personal data source needs an owner: only its owner may query it."))
         if owner and organization and not owner.memberships.filter(organization=organization).exists():
-            self.add_error("owner", f"{owner} is not a member of {organization}.")
+            self.add_error(
+                "owner",
+                gettext("{owner} is not a member of {organization}.").format(owner=owner, organization=organization),
+            )
         return values
 
 

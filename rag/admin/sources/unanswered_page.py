@@ -4,6 +4,7 @@ import uuid
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
@@ -23,10 +24,11 @@ def show_unanswered(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         try:
             if request.POST.get("action") == "dismiss":
                 count = unanswered.dismiss(source, caller, question_ids)
-                messages.success(request, f"Removed {count} question{'' if count == 1 else 's'}.")
+                text = ngettext("Removed {number} question.", "Removed {number} questions.", count)
+                messages.success(request, text.format(number=count))
             else:
                 question = unanswered.make_golden_question(source, caller, question_ids)
-                messages.success(request, f"“{question}” is a golden question now.")
+                messages.success(request, gettext("“{question}” is a golden question now.").format(question=question))
         except RagError as error:
             messages.error(request, error.message)
         return HttpResponseRedirect(request.path)
@@ -34,7 +36,7 @@ def show_unanswered(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         request,
         "unanswered",
         source,
-        "Unanswered questions",
+        gettext("Unanswered questions"),
         clusters=unanswered.list_clusters(source, caller),
         may_see_questions=golden_questions.may_see_results(caller, source),
         keeps_questions=source.organization.query_history == "full",

@@ -13,6 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
+from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from orgs.access.caller import get_caller
@@ -56,14 +57,20 @@ class UploadPageMixin:
             rejection = _UploadRejected(413, str(error.detail))
         except RequestDataTooBig:
             rejection = _UploadRejected(
-                413, f"The fields other than the files may have at most {settings.RAG_MAX_BODY_BYTES:,} bytes."
+                413,
+                gettext("The fields other than the files may have at most {rag_max_body_bytes:,} bytes.").format(
+                    rag_max_body_bytes=settings.RAG_MAX_BODY_BYTES
+                ),
             )
         except TooManyFilesSent:
             rejection = _UploadRejected(
-                400, f"At most {settings.DATA_UPLOAD_MAX_NUMBER_FILES} files are accepted in one request."
+                400,
+                gettext("At most {data_upload_max_number_files} files are accepted in one request.").format(
+                    data_upload_max_number_files=settings.DATA_UPLOAD_MAX_NUMBER_FILES
+                ),
             )
         except SuspiciousOperation:
-            rejection = _UploadRejected(400, "The form could not be read. Reload the page and try again.")
+            rejection = _UploadRejected(400, gettext("The form could not be read. Reload the page and try again."))
         return self._reject(request, _get_source(request, object_id), rejection)
 
     @method_decorator(csrf_protect)
@@ -91,7 +98,7 @@ class UploadPageMixin:
     def _page(self, request: HttpRequest, source: DataSource, *, status: int = 200) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
-            "title": f"Upload documents to {source.name}",
+            "title": gettext("Upload documents to {name}").format(name=source.name),
             "opts": DataSource._meta,
             "source": source,
             "may_manage": find_source(request, source.pk, Action.MANAGE) is not None,
@@ -139,9 +146,9 @@ def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
     """Submit a job of the uploaded files, or raise _UploadRejected with a message for the page."""
     files = request.FILES.getlist("files")
     if not files:
-        raise _UploadRejected(400, "Choose at least one file.")
+        raise _UploadRejected(400, gettext("Choose at least one file."))
     if empty := next((file for file in files if not file.size), None):
-        raise _UploadRejected(400, f"{empty.name} is empty.")
+        raise _UploadRejected(400, gettext("{name} is empty.").format(name=empty.name))
     paths = _paths(request, files)
     documents = [
         uploads.build_upload(
@@ -168,9 +175,17 @@ def _paths(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> list[str
     except (ValueError, RecursionError):
         paths = None
     if not isinstance(paths, list) or len(paths) != len(files) or not all(map(_is_path, paths)):
-        raise _UploadRejected(400, f"Each file needs a path of at most {MAX_PATH_BYTES:,} bytes.")
+        raise _UploadRejected(
+            400,
+            gettext("Each file needs a path of at most {max_path_bytes:,} bytes.").format(
+                max_path_bytes=MAX_PATH_BYTES
+            ),
+        )
     if duplicate := next((path for number, path in enumerate(paths) if path in paths[:number]), None):
-        raise _UploadRejected(400, f"Two files have the path {duplicate}: one would replace the other.")
+        raise _UploadRejected(
+            400,
+            gettext("Two files have the path {duplicate}: one would replace the other.").format(duplicate=duplicate),
+        )
     return paths
 
 

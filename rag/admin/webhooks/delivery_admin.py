@@ -7,6 +7,8 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
 from orgs.admin.scoped_admin import ScopedAdmin
@@ -45,11 +47,11 @@ class WebhookDeliveryAdmin(ReadOnlyMixin, ScopedAdmin):
         rows: QuerySet[Model] = Webhook.objects.visible_to(get_caller(request))
         return rows if model is Webhook else None
 
-    @admin.display(description="body")
+    @admin.display(description=_("body"))
     def body(self, delivery: WebhookDelivery) -> SafeString:
         return format_html("<pre>{}</pre>", json.dumps(delivery.payload, indent=2, ensure_ascii=False))
 
-    @admin.action(description="Send the selected failed deliveries again", permissions=["view"])
+    @admin.action(description=_("Send the selected failed deliveries again"), permissions=["view"])
     def send_again(self, request: HttpRequest, deliveries: QuerySet[WebhookDelivery]) -> None:
         number = sum(endpoints.retry_delivery(delivery) for delivery in deliveries)
-        messages.success(request, f"Being sent again: {number}.")
+        messages.success(request, gettext("Being sent again: {number}.").format(number=number))

@@ -9,6 +9,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
 from orgs.admin.scoped_admin import ScopedAdmin
@@ -83,30 +85,30 @@ class WebhookAdmin(ScopedAdmin):
         super().save_model(request, obj, form, change)
         self._show_secret(request, obj, secret)
 
-    @admin.display(description="webhook")
+    @admin.display(description=_("webhook"))
     def name(self, webhook: Webhook) -> str:
         return str(webhook)
 
-    @admin.display(description="events")
+    @admin.display(description=_("events"))
     def event_names(self, webhook: Webhook) -> str:
         return ", ".join(webhook.events)
 
-    @admin.display(description="deliveries")
+    @admin.display(description=_("deliveries"))
     def deliveries_link(self, webhook: Webhook) -> SafeString:
         url = reverse("admin:rag_webhookdelivery_changelist")
         return format_html('<a href="{}?webhook__id__exact={}">show</a>', url, webhook.pk)
 
-    @admin.action(description="Replace the secrets of the selected webhooks", permissions=["change"])
+    @admin.action(description=_("Replace the secrets of the selected webhooks"), permissions=["change"])
     def rotate_secret(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
         for webhook in webhooks:
             self._show_secret(request, webhook, endpoints.rotate_secret(webhook))
 
-    @admin.action(description="Send a test event", permissions=["change"])
+    @admin.action(description=_("Send a test event"), permissions=["change"])
     def send_test(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
         for webhook in webhooks:
             endpoints.send_test(webhook)
-        messages.success(request, "The test events are being sent. The deliveries show the outcome.")
+        messages.success(request, gettext("The test events are being sent. The deliveries show the outcome."))
 
     def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> None:
-        text = "The secret of {} is {}. It is not shown again."
+        text = gettext("The secret of {} is {}. It is not shown again.")
         messages.warning(request, format_html(text, webhook, secret))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
@@ -91,29 +93,33 @@ def _row(membership: Membership, sources: Sequence[DataSource], grants: Sequence
 def _reason(membership: Membership, source: DataSource, grants: Sequence[Grant]) -> str:
     match source.visibility:
         case Visibility.PUBLIC:
-            return "it is open to every member"
+            return gettext("it is open to every member")
         case Visibility.PERSONAL:
-            return "they own it"
+            return gettext("they own it")
         case Visibility.PRIVATE:
-            return "they are chosen"
+            return gettext("they are chosen")
         case Visibility.ROLE:
             role_ids = {role.pk for role in membership.roles.all()}
             names = sorted(grant.role.name for grant in grants if grant.role and grant.role_id in role_ids)
-            return f"they have the role {', '.join(names)}"
+            return gettext("they have the role {value}").format(value=", ".join(names))
     joined = {team.pk for team in membership.teams.all()}
     names = sorted(grant.team.name for grant in grants if grant.team and grant.team_id in joined)
-    return f"they are in the team {', '.join(names)}" if names else "their team is a part of a chosen team"
+    return (
+        gettext("they are in the team {value}").format(value=", ".join(names))
+        if names
+        else gettext("their team is a part of a chosen team")
+    )
 
 
 def _refusal(membership: Membership, source: DataSource) -> str:
     if not (membership.is_active and membership.user.is_active):
-        return "the account or the membership is inactive"
+        return gettext("the account or the membership is inactive")
     return {
-        Visibility.PERSONAL: "only its owner can",
-        Visibility.PRIVATE: "they are not chosen",
-        Visibility.ROLE: "they have none of the chosen roles",
-        Visibility.TEAM: "they are in none of the chosen teams",
-    }.get(Visibility(source.visibility), "the organisation is closed")
+        Visibility.PERSONAL: gettext("only its owner can"),
+        Visibility.PRIVATE: gettext("they are not chosen"),
+        Visibility.ROLE: gettext("they have none of the chosen roles"),
+        Visibility.TEAM: gettext("they are in none of the chosen teams"),
+    }.get(Visibility(source.visibility), gettext("the organisation is closed"))
 
 
 def _ids_above(team: Team) -> list[Any]:

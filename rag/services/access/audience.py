@@ -1,14 +1,46 @@
 """Says in one sentence who can query a data source, and why, for the people who manage it."""
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, Q
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, Grant
 
 _MAX_NAMES = 5
-NOBODY_YET = "nobody yet"
+NOBODY_YET = _("nobody yet")
+
+
+class _Texts(NamedTuple):
+    """What describes a source that is open to chosen people, roles or teams."""
+
+    chosen: Any
+    nobody: Any
+
+
+_TEXTS = {
+    Visibility.PRIVATE: _Texts(
+        _("{names} can query this source, because its visibility is “private” and they are chosen below."),
+        _("Nobody can query this source yet: its visibility is “private”, and no people are chosen below."),
+    ),
+    Visibility.ROLE: _Texts(
+        _(
+            "Members with the role {names} can query this source, because its visibility is “role” and they are "
+            "chosen below."
+        ),
+        _("Nobody can query this source yet: its visibility is “role”, and no roles are chosen below."),
+    ),
+    Visibility.TEAM: _Texts(
+        _(
+            "Members of the team {names} can query this source, because its visibility is “team” and they are "
+            "chosen below."
+        ),
+        _("Nobody can query this source yet: its visibility is “team”, and no teams are chosen below."),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +73,27 @@ def describe_audience(source: DataSource) -> Audience:
     """Return who can query the source now, and why."""
     match source.visibility:
         case Visibility.PUBLIC:
-            who = f"Every member of {source.organization} can query this source"
-            return Audience(False, f"{who}, because its visibility is “public”.")
+            text = gettext("Every member of {organization} can query this source, because its visibility is “public”.")
+            return Audience(False, text.format(organization=source.organization))
         case Visibility.PERSONAL:
             return _personal(source)
-    names, visibility = _granted_names(source), f"its visibility is “{source.visibility}”"
-    match source.visibility:
-        case Visibility.PRIVATE:
-            kind, who = "people", "{}"
-        case Visibility.ROLE:
-            kind, who = "roles", "Members with the role {}"
-        case _:
-            kind, who = "teams", "Members of the team {}"
+    texts, names = _TEXTS[Visibility(source.visibility)], _granted_names(source)
     if not names:
-        return Audience(True, f"Nobody can query this source yet: {visibility}, and no {kind} are chosen below.")
-    shown = ", ".join(names[:_MAX_NAMES]) + (" and others" if len(names) > _MAX_NAMES else "")
-    sentence = f"{who.format(shown)} can query this source, because {visibility} and they are chosen below."
-    return Audience(False, sentence)
+        return Audience(True, str(texts.nobody))
+    shown = ", ".join(names[:_MAX_NAMES]) + (gettext(" and others") if len(names) > _MAX_NAMES else "")
+    return Audience(False, str(texts.chosen).format(names=shown))
 
 
 def _personal(source: DataSource) -> Audience:
     if source.owner is None:
-        return Audience(True, "Nobody can query this source yet: its visibility is “personal”, and it has no owner.")
+        return Audience(
+            True, gettext("Nobody can query this source yet: its visibility is “personal”, and it has no owner.")
+        )
     return Audience(
-        False, f"Only {source.owner} can query this source, because its visibility is “personal” and they own it."
+        False,
+        gettext("Only {owner} can query this source, because its visibility is “personal” and they own it.").format(
+            owner=source.owner
+        ),
     )
 
 

@@ -12,6 +12,8 @@ from uuid import UUID
 import structlog
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext, gettext_noop, ngettext, pgettext_lazy
 
 from accounts.models import User
 from orgs.access.caller import Caller
@@ -25,12 +27,19 @@ from ragsite.postgres.models import as_uuid
 logger = structlog.get_logger(__name__)
 
 ACTIONS = (Action.QUERY, Action.INGEST, Action.MANAGE)
-NOT_A_MEMBER = "this person is not a member of the organisation"
+# In English the values, which the contract names.
+_ACTION_LABELS = {
+    Action.QUERY: pgettext_lazy("action", "query"),
+    Action.INGEST: pgettext_lazy("action", "ingest"),
+    Action.MANAGE: pgettext_lazy("action", "manage"),
+    Action.VIEW: pgettext_lazy("action", "view"),
+}
+NOT_A_MEMBER = gettext_noop("this person is not a member of the organisation")
 _MAX_NAMES = 5
 _MAY_NOT_EXPLAIN_OTHERS = (
     "You need the permission sources.manage in this organisation to see what other people may do with its data sources."
 )
-_CHANGING = "access is being changed at this moment; ask again"
+_CHANGING = gettext_noop("access is being changed at this moment; ask again")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,10 @@ class Verdict:
     action: Action
     is_allowed: bool
     reason: str
+
+    @property
+    def action_label(self) -> str:
+        return str(_ACTION_LABELS[self.action])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +109,31 @@ def _explain_action(source: DataSource, person: User | None, action: Action) -> 
     decision = _decide(source, person, action)
     if decision.is_allowed != is_allowed:  # rows were changed in between, or the reasons below miss a rule
         logger.warning("access_reason_disagrees", source=str(source.pk), action=action.value, allowed=is_allowed)
-        decision = _Decision(is_allowed, _CHANGING)
-    return Verdict(action, is_allowed, f"May {'' if is_allowed else 'not '}{action.value}: {decision.reason}.")
+        decision = _Decision(is_allowed, gettext(_CHANGING))
+    text = gettext("May {action}: {reason}.") if is_allowed else gettext("May not {action}: {reason}.")
+    return Verdict(action, is_allowed, text.format(action=_ACTION_LABELS[action], reason=decision.reason))
 
 
 def _decide(source: DataSource, person: User | None, action: Action) -> _Decision:
     """Derive from the stored data whether the action is allowed, and the reason."""
     if person is None:
-        return _Decision(False, NOT_A_MEMBER)
+        return _Decision(False, gettext(NOT_A_MEMBER))
     if source.deleted_at is not None:
-        return _Decision(False, "the source is deleted")
+        return _Decision(False, gettext("the source is deleted"))
     if not source.organization.is_active:
-        return _Decision(False, f"the organisation {source.organization} is closed")
+        return _Decision(
+            False, gettext("the organisation {organization} is closed").format(organization=source.organization)
+        )
     if not person.is_active:
-        return _Decision(False, f"the account of {person} is deactivated")
+        return _Decision(False, gettext("the account of {person} is deactivated").format(person=person))
     if action is Action.MANAGE and person.is_superuser:
-        return _Decision(True, f"{person} is a superuser, and manages every source")
+        return _Decision(True, gettext("{person} is a superuser, and manages every source").format(person=person))
     membership = Membership.objects.filter(user=person, organization=source.organization_id).first()
     if membership is None:
-        return _Decision(False, NOT_A_MEMBER)
+        return _Decision(False, gettext(NOT_A_MEMBER))
     case = _AccessCase(source, person, membership, effective_permissions(Caller(person)))
     if source.organization_id not in case.permissions.organizations:
-        return _Decision(False, f"the membership of {person} is inactive")
+        return _Decision(False, gettext("the membership of {person} is inactive").format(person=person))
     return case.decide(action)
 
 
@@ -141,7 +157,7 @@ class _AccessCase:
     def _decide_query(self) -> _Decision:
         match self.source.visibility:
             case Visibility.PUBLIC:
-                return _Decision(True, "the source is public, open to every member of the organisation")
+                return _Decision(True, gettext("the source is public, open to every member of the organisation"))
             case Visibility.PERSONAL:
                 return self._decide_personal()
             case Visibility.PRIVATE:
@@ -153,19 +169,33 @@ class _AccessCase:
     def _decide_ingest(self) -> _Decision:
         granting = self._roles_allowing(Permission.SOURCES_INGEST)
         if granting:
-            return _Decision(True, f"{self.person} holds {granting}, which allows sending documents")
+            return _Decision(
+                True,
+                gettext("{person} holds {granting}, which allows sending documents").format(
+                    person=self.person, granting=granting
+                ),
+            )
         if self.source.owner_id == self.person.pk:
-            return _Decision(True, f"{self.person} owns the source")
-        lacking = f"{self.person} holds no role that allows sending documents, and does not own the source"
+            return _Decision(True, gettext("{person} owns the source").format(person=self.person))
+        lacking = gettext("{person} holds no role that allows sending documents, and does not own the source").format(
+            person=self.person
+        )
         return _Decision(False, lacking)
 
     def _decide_manage(self) -> _Decision:
         granting = self._roles_allowing(Permission.SOURCES_MANAGE)
         if granting:
-            return _Decision(True, f"{self.person} holds {granting}, which allows managing data sources")
+            return _Decision(
+                True,
+                gettext("{person} holds {granting}, which allows managing data sources").format(
+                    person=self.person, granting=granting
+                ),
+            )
         if self.source.owner_id == self.person.pk:
-            return _Decision(True, f"{self.person} is the owner of the source")
-        lacking = f"{self.person} holds no role that allows managing data sources, and is not the owner of the source"
+            return _Decision(True, gettext("{person} is the owner of the source").format(person=self.person))
+        lacking = gettext(
+            "{person} holds no role that allows managing data sources, and is not the owner of the source"
+        ).format(person=self.person)
         return _Decision(False, lacking)
 
     def _roles_allowing(self, permission: Permission) -> str:
@@ -178,28 +208,55 @@ class _AccessCase:
 
     def _decide_personal(self) -> _Decision:
         if self.source.owner_id == self.person.pk:
-            return _Decision(True, f"the source is personal, and {self.person} owns it")
-        owner = f"{self.source.owner} owns it" if self.source.owner else "it has no owner"
-        return _Decision(False, f"the source is personal, and {owner}")
+            return _Decision(True, gettext("the source is personal, and {person} owns it").format(person=self.person))
+        owner = (
+            gettext("{owner} owns it").format(owner=self.source.owner)
+            if self.source.owner
+            else gettext("it has no owner")
+        )
+        return _Decision(False, gettext("the source is personal, and {owner}").format(owner=owner))
 
     def _decide_by_user_grants(self) -> _Decision:
         grants = Grant.objects.filter(source=self.source, user=self.person.pk)
-        open_to = "the source is open to chosen people, and "
+        open_to = gettext("the source is open to chosen people, and ")
         if grant := grants.unexpired().first():
-            return _Decision(True, f"{open_to}{self.person} is one of them, by the grant {_grant_period(grant)}")
-        return _Decision(False, f"{open_to}there is no grant to this user{_expired_grant_clause(grants)}")
+            return _Decision(
+                True,
+                gettext("{open_to}{person} is one of them, by the grant {value}").format(
+                    open_to=open_to, person=self.person, value=_grant_period(grant)
+                ),
+            )
+        return _Decision(
+            False,
+            gettext("{open_to}there is no grant to this user{value}").format(
+                open_to=open_to, value=_expired_grant_clause(grants)
+            ),
+        )
 
     def _decide_by_role_grants(self) -> _Decision:
         grants = Grant.objects.filter(source=self.source, role__organization=self.source.organization_id)
         unexpired = grants.unexpired()
         role = self._roles_here().filter(pk__in=unexpired.values("role")).first()
         if role:
-            return _Decision(True, f"the source is open to role `{role.name}`, which {self.person} holds")
+            return _Decision(
+                True,
+                gettext("the source is open to role `{name}`, which {person} holds").format(
+                    name=role.name, person=self.person
+                ),
+            )
         expired = _expired_grant_clause(grants.filter(role__in=self.permissions.roles))
         names = _join_names("role", Role.objects.filter(pk__in=unexpired.values("role")))
         if not names:
-            return _Decision(False, f"the source is open to chosen roles, but no role is chosen{expired}")
-        return _Decision(False, f"the source is open to {names}, and {self.person} holds no such role{expired}")
+            return _Decision(
+                False,
+                gettext("the source is open to chosen roles, but no role is chosen{expired}").format(expired=expired),
+            )
+        return _Decision(
+            False,
+            gettext("the source is open to {names}, and {person} holds no such role{expired}").format(
+                names=names, person=self.person, expired=expired
+            ),
+        )
 
     def _decide_by_team_grants(self) -> _Decision:
         grants = Grant.objects.filter(source=self.source, team__organization=self.source.organization_id)
@@ -210,24 +267,36 @@ class _AccessCase:
         expired = _expired_grant_clause(grants.filter(team__in=self.permissions.teams))
         names = _join_names("team", Team.objects.filter(pk__in=unexpired.values("team")))
         if not names:
-            return _Decision(False, f"the source is open to chosen teams, but no team is chosen{expired}")
-        return _Decision(False, f"the source is open to {names}, and {self.person} is in no such team{expired}")
+            return _Decision(
+                False,
+                gettext("the source is open to chosen teams, but no team is chosen{expired}").format(expired=expired),
+            )
+        return _Decision(
+            False,
+            gettext("the source is open to {names}, and {person} is in no such team{expired}").format(
+                names=names, person=self.person, expired=expired
+            ),
+        )
 
     def _team_reason(self, granted_team_ids: set[UUID]) -> str:
         """Name the granted team, and the team inside it that the person has joined, if that is another one."""
         teams = {team.pk: team for team in Team.objects.filter(organization=self.source.organization_id)}
         joined_team_ids = set(self.membership.teams.values_list("pk", flat=True))
         if direct := sorted(teams[team_id].name for team_id in granted_team_ids & joined_team_ids):
-            return f"the source is open to team `{direct[0]}`, which {self.person} is in"
+            return gettext("the source is open to team `{value}`, which {person} is in").format(
+                value=direct[0], person=self.person
+            )
         name = min(teams[team_id].name for team_id in granted_team_ids)
         for team_id in joined_team_ids:
             if ancestors := granted_team_ids & _ancestors(team_id, teams):
                 below, top = teams[team_id].name, teams[min(ancestors)].name
-                return (
-                    f"the source is open to team `{top}`, and the membership of {self.person} has team `{below}`, "
+                return gettext(
+                    "the source is open to team `{top}`, and the membership of {person} has team `{below}`, "
                     "which is part of it"
-                )
-        return f"the source is open to team `{name}`, which {self.person} belongs to"
+                ).format(top=top, person=self.person, below=below)
+        return gettext("the source is open to team `{name}`, which {person} belongs to").format(
+            name=name, person=self.person
+        )
 
 
 def _ancestors(key: UUID, teams: dict[UUID, Team]) -> set[UUID]:
@@ -245,21 +314,26 @@ def _expired_grant_clause(grants: QuerySet[Grant]) -> str:
     last = grants.filter(expires_at__lte=timezone.now()).order_by("-expires_at").first()
     if last is None or last.expires_at is None:
         return ""
-    return f"; the grant of {_format_date(last.granted_at)} ended on {_format_date(last.expires_at)}"
+    return gettext("; the grant of {value} ended on {value2}").format(
+        value=_format_date(last.granted_at), value2=_format_date(last.expires_at)
+    )
 
 
 def _grant_period(grant: Grant) -> str:
-    until = f" until {_format_date(grant.expires_at)}" if grant.expires_at else ""
-    return f"of {_format_date(grant.granted_at)}{until}"
+    granted = _format_date(grant.granted_at)
+    if grant.expires_at is None:
+        return gettext("of {date}").format(date=granted)
+    return gettext("of {date} until {end}").format(date=granted, end=_format_date(grant.expires_at))
 
 
 def _format_date(when: datetime.datetime) -> str:
-    return f"{when.day} {when:%B %Y}"
+    return date_format(when, gettext("j F Y"))
 
 
 def _join_names(kind: str, chosen: Iterable[Role | Team]) -> str:
     """Return a list such as "roles `a`, `b`"; empty if nothing is chosen."""
     names: Sequence[str] = sorted(item.name for item in chosen)
     shown = ", ".join(f"`{name}`" for name in names[:_MAX_NAMES])
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-    return f"{kind if len(names) == 1 else f'{kind}s'} {shown}{more}" if names else ""
+    more = gettext(" and {number} more").format(number=len(names) - _MAX_NAMES) if len(names) > _MAX_NAMES else ""
+    label = ngettext("role", "roles", len(names)) if kind == "role" else ngettext("team", "teams", len(names))
+    return f"{label} {shown}{more}" if names else ""

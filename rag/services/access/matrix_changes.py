@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from accounts.models import User
 from orgs.access.permissions import Visibility
@@ -116,6 +117,6 @@ def _count_people(kind: str, grantee: Any) -> int:
 def describe_fixed_access(source: DataSource) -> str:
     """Return why the matrix offers no change for this visibility; empty if it may offer some."""
     return {
-        Visibility.PUBLIC: "Every member can query it, because its visibility is “public”.",
-        Visibility.PERSONAL: "Only its owner can query it, because its visibility is “personal”.",
+        Visibility.PUBLIC: gettext("Every member can query it, because its visibility is “public”."),
+        Visibility.PERSONAL: gettext("Only its owner can query it, because its visibility is “personal”."),
     }.get(Visibility(source.visibility), "")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Count, QuerySet
+from django.utils.translation import gettext_noop
 
 from orgs.access import organization_resolver
 from orgs.access.caller import Caller
@@ -15,7 +16,8 @@ from rag.models.ingestion.jobs import IngestionDocumentQuerySet
 from ragsite.postgres import identity
 
 State = IngestionDocument.State
-STARVED_ADVICE = (
+# The API shows it as it is, the admin translated.
+STARVED_ADVICE = gettext_noop(
     "Documents are waiting, but no worker has claimed any for a while. Check that a worker is running, read its log, "
     "and check the broker on /readyz."
 )

@@ -6,6 +6,7 @@ import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from orgs.access.caller import Caller
 from orgs.models import Organization
@@ -47,10 +48,12 @@ def retry_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization |
     if retry_documents(failed):
         return
     if job.status == Status.CANCELLED:
-        raise NothingToRetry("The job was cancelled. Send its documents again, as a new job.")
+        raise NothingToRetry(gettext("The job was cancelled. Send its documents again, as a new job."))
     if not failed.exists():
-        raise NothingToRetry("No document of this job has failed.")
-    raise NothingToRetry("The content of the failed documents is no longer stored. Send them again, as a new job.")
+        raise NothingToRetry(gettext("No document of this job has failed."))
+    raise NothingToRetry(
+        gettext("The content of the failed documents is no longer stored. Send them again, as a new job.")
+    )
 
 
 @transaction.atomic

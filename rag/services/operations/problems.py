@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from django.conf import settings
+from django.utils.translation import gettext
 
 from rag.models import Condition
 
@@ -37,8 +38,8 @@ def find_problems(state: InstallationState) -> list[Problem]:
         return [
             Problem(
                 Level.CRITICAL,
-                "PostgreSQL does not answer, so nothing works.",
-                "Start it, and check DATABASE_URL and the free disk space of its server.",
+                gettext("PostgreSQL does not answer, so nothing works."),
+                gettext("Start it, and check DATABASE_URL and the free disk space of its server."),
             )
         ]
     problems = [
@@ -53,13 +54,17 @@ def find_problems(state: InstallationState) -> list[Problem]:
 
 def _problems_of_broker(state: InstallationState) -> list[Problem]:
     if state.queues is None:
-        advice = "Start it, or correct REDIS_URL. Questions are still answered; new documents wait and are not lost."
-        return [Problem(Level.CRITICAL, "Redis does not answer, so no documents are ingested.", advice)]
+        advice = gettext(
+            "Start it, or correct REDIS_URL. Questions are still answered; new documents wait and are not lost."
+        )
+        return [Problem(Level.CRITICAL, gettext("Redis does not answer, so no documents are ingested."), advice)]
     late = [queue.name for queue in state.queues if (queue.oldest_age_seconds or 0) > _MAX_SECONDS_IN_QUEUE]
     if not late:
         return []
-    text = f"Messages have waited for more than five minutes in: {', '.join(late)}."
-    return [Problem(Level.WARNING, text, "Start more workers for these queues, or wait until a large job is done.")]
+    text = gettext("Messages have waited for more than five minutes in: {value}.").format(value=", ".join(late))
+    return [
+        Problem(Level.WARNING, text, gettext("Start more workers for these queues, or wait until a large job is done."))
+    ]
 
 
 def _problems_of_workers(state: InstallationState) -> list[Problem]:
@@ -67,28 +72,34 @@ def _problems_of_workers(state: InstallationState) -> list[Problem]:
     served = {queue for worker in state.workers if worker.is_online for queue in worker.queues}
     missing = [queue.name for queue in settings.CELERY_TASK_QUEUES if queue.name not in served]
     if missing:
-        text = f"No worker serves: {', '.join(missing)}."
-        advice = "Start a worker for these queues, and read its log if it does not stay."
+        text = gettext("No worker serves: {value}.").format(value=", ".join(missing))
+        advice = gettext("Start a worker for these queues, and read its log if it does not stay.")
         problems.append(Problem(Level.CRITICAL, text, advice))
     if lost := [worker.name for worker in state.workers if not worker.is_online]:
-        text = f"Workers died or lost the database: {', '.join(lost)}."
+        text = gettext("Workers died or lost the database: {value}.").format(value=", ".join(lost))
         level = Level.WARNING if not missing else Level.CRITICAL
-        problems.append(Problem(level, text, "Read their logs. Their documents are given to other workers."))
+        problems.append(Problem(level, text, gettext("Read their logs. Their documents are given to other workers.")))
     late = [task.name for task in state.schedule if task.is_late]
     if late and state.queues is not None and "maintenance" not in missing:
-        text = f"Scheduled tasks are late: {', '.join(late)}."
-        problems.append(Problem(Level.WARNING, text, "Check that the scheduler (Celery beat) runs; there must be one."))
+        text = gettext("Scheduled tasks are late: {value}.").format(value=", ".join(late))
+        problems.append(
+            Problem(Level.WARNING, text, gettext("Check that the scheduler (Celery beat) runs; there must be one."))
+        )
     return problems
 
 
 def _problems_of_documents(state: InstallationState) -> list[Problem]:
     problems = []
     if starved := state.conditions.get(Condition.STARVED, 0):
-        text = f"{starved:,} documents are starved: no worker takes documents."
-        problems.append(Problem(Level.CRITICAL, text, "Start a worker for the queue ingestion, and read its log."))
+        text = gettext("{starved:,} documents are starved: no worker takes documents.").format(starved=starved)
+        problems.append(
+            Problem(Level.CRITICAL, text, gettext("Start a worker for the queue ingestion, and read its log."))
+        )
     if lost := state.conditions.get(Condition.LOST, 0):
-        text = f"{lost:,} documents have lost their worker."
-        problems.append(Problem(Level.WARNING, text, "They are repeated within seconds if the scheduler runs."))
+        text = gettext("{lost:,} documents have lost their worker.").format(lost=lost)
+        problems.append(
+            Problem(Level.WARNING, text, gettext("They are repeated within seconds if the scheduler runs."))
+        )
     return problems
 
 
@@ -96,11 +107,13 @@ def _problems_of_models(state: InstallationState) -> list[Problem]:
     problems = []
     for model in state.models:
         if model.outage_until:
-            text = f"The model {model.name} does not answer; its documents wait."
-            problems.append(Problem(Level.WARNING, text, "Check its endpoint, its key and its limits."))
+            text = gettext("The model {name} does not answer; its documents wait.").format(name=model.name)
+            problems.append(Problem(Level.WARNING, text, gettext("Check its endpoint, its key and its limits.")))
         elif model.calls.count >= _MIN_CALLS and (model.calls.failure_share or 0) > _MAX_FAILURE_SHARE:
-            text = f"{model.calls.failures} of {model.calls.count} calls of {model.name} failed in the last hour."
-            problems.append(Problem(Level.WARNING, text, "Check its endpoint, its key and its limits."))
+            text = gettext("{failures} of {count} calls of {name} failed in the last hour.").format(
+                failures=model.calls.failures, count=model.calls.count, name=model.name
+            )
+            problems.append(Problem(Level.WARNING, text, gettext("Check its endpoint, its key and its limits.")))
     return problems
 
 
@@ -110,5 +123,5 @@ def _problems_of_disk(state: InstallationState) -> list[Problem]:
         return []
     if measured.disk_free / measured.disk_total > _MIN_FREE_SHARE:
         return []
-    text = "Less than 10 % of the disk with the original files is free."
-    return [Problem(Level.WARNING, text, "Free some space, or move the files to a larger disk or a bucket.")]
+    text = gettext("Less than 10 % of the disk with the original files is free.")
+    return [Problem(Level.WARNING, text, gettext("Free some space, or move the files to a larger disk or a bucket."))]

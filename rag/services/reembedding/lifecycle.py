@@ -12,6 +12,7 @@ import structlog
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import User
 from rag import task_queue
@@ -62,9 +63,13 @@ def start(
     with transaction.atomic():
         source = _lock(source)
         if source.embedding_model_id == model.pk:
-            raise _invalid(f"The source has the model {model} already.")
+            raise _invalid(gettext("The source has the model {model} already.").format(model=model))
         if switched := source.reembeddings.filter(state=State.SWITCHED).first():
-            raise _invalid(f"The vectors of {switched.from_model} still exist. Roll back to them, or drop them first.")
+            raise _invalid(
+                gettext("The vectors of {from_model} still exist. Roll back to them, or drop them first.").format(
+                    from_model=switched.from_model
+                )
+            )
         return _create(
             source, model, by=by, switches_automatically=switches_automatically, forced_because=forced_because
         )
@@ -89,7 +94,7 @@ def roll_back(reembedding: Reembedding, *, by: User | None = None) -> Reembeddin
     with transaction.atomic():
         source = _lock(reembedding.source)
         if not source.reembeddings.filter(pk=reembedding.pk, state=State.SWITCHED).exists():
-            raise _invalid("There are no old vectors to roll back to.")
+            raise _invalid(gettext("There are no old vectors to roll back to."))
         return _create(source, reembedding.from_model, by=by, switches_automatically=True, undoes=reembedding)
 
 
@@ -109,7 +114,7 @@ def switch(reembedding: Reembedding, *, forced_because: str = "") -> bool:
     """
     forced_because = forced_because.strip()
     if reembedding.state != State.READY:
-        raise _invalid("It is not ready to be switched.")
+        raise _invalid(gettext("It is not ready to be switched."))
     if not forced_because and (reason := check_quality_gate(reembedding)):
         raise _invalid(reason)
     values = {
@@ -119,7 +124,9 @@ def switch(reembedding: Reembedding, *, forced_because: str = "") -> bool:
         "forced_because": forced_because,
     }
     if not Reembedding.objects.filter(pk=reembedding.pk, state=State.READY).update(**values):
-        raise _invalid("The re-embedding was changed by somebody else at the same time. Reload, and try again.")
+        raise _invalid(
+            gettext("The re-embedding was changed by somebody else at the same time. Reload, and try again.")
+        )
     reembedding.refresh_from_db(fields=list(values))
     if switch_if_complete(reembedding):
         return True
@@ -176,15 +183,15 @@ def drop(reembedding: Reembedding) -> None:
         UnknownSource: If the source was deleted in the meantime.
     """
     if reembedding.switched_at is None:
-        raise _invalid("There are no old vectors to drop.")
+        raise _invalid(gettext("There are no old vectors to drop."))
     with transaction.atomic():
         source = _lock(reembedding.source)
         if source.reembeddings.unfinished().exists():
-            raise _invalid("Another re-embedding of this source is not finished: cancel it first.")
+            raise _invalid(gettext("Another re-embedding of this source is not finished: cancel it first."))
         values = {"state": State.DROPPED, "clearing": reembedding.from_model, "position": None, "outages": 0}
         switched = source.reembeddings.filter(pk=reembedding.pk, state=State.SWITCHED)
         if not switched.update(**values, due_at=reembedding.switched_at + GRACE_PERIOD):
-            raise _invalid("There are no old vectors to drop.")
+            raise _invalid(gettext("There are no old vectors to drop."))
     _notify_worker()
 
 
@@ -200,7 +207,7 @@ def cancel(reembedding: Reembedding) -> None:
     values = {"state": State.CANCELLED, "finished_at": now, "position": None, "outages": 0, "due_at": None, "error": ""}
     cancellable = Reembedding.objects.filter(pk=reembedding.pk, state__in=Reembedding.OPEN_STATES)
     if not cancellable.update(**values, clearing=None if reembedding.undoes_id else reembedding.to_model):
-        raise _invalid("This re-embedding has ended already.")
+        raise _invalid(gettext("This re-embedding has ended already."))
     _notify_worker()
 
 
@@ -213,7 +220,7 @@ def resume(reembedding: Reembedding) -> None:
     values = {"state": State.BUILDING, "position": None, "outages": 0, "due_at": None, "error": ""}
     waiting = Reembedding.objects.filter(pk=reembedding.pk, state__in=[State.FAILED, State.READY])
     if not waiting.update(**values, measured_at=None, old_quality=None, new_quality=None):
-        raise _invalid("There is nothing to resume.")
+        raise _invalid(gettext("There is nothing to resume."))
     _notify_worker()
 
 
@@ -228,21 +235,23 @@ def check_quality_gate(reembedding: Reembedding) -> str:
     old, new = reembedding.old_quality, reembedding.new_quality
     if old is None or new is None:
         if quality.active_questions(reembedding.source).exists():
-            return "The golden questions of the source were not measured with both models. Measure again."
+            return gettext("The golden questions of the source were not measured with both models. Measure again.")
         return ""
     if new.ndcg_at_10 >= old.ndcg_at_10 - quality.NDCG_TOLERANCE:
         return ""
     # Without figures: managers who may not query the source read this, too.
-    return (
-        f"{reembedding.to_model} is worse on the golden questions than {reembedding.from_model}: its nDCG@10 is lower "
-        f"by more than {quality.NDCG_TOLERANCE:g}."
-    )
+    return gettext(
+        "{to_model} is worse on the golden questions than {from_model}: its nDCG@10 is lower by "
+        "more than {ndcg_tolerance:g}."
+    ).format(to_model=reembedding.to_model, from_model=reembedding.from_model, ndcg_tolerance=quality.NDCG_TOLERANCE)
 
 
 def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
     """Create the re-embedding and notify a worker, inside the caller's transaction, which has locked the source."""
     if source.reembeddings.unfinished().exists():
-        raise _invalid("Another re-embedding of this source is not finished, or its vectors are still being removed.")
+        raise _invalid(
+            gettext("Another re-embedding of this source is not finished, or its vectors are still being removed.")
+        )
     reembedding = Reembedding.objects.create(
         source=source, from_model=source.embedding_model, to_model=model, started_by=by, **values
     )

@@ -3,6 +3,7 @@
 import uuid
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from orgs.access.caller import get_caller
@@ -22,7 +23,7 @@ def show_access(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         request,
         "access",
         source,
-        "Access",
+        gettext("Access"),
         user_reference=user_reference,
         verdicts=verdicts,
         members=list_member_emails(source),

@@ -8,6 +8,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from rag.models import DataSource, Grant
 
@@ -21,7 +23,7 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable
     """Names a person, a role or a team in one field that suggests them."""
 
     grantee = forms.CharField(
-        label="person, role or team",
+        label=_("person, role or team"),
         max_length=300,
         widget=forms.TextInput(attrs={"list": SUGGESTIONS_ID, "autocomplete": "off", "class": "vTextField"}),
     )
@@ -40,7 +42,7 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable
         """Put the grantee into the row, whose constraints are checked after that."""
         text = str(self.cleaned_data["grantee"])
         if self._source is None or not self._source.organization_id:
-            raise forms.ValidationError("Choose the organisation first.")
+            raise forms.ValidationError(gettext("Choose the organisation first."))
         try:
             kind, grantee = grantees.resolve(text, self._source.organization)
         except grantees.UnknownGrantee as unknown:
@@ -49,7 +51,9 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable
             setattr(self.instance, name, grantee if name == kind else None)
         required = Grant.COUNTS_FOR[kind].value
         if "grantee" in self.changed_data and self._source.visibility != required:
-            message = f"This has an effect only with the visibility “{required}”; it is “{self._source.visibility}”."
+            message = gettext("This has an effect only with the visibility “{required}”; it is “{visibility}”.").format(
+                required=required, visibility=self._source.visibility
+            )
             raise forms.ValidationError(message)
         return text
 
@@ -57,7 +61,7 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable
         expires_at = self.cleaned_data["expires_at"]
         if expires_at and "expires_at" in self.changed_data and expires_at <= timezone.now():
             raise forms.ValidationError(
-                "This time is in the past. Choose a later one, or delete the row to end the access now."
+                gettext("This time is in the past. Choose a later one, or delete the row to end the access now.")
             )
         return expires_at
 
@@ -76,7 +80,7 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
                 continue
             grantee = tuple(getattr(form.instance, f"{kind}_id") for kind in Grant.COUNTS_FOR)
             if grantee in seen:
-                form.add_error(None, "This row repeats another row.")
+                form.add_error(None, gettext("This row repeats another row."))
             seen.add(grantee)
 
 
@@ -95,12 +99,12 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
     max_num = 200
     fields = ("grantee", "expires_at", "state", "granted")
     readonly_fields = ("state", "granted")
-    verbose_name = "person, role or team that may query it"
-    verbose_name_plural = "who may query it (for the visibilities private, role and team)"
+    verbose_name = _("person, role or team that may query it")
+    verbose_name_plural = _("who may query it (for the visibilities private, role and team)")
 
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
         formset: Any = super().get_formset(request, obj, **kwargs)
-        _label_widgets(formset.form.base_fields["grantee"].widget, "person, role or team")
+        _label_widgets(formset.form.base_fields["grantee"].widget, gettext("person, role or team"))
         return formset
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -109,16 +113,20 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
             _label_widgets(field.widget, str(db_field.verbose_name))
         return field
 
-    @admin.display(description="granted")
+    @admin.display(description=_("granted"))
     def granted(self, grant: Grant) -> str:
         if grant._state.adding:
             return ""
         date = date_format(timezone.localtime(grant.granted_at))
-        return f"{date} by {grant.granted_by}" if grant.granted_by else date
+        return (
+            gettext("{date} by {granted_by}").format(date=date, granted_by=grant.granted_by)
+            if grant.granted_by
+            else date
+        )
 
     @admin.display(description="")
     def state(self, grant: Grant) -> str:
-        return "expired" if grant.expires_at and grant.expires_at <= timezone.now() else ""
+        return gettext("expired") if grant.expires_at and grant.expires_at <= timezone.now() else ""
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return True  # everybody who may open the page of the data source

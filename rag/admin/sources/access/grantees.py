@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.utils.translation import gettext
+
 from accounts.models import User
 from orgs.models import Membership, Organization
 from rag.models import Grant
@@ -48,9 +50,13 @@ def resolve(text: str, organization: Organization) -> tuple[str, Any]:
     name = (rest if kinds else text).strip()
     matches = [(kind, row) for kind in kinds or _WORDS for row in _find(organization, kind, name)]
     if len(matches) > 1:
-        raise UnknownGrantee(f"“{name}” is a role and a team. Write “Role: {name}” or “Team: {name}”.")
+        raise UnknownGrantee(
+            gettext("“{name}” is a role and a team. Write “Role: {name}” or “Team: {name}”.").format(name=name)
+        )
     if not matches:
-        raise UnknownGrantee(f"{organization} has no person, role or team “{name}”.")
+        raise UnknownGrantee(
+            gettext("{organization} has no person, role or team “{name}”.").format(organization=organization, name=name)
+        )
     return matches[0]
 
 

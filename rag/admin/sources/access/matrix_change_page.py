@@ -6,6 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
@@ -37,7 +38,7 @@ def change_access(request: HttpRequest) -> HttpResponse:
     queryable = DataSource.objects.visible_to(Caller(membership.user), Action.QUERY)
     context = {
         **admin.site.each_context(request),
-        "title": f"Change access: {membership.user} and {source.name}",
+        "title": gettext("Change access: {user} and {name}").format(user=membership.user, name=source.name),
         "opts": DataSource._meta,
         "source": source,
         "membership": membership,
@@ -56,8 +57,10 @@ def _make_change(request: HttpRequest, source: DataSource, membership: Membershi
         raise PermissionDenied
     change = matrix_changes.make_change(source, membership, key, actor=request.user)
     if change is None:
-        messages.error(request, "Nothing was changed: the access is not what the page showed any more.")
+        messages.error(request, gettext("Nothing was changed: the access is not what the page showed any more."))
     elif change.is_opening:
-        messages.success(request, f"{source.name} is now open to {change.name}.")
+        messages.success(request, gettext("{name} is now open to {name2}.").format(name=source.name, name2=change.name))
     else:
-        messages.success(request, f"{source.name} is not open to {change.name} any more.")
+        messages.success(
+            request, gettext("{name} is not open to {name2} any more.").format(name=source.name, name2=change.name)
+        )

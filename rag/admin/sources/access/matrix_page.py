@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from orgs.models import Membership, Team
@@ -32,7 +33,7 @@ def show_matrix(request: HttpRequest) -> HttpResponse:
     team = teams.filter(pk=team_id).first() if team_id else None
     context = {
         **admin.site.each_context(request),
-        "title": "Who can query what",
+        "title": gettext("Who can query what"),
         "opts": DataSource._meta,
         "organization": organization,
         "organizations": organizations,

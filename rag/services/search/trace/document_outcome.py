@@ -3,6 +3,8 @@
 import uuid
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from rag.models import Chunk, Document
 from rag.types import Grounding, Question, Retrieval, SearchTrace
 
@@ -38,7 +40,9 @@ def explain_outcome(
         for passage in retrieval.passages
         if passage.document_id == document.pk and passage.chunk_id in answer_ids
     )
-    return DocumentOutcome(document.pk, True, STAGES[-1], f"Its best relevant chunk has rank {rank}.")
+    return DocumentOutcome(
+        document.pk, True, STAGES[-1], gettext("Its best relevant chunk has rank {rank}.").format(rank=rank)
+    )
 
 
 def candidate_ids(trace: SearchTrace) -> set[uuid.UUID]:
@@ -54,25 +58,34 @@ def relevant_ids(grounding: Grounding) -> set[uuid.UUID]:
 def _excluded_at(document: Document, question: Question, retrieval: Retrieval, grounding: Grounding) -> tuple[str, str]:
     """Return the stage that removed the document's last chunk, and the reason; both empty if a chunk remained."""
     if document.source_id not in retrieval.source_ids:
-        return "sources", "Its data source was not searched. Only sources that you and the user may query are searched."
+        return "sources", gettext(
+            "Its data source was not searched. Only sources that you and the user may query are searched."
+        )
     if not document.chunk_count:
-        return "chunks", "It has no chunks, so there is nothing to find."
+        return "chunks", gettext("It has no chunks, so there is nothing to find.")
     if not Document.objects.matching(question.filters).filter(pk=document.pk).exists():
-        return "chunks", "It does not match the filters."
+        return "chunks", gettext("It does not match the filters.")
     trace = retrieval.trace
     candidates = Chunk.objects.filter(document=document, pk__in=candidate_ids(trace))
     chunk_ids = set(candidates.values_list("pk", flat=True))
     if not chunk_ids:
-        return "candidates", "None of its chunks is among the best candidates of the vector search or the term search."
+        return "candidates", gettext(
+            "None of its chunks is among the best candidates of the vector search or the term search."
+        )
     if not chunk_ids.intersection(trace.above_threshold):
-        return "aboveThreshold", f"None of its chunks has a score of at least {question.min_score:g}."
+        return "aboveThreshold", gettext("None of its chunks has a score of at least {score:g}.").format(
+            score=question.min_score
+        )
     if not chunk_ids.intersection(trace.deduplicated):
         return "distinct", _deduplication_reason(chunk_ids, trace)
     if not chunk_ids.intersection(passage.chunk_id for passage in retrieval.passages):
         rank = min(index for index, chunk_id in enumerate(trace.ranked, start=1) if chunk_id in chunk_ids)
-        return "ranked", f"Its best chunk has rank {rank} after ranking; the search returns {question.top_k}."
+        text = gettext("Its best chunk has rank {rank} after ranking; the search returns {top_k}.")
+        return "ranked", text.format(rank=rank, top_k=question.top_k)
     if not chunk_ids & relevant_ids(grounding):
-        return "grounded", "Chunks of it are in the results, but none is relevant enough to answer the question from."
+        return "grounded", gettext(
+            "Chunks of it are in the results, but none is relevant enough to answer the question from."
+        )
     return "", ""
 
 
@@ -81,5 +94,5 @@ def _deduplication_reason(chunk_ids: set[uuid.UUID], trace: SearchTrace) -> str:
     last = max((trace.above_threshold.index(chunk_id) for chunk_id in trace.deduplicated), default=0)
     best = min(index for index, chunk_id in enumerate(trace.above_threshold) if chunk_id in chunk_ids)
     if best < last:
-        return "Its best chunk repeats the text of a better one."
-    return f"Its best chunk is candidate {best + 1}; only better candidates are ranked."
+        return gettext("Its best chunk repeats the text of a better one.")
+    return gettext("Its best chunk is candidate {value}; only better candidates are ranked.").format(value=best + 1)
