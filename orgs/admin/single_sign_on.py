@@ -158,7 +158,7 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "client_id" in form.base_fields:
             addresses = pages.redirect_uri(request, obj), back_channel_logout.logout_url(request, obj)
-            form.base_fields["client_id"].help_text = format_html(_ADDRESSES, *addresses)
+            form.base_fields["client_id"].help_text = format_html(str(_ADDRESSES), *addresses)
         return form
 
     def save_model(self, request: HttpRequest, obj: IdentityProvider, form: Any, change: bool) -> None:

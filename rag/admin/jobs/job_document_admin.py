@@ -129,7 +129,7 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
         return ", ".join(f"{stage} {_format_duration(milliseconds)}" for stage, milliseconds in durations) or "–"
 
 
-_ADVICE: dict[str, str] = {
+_ADVICE: dict[str, Any] = {
     Condition.QUEUED: _("Nothing. A worker processes it when its turn comes."),
     Condition.STARVED: _(job_lookup.STARVED_ADVICE),
     Condition.RUNNING: _("Nothing. A worker is processing it."),
