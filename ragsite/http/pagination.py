@@ -1,6 +1,6 @@
 """Pagination of lists: `?page=`, and a page size whose parameter has its own name in each contract."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -20,10 +20,12 @@ class Page:
 
     Attributes:
         numbers: The fields of the response that describe the page: `page`, its size and `total`.
+        headers: `Link` with the address of the next page, if there is one.
     """
 
     items: list[Any]
     numbers: dict[str, int]
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 def paginate(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
@@ -35,8 +37,8 @@ def paginate(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
     Raises:
         ValidationError: The page or the size is out of range.
     """
-    number = _positive(request, "page", 1, MAX_PAGE)
-    size = _positive(request, size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
+    number = read_positive(request, "page", 1, MAX_PAGE)
+    size = read_positive(request, size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
     pages = Paginator(rows, size)
     items = list(pages.page(number).object_list) if number <= pages.num_pages else []
     return Page(items, {"page": number, size_name: size, "total": pages.count})
@@ -55,7 +57,12 @@ def _parameter(name: str, default: int, highest: int, meaning: str) -> OpenApiPa
     return OpenApiParameter(name, schema, OpenApiParameter.QUERY, description=meaning)
 
 
-def _positive(request: Request, name: str, default: int, highest: int) -> int:
+def read_positive(request: Request, name: str, default: int, highest: int) -> int:
+    """Return a query parameter that is an integer from 1.
+
+    Raises:
+        ValidationError: It is out of range.
+    """
     given = request.query_params.get(name, str(default))
     if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= highest):
         raise ValidationError({name: f"{name} must be an integer from 1 to {highest:,}"})

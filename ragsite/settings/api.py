@@ -61,7 +61,7 @@ CORS_ALLOW_HEADERS = [
 CORS_EXPOSE_HEADERS = [
     *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"),
     *("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"),
-    *("etag", "idempotent-replayed", "retry-after", "x-request-id", "x-request-warnings"),
+    *("etag", "idempotent-replayed", "link", "retry-after", "x-request-id", "x-request-warnings"),
 ]
 
 # Requests a minute: of one user, of one API key for the search service, and of one IP address for what needs no

@@ -1,16 +1,26 @@
-"""Page-number pagination of the contracts' lists: `?page=` and `?pageSize=`."""
+"""Pagination of the contracts' lists: `?page=` or `?cursor=`, and `?pageSize=`."""
 
 from typing import Any
 
 from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from ragsite.http import pagination
 from ragsite.http.pagination import Page
 
+from . import cursors
+
 _PAGE_SIZE_PARAMETER = "pageSize"
+CURSOR = OpenApiParameter(
+    "cursor",
+    {"type": "string", "maxLength": cursors.MAX_CHARACTERS},
+    OpenApiParameter.QUERY,
+    description='Instead of `page`: the cursor in the `Link` header (`rel="next"`) of the page before. '
+    "Entries that are added or deleted meanwhile shift no page.",
+)
 # For the @extend_schema of every list.
-PARAMETERS = pagination.parameters(_PAGE_SIZE_PARAMETER)
+PARAMETERS = [*pagination.parameters(_PAGE_SIZE_PARAMETER), CURSOR]
 
 
 def paginate(request: Request, queryset: QuerySet[Any]) -> Page:
@@ -19,4 +29,27 @@ def paginate(request: Request, queryset: QuerySet[Any]) -> Page:
     Raises:
         ValidationError: If a query parameter is invalid (DRF).
     """
-    return pagination.paginate(request, queryset, size_name=_PAGE_SIZE_PARAMETER)
+    return _paginate_with_cursor(request, queryset, size_name=_PAGE_SIZE_PARAMETER)
+
+
+def _paginate_with_cursor(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
+    """Read the page that the request asks for, by number or by cursor, with the address of the next one.
+
+    Args:
+        size_name: The query parameter of the page size, which is also its name in the response.
+
+    Raises:
+        ValidationError: The page or the size is out of range, or the cursor is none of this list.
+    """
+    position = cursors.read(request)
+    if position is None:
+        page = pagination.paginate(request, rows, size_name=size_name)
+        number, size, total = page.numbers["page"], page.numbers[size_name], page.numbers["total"]
+        items, has_next = page.items, number * size < total
+    else:
+        size = pagination.read_positive(request, size_name, pagination.DEFAULT_PAGE_SIZE, pagination.MAX_PAGE_SIZE)
+        number, total = position.page, rows.count()
+        items = list(cursors.rows_after(rows, position)[: size + 1])
+        items, has_next = items[:size], len(items) > size
+    link = {"Link": cursors.link_to_next(request, rows, items[-1], number + 1)} if items and has_next else {}
+    return Page(items, {"page": number, size_name: size, "total": total}, link)

@@ -22,6 +22,7 @@ from ragsite_client import (
     NotFound,
     RagsiteError,
     RateLimited,
+    calls,
     cli,
     models,
     uploads,
@@ -62,6 +63,12 @@ def process_instead_of_sleeping(seconds: float) -> None:
     process_queue()
 
 
+@pytest.fixture
+def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "PAGE_SIZE", 1)
+
+
+@pytest.mark.usefixtures("short_pages")
 def test_the_client_searches_asks_and_streams(live_server: LiveServer, key: str) -> None:
     with Client(live_server.url, key) as client:
         assert {source.slug for source in client.list_sources()} == {"library", "closed"}
@@ -107,6 +114,7 @@ def test_the_client_sends_documents_and_waits(live_server: LiveServer, key: str,
         assert [document.path for document in client.list_documents(source.slug)] == ["notes/tea.md"]
 
 
+@pytest.mark.usefixtures("short_pages")
 def test_the_asynchronous_client_does_the_same(live_server: LiveServer, key: str, tmp_path: Path) -> None:
     (tmp_path / "tea.md").write_text("The kettle is on the second floor.")
 

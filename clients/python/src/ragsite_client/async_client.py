@@ -137,12 +137,13 @@ class AsyncClient:
         return job
 
     async def _pages(self, path: str, name: str, **params: str) -> AsyncIterator[dict[str, Any]]:
-        page, read, total = 1, 0, 1
-        while read < total:
-            body = await self._call(calls.list_page(path, page, **params))
+        call: Call | None = calls.list_page(path, **params)
+        while call:
+            async with contextlib.aclosing(await self._open(call)) as response:
+                await response.aread()
+                body, call = calls.read(response), calls.next_page(call, response)
             for item in body[name]:
                 yield item
-            page, read, total = page + 1, read + len(body[name]), body["total"] if body[name] else 0
 
     async def _call(self, call: Call, **content: Any) -> Any:
         async with contextlib.aclosing(await self._open(call, **content)) as response:

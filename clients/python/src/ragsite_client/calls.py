@@ -4,7 +4,7 @@ import json
 import random
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
@@ -41,10 +41,17 @@ class Call:
         return {"Idempotency-Key": self.idempotency_key} if self.idempotency_key else {}
 
 
-def list_page(path: str, page: int, **params: str) -> Call:
-    """Return the call for a page of a list, without empty filters."""
+def list_page(path: str, **params: str) -> Call:
+    """Return the call for the first page of a list, without empty filters."""
     given = {name: value for name, value in params.items() if value}
-    return Call("GET", path, {**given, "page": str(page), "pageSize": str(PAGE_SIZE)})
+    return Call("GET", path, {**given, "pageSize": str(PAGE_SIZE)})
+
+
+def next_page(call: Call, response: httpx2.Response) -> Call | None:
+    """Return the call for the page after this one, whose cursor is in the `Link` header; None after the last page."""
+    address = httpx2.URL(response.links.get("next", {}).get("url", ""))
+    cursor = address.params.get("cursor")
+    return replace(call, params={**call.params, "cursor": cursor}) if cursor else None
 
 
 def retrieve(query: str, sources: Sequence[str], top_k: int, filters: Sequence[Mapping[str, Any]]) -> Call:

@@ -136,11 +136,12 @@ class Client:
         return job
 
     def _pages(self, path: str, name: str, **params: str) -> Iterator[dict[str, Any]]:
-        page, read, total = 1, 0, 1
-        while read < total:
-            body = self._call(calls.list_page(path, page, **params))
+        call: Call | None = calls.list_page(path, **params)
+        while call:
+            with contextlib.closing(self._open(call)) as response:
+                response.read()
+                body, call = calls.read(response), calls.next_page(call, response)
             yield from body[name]
-            page, read, total = page + 1, read + len(body[name]), body["total"] if body[name] else 0
 
     def _call(self, call: Call, **content: Any) -> Any:
         with contextlib.closing(self._open(call, **content)) as response:

@@ -52,7 +52,7 @@ class Documents(PipelineViewSet):
         )
         page = pagination.paginate(request, queryset)
         rendered = [serializers.document_out(document) for document in page.items]
-        return Response({"documents": rendered, **page.numbers})
+        return Response({"documents": rendered, **page.numbers}, headers=page.headers)
 
     @extend_schema(
         operation_id="getDocument",

@@ -95,7 +95,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
         )
         page = pagination.paginate(request, visible_jobs)
         jobs = [job_serializers.listed_job_out(job) for job in job_lookup.add_progress(page.items)]
-        return Response({"jobs": jobs, **page.numbers})
+        return Response({"jobs": jobs, **page.numbers}, headers=page.headers)
 
 
 class IngestionJobDetail(PipelineViewSet):
@@ -155,7 +155,7 @@ class IngestionJobDetail(PipelineViewSet):
         )
         page = pagination.paginate(request, job_documents)
         rendered = [document_serializers.job_document_out(document) for document in page.items]
-        return Response({"documents": rendered, **page.numbers})
+        return Response({"documents": rendered, **page.numbers}, headers=page.headers)
 
     @extend_schema(
         operation_id="retryIngestionJob",

@@ -54,7 +54,7 @@ class DataSources(PipelineViewSet):
         page = pagination.paginate(request, queryset)
         access_lists = _access_lists(request, page.items)
         sources = [serializers.source_out(source, access_lists.get(source.pk)) for source in page.items]
-        return Response({"sources": sources, **page.numbers})
+        return Response({"sources": sources, **page.numbers}, headers=page.headers)
 
     @extend_schema(
         operation_id="createDataSource",

@@ -43,7 +43,10 @@ class Webhooks(PipelineViewSet):
     def list(self, request: Request) -> Response:
         webhooks = endpoints.list_webhooks(get_caller(request), organization=organization(request))
         page = pagination.paginate(request, webhooks)
-        return Response({"webhooks": [serializers.webhook_out(webhook) for webhook in page.items], **page.numbers})
+        return Response(
+            {"webhooks": [serializers.webhook_out(webhook) for webhook in page.items], **page.numbers},
+            headers=page.headers,
+        )
 
     @extend_schema(
         operation_id="createWebhook",
@@ -136,7 +139,9 @@ class Webhooks(PipelineViewSet):
         filters = validate(serializers.DeliveryListIn, request.query_params.dict())
         rows = endpoints.list_deliveries(_get_webhook(request, webhook_id), state=filters.get("status", ""))
         page = pagination.paginate(request, rows)
-        return Response({"deliveries": [serializers.delivery_out(row) for row in page.items], **page.numbers})
+        return Response(
+            {"deliveries": [serializers.delivery_out(row) for row in page.items], **page.numbers}, headers=page.headers
+        )
 
 
 def _get_webhook(request: Request, webhook_id: str) -> Webhook:
