@@ -10,7 +10,7 @@ returns JSON declares `error_body` (its contract's envelope) and `error_statuses
 - `adapters`: the view sets that share its path and are documented as one operation.
 
 A serializer may have `schema_rules`, JSON Schema keywords that its fields do not express, and `schema_variants`, the
-rules of the components that it is one of. A body may be an `EventStream` (ragsite.http.openapi_components).
+rules of the components that it is one of. A body may be an `EventStream` (ragsite.http.openapi_types).
 """
 
 import re
@@ -22,7 +22,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
-from . import openapi_components, openapi_types
+from . import openapi_types
 from .errors import TITLES
 from .uploads import PayloadTooLarge
 
@@ -133,12 +133,12 @@ class Schema(AutoSchema):
     def _map_serializer(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> Any:
         untyped: Any = super()
         schema = untyped._map_serializer(serializer, direction, bypass_extensions)
-        schema = openapi_components.apply_rules(schema, getattr(serializer, "schema_rules", {}))
+        schema = openapi_types.apply_rules(schema, getattr(serializer, "schema_rules", {}))
         if direction == "request" and "properties" in schema:
-            schema = openapi_components.without_defaults(schema)
+            schema = openapi_types.without_defaults(schema)
         if variants := getattr(serializer, "schema_variants", None):
             prefix = openapi_types.component_prefix(type(serializer))
-            schema = openapi_components.split_variants(schema, variants, prefix, self.registry)
+            schema = openapi_types.split_variants(schema, variants, prefix, self.registry)
         return schema
 
     def _is_list_view(self, serializer: Any = None) -> bool:
@@ -167,7 +167,7 @@ class Schema(AutoSchema):
         if not isinstance(serializer, OpenApiResponse):
             serializer = OpenApiResponse(serializer)
         body, description = serializer.response, serializer.description or TITLES.get(int(status_code), "Success")
-        if isinstance(body, openapi_components.EventStream):
+        if isinstance(body, openapi_types.EventStream):
             body = body.schema(getattr(self.view, "error_body", ErrorBody), self.registry)
         elif openapi_types.is_described(body):
             body = openapi_types.schema_of(body, self.registry)
