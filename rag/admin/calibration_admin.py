@@ -32,21 +32,13 @@ class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-ar
         evidence = gettext("evidence")
         return f"1 / (1 + exp(−({calibration.slope:.2f} × {evidence} {sign} {abs(calibration.offset):.2f})))"
 
-    @admin.display(
-        description=_("minimum cosine, high confidence"),
-        ordering="cosine_high",
-        empty_value=_("not separable by cosine"),
-    )
-    def high(self, calibration: Calibration) -> str | None:
-        return _format_figure(calibration.cosine_high)
+    @admin.display(description=_("minimum cosine, high confidence"), ordering="cosine_high")
+    def high(self, calibration: Calibration) -> str:
+        return _format_figure(calibration.cosine_high) or gettext("not separable by cosine")
 
-    @admin.display(
-        description=_("minimum cosine, medium confidence"),
-        ordering="cosine_medium",
-        empty_value=_("not separable by cosine"),
-    )
-    def medium(self, calibration: Calibration) -> str | None:
-        return _format_figure(calibration.cosine_medium)
+    @admin.display(description=_("minimum cosine, medium confidence"), ordering="cosine_medium")
+    def medium(self, calibration: Calibration) -> str:
+        return _format_figure(calibration.cosine_medium) or gettext("not separable by cosine")
 
     @admin.display(description=_("expected calibration error"), ordering="calibration_error")
     def error(self, calibration: Calibration) -> str:

@@ -16,7 +16,7 @@ APPS = ("accounts", "orgs", "rag")
 FIRST = {"0001_schema", "0002_security"}
 # A few thousand rows at most, of accounts, organisations, sources and settings.
 SMALL = re.compile(
-    r"^(accounts_user(_groups|_user_permissions)?|auth_\w+|django_(content_type|migrations)|orgs_\w+"
+    r"^(accounts_(user(_groups|_user_permissions)?|tokenfamily)|auth_\w+|django_(content_type|migrations)|orgs_\w+"
     r"|rag_(datasource\w*|embeddingmodel|calibration|webhook|usage|sourcegrant|goldenquestion|qualityrun|reembedding)"
     r"|rag_(modeloutage|ingestionfairness))$"
 )

@@ -111,7 +111,7 @@ def _steps(reembedding: Reembedding | None) -> list[tuple[str, bool]]:
         current = 2
     else:
         current = 3 if reembedding.state == State.SWITCHED else 1
-    return [(step, number == current) for number, step in enumerate(_STEPS)]
+    return [(str(step), number == current) for number, step in enumerate(_STEPS)]
 
 
 def _available_actions(reembedding: Reembedding) -> tuple[str, ...]:
