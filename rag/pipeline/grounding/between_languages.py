@@ -32,9 +32,9 @@ def find_other_languages(query: str, passages: Sequence[Passage]) -> frozenset[u
     code = "" if is_english_question else detect_language(query)
 
     def differs(lang: str) -> bool:
-        if is_english_question or not is_foreign(lang):
-            return is_english_question == is_foreign(lang)
-        return bool(code) and code != lang
+        if is_english_question:
+            return is_foreign(lang)
+        return lang == "en" or (bool(code and lang) and code != lang)
 
     others = [passage for passage in passages if differs(passage.lang)]
     if not others:
