@@ -79,7 +79,10 @@ def _is_allowed(host: str, address: Address, setting: str) -> bool:
     is_public = address.is_global and not address.is_multicast and address not in _CLOUD_SERVICES
     if is_public and (address.version == 4 or address in _GLOBAL_UNICAST):
         return True
-    return any(_matches(entry, host, address) for entry in getattr(settings, setting))
+    entries = getattr(settings, setting)
+    # What a sync reads is shown to people, and a name may lead to any address: networks allow only addresses.
+    is_name = setting == SYNC_HOSTS and not _is_address(host)
+    return any(_matches(entry, host, None if is_name else address) for entry in entries)
 
 
 def _unwrap(address: Address) -> Address:
@@ -91,9 +94,18 @@ def _unwrap(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or (address.teredo or (None, address))[1]
 
 
-def _matches(entry: str, host: str, address: Address) -> bool:
+def _is_address(host: str) -> bool:
     try:
-        return address in ipaddress.ip_network(entry, strict=False)
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _matches(entry: str, host: str, address: Address | None) -> bool:
+    try:
+        network = ipaddress.ip_network(entry, strict=False)
+        return address is not None and address in network
     except ValueError:
         return entry.lower() == host.lower().rstrip(".")
 

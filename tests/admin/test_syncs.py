@@ -90,6 +90,9 @@ def test_a_secret_is_stored_encrypted_and_never_shown(admin: Client, world: Worl
     assert (changed.location, changed.secret) == ("bucket/a/", connection.secret), "empty: unchanged"
     assert "hidden-secret" not in page.content.decode() + admin.get(f"{LIST}{connection.pk}/change/").content.decode()
     assert "hidden-secret" not in str(list(AuditEvent.objects.values()))
+    for change in ({"location": "other/a/"}, {"endpoint": "https://93.184.215.14"}):
+        refused = admin.post(f"{LIST}{connection.pk}/change/", {**values, **change}).content.decode()
+        assert "Enter the secret key again" in refused, change
 
 
 def test_a_sync_is_started_stopped_and_resumed(admin: Client, connection: SyncConnection) -> None:

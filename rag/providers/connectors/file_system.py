@@ -41,7 +41,7 @@ class FileSystemConnector:
         Args:
             url: Its address, such as `sftp://files.example.com/export`.
             options: fsspec's options of the protocol.
-            folder: A folder below the address, without `..`; empty for all.
+            folder: A folder below the address, without `..` and links; empty for all.
 
         Raises:
             ListingFailed: If the address is not allowed, or the file system does not answer.
@@ -55,15 +55,21 @@ class FileSystemConnector:
                 url, **options, skip_instance_cache=True, use_listings_cache=False
             )
         parts = [part for part in folder.split("/") if part]
-        if ".." in parts:
+        if not tree.is_below(parts):
             raise ListingFailed("The folder must be below the file system's address.")
-        self._root = "/".join([root.rstrip("/"), *parts])
+        self._root = root.rstrip("/")
+        for part in parts:
+            self._root = f"{self._root}/{part}"
+            self._refuse_link(self._root)
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
         return tree.list_pages(self._list_folder, cursor)
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
+        # A path may come from another place, if the connection was changed since it was listed.
+        if not tree.is_below(path.split("/")):
+            raise ItemGone
         full_path = f"{self._root}/{path}"
         try:
             with _translated():
@@ -74,6 +80,12 @@ class FileSystemConnector:
             raise ItemFailed(str(error), code="UNREACHABLE", is_place_down=True) from error
         with file:
             yield OpenedItem(_read(file), path.rsplit("/", 1)[-1])
+
+    def _refuse_link(self, path: str) -> None:
+        with _translated():
+            info = self._files.info(path)
+        if info.get("type") == "link" or info.get("islink"):
+            raise ListingFailed("The folder must not be a link.")
 
     def _list_folder(self, parts: tuple[str, ...]) -> list[tree.Entry]:
         folder = "/".join([self._root, *parts])

@@ -53,6 +53,9 @@ class FolderConnector:
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
+        # A path may come from another place, if the connection was changed since it was listed.
+        if not tree.is_below(path.split("/")):
+            raise ItemGone
         *folder, name = path.split("/")
         try:
             with self._open_folder(folder) as descriptor:

@@ -34,7 +34,7 @@ def list_pages(list_folder: ListFolder, cursor: Any) -> Iterator[Page]:
     items: list[ListedItem] = []
     skipped = 0
     for parts, version in _walk(list_folder, (), tuple(cursor.split("/")) if cursor else ()):
-        if version is None or not is_storable("/".join(parts)):
+        if version is None or not is_below(parts) or not is_storable("/".join(parts)):
             skipped += 1
         else:
             items.append(ListedItem("/".join(parts), version))
@@ -50,6 +50,11 @@ def is_storable(path: str) -> bool:
         return 0 < len(path.encode()) <= MAX_PATH_BYTES and path.isprintable()
     except UnicodeEncodeError:  # a file name that is not UTF-8
         return False
+
+
+def is_below(parts: Iterable[str]) -> bool:
+    """Return whether these parts of a path lead down only, on servers of every kind: SMB separates with backslashes."""
+    return all(part not in ("", ".", "..") and "\\" not in part and part.isprintable() for part in parts)
 
 
 def _walk(

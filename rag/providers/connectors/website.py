@@ -23,6 +23,8 @@ from .tree import is_storable
 USER_AGENT = "ragsite"
 _MAX_REDIRECTS = 5
 _MAX_ROBOTS_BYTES = 512 * 1024  # RFC 9309 asks for 500 KiB at least
+# Each address of a sitemap is compared with each of them.
+_MAX_ROBOTS_LINES = 2_000
 _MAX_CRAWL_DELAY_SECONDS = 5.0
 _VALIDATORS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
 
@@ -130,7 +132,10 @@ class WebsiteConnector:
                         content += part
                         if len(content) > _MAX_ROBOTS_BYTES:
                             break
-                    robots.parse(content[:_MAX_ROBOTS_BYTES].decode(errors="replace").splitlines())
+                    lines = content[:_MAX_ROBOTS_BYTES].decode(errors="replace").splitlines()
+                    if len(lines) > _MAX_ROBOTS_LINES:
+                        raise ListingFailed(f"{url} has more than {_MAX_ROBOTS_LINES:,} lines.")
+                    robots.parse(lines)
                 elif 400 <= response.status_code < 500 and response.status_code != 429:
                     robots.parse([])
                 else:

@@ -8,7 +8,7 @@ import pytest
 
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
-from rag.providers.connectors.base import ListingFailed
+from rag.providers.connectors.base import ItemGone, ListingFailed
 from rag.providers.connectors.file_system import FileSystemConnector
 from rag.services.ingestion.sync import connections
 from tests.services.sync.conftest import contents, run_to_end
@@ -49,7 +49,12 @@ def test_a_file_system_is_synced(files: Any, world: World) -> None:
 
 def test_file_systems_belong_to_organizations(files: Any, world: World) -> None:
     source, foreign = world.source("synced"), world.source("foreign", organization=world.abroad)
-    for synced, location in ((foreign, "archive"), (source, "unknown"), (source, "archive/../other")):
+    for synced, location in (
+        (foreign, "archive"),
+        (source, "unknown"),
+        (source, "archive/../other"),
+        (source, "archive/a\\..\\..\\b"),
+    ):
         with pytest.raises(InvalidRequest):
             connections.check(SyncConnection(source=synced, kind=SyncKind.FILE_SYSTEM, location=location))
     connection = SyncConnection(source=foreign, kind=SyncKind.FILE_SYSTEM, location="archive")
@@ -66,3 +71,13 @@ def test_file_systems_belong_to_organizations(files: Any, world: World) -> None:
 def test_other_protocols_are_refused(url: str) -> None:
     with pytest.raises(ListingFailed, match="not allowed"):
         FileSystemConnector(url, options={}, folder="")
+
+
+def test_nothing_above_the_address_is_read(files: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    connector = FileSystemConnector("memory://export", options={}, folder="")
+    for path in ("../other/c.txt", "deep/../../other/c.txt", "deep\\..\\..\\other\\c.txt"):
+        with pytest.raises(ItemGone), connector.open(path, validators={}):
+            pass
+    monkeypatch.setattr(type(files), "info", lambda self, path: {"name": path, "type": "link"})
+    with pytest.raises(ListingFailed, match="link"):
+        FileSystemConnector("memory://export", options={}, folder="deep")

@@ -1,7 +1,9 @@
 """A sync: what it sends, renames and deletes, and what stops it from deleting."""
 
+import contextlib
 import datetime
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,9 @@ import pytest
 from django.utils import timezone
 
 from rag.models import Chunk, DataSource, Document, SyncConnection, SyncItem, SyncRun
-from rag.services.ingestion.sync import control, listing, removal, retention, runs, worker
+from rag.providers.connectors.base import ItemGone
+from rag.providers.connectors.folder import FolderConnector
+from rag.services.ingestion.sync import connections, control, listing, removal, retention, runs, worker
 from rag.services.sources import deletion, documents, purge
 from tests.services.sync.conftest import Sync, contents, run_to_end
 from tests.support.factories import World, ingest_text
@@ -318,3 +322,44 @@ def test_errors_of_a_sync_are_bounded(connection: SyncConnection) -> None:
     item = SyncItem.objects.create(connection=connection, path="one more")
     runs.record_failure(run, item, "X", "m" * 500)
     assert (run.failed, len(run.errors)) == (1, SyncRun.MAX_ERRORS)
+
+
+def test_items_of_another_place_are_not_read(
+    world: World, connection: SyncConnection, sync: Sync, folder: Path, settings: Any
+) -> None:
+    """A bucket may have any names. A run that has listed them does not go on in a folder."""
+    (folder.parent / "secret.txt").write_text("Not below the folder.")
+    (folder / "inner").mkdir()
+    connector = FolderConnector(str(folder / "inner"), allowed=[str(folder)])
+    for path in ("../../secret.txt", "x/../../../secret.txt", "./../../secret.txt", "..", ""):
+        with pytest.raises(ItemGone), connector.open(path, validators={}):
+            pass
+    run = control.start(connection, by=None)
+    control.stop(run)
+    assert sync(run).state == State.STOPPED
+    connection.location = str(folder / "inner")
+    connections.save(connection, secret="", by=world.users["owner"])
+    with pytest.raises(control.SyncRefused):
+        control.resume(run)
+    run = control.start(connection, by=None)
+    connection.location = str(folder)
+    connections.save(connection, secret="", by=world.users["owner"])
+    run.refresh_from_db()
+    assert (run.state, run.error) == (State.FINISHED, connections.MOVED)
+
+
+def test_a_sync_stops_also_while_items_have_no_new_content(
+    connection: SyncConnection, sync: Sync, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(folder, 5)
+    run, opened = control.start(connection, by=None), []
+
+    @contextlib.contextmanager
+    def open_and_stop(self: FolderConnector, path: str, **options: object) -> Iterator[None]:
+        opened.append(path)
+        control.stop(run)
+        raise ItemGone
+        yield
+
+    monkeypatch.setattr(FolderConnector, "open", open_and_stop)
+    assert (sync(run).state, len(opened)) == (State.STOPPED, 1)

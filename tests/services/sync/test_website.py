@@ -154,3 +154,22 @@ def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         sitemaps.parse(b"<urlset><url><loc>a</loc></url><url><loc>b</loc></url></urlset>")
     entity = b'<!DOCTYPE u [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>'
     assert sitemaps.parse(entity).pages == [], "entities are not resolved"
+
+
+def test_robots_txt_has_a_bounded_number_of_rules(connection: SyncConnection, website: Website) -> None:
+    website.set_page("/a", "The page explains something.")
+    rules = "".join(f"Disallow: /{number}\n" for number in range(2_000))
+    website.pages["/robots.txt"] = Response(f"User-agent: *\n{rules}".encode())
+    run = run_to_end(connection)
+    assert (run.state, "2,000 lines" in run.error) == (State.FAILED, True)
+
+
+def test_a_name_does_not_lead_into_an_allowed_network(settings: Any) -> None:
+    """What a sync reads is shown, and the owner of a name can let it lead anywhere."""
+    settings.RAG_SYNC_PRIVATE_HOSTS = settings.RAG_WEBHOOK_PRIVATE_HOSTS = ["127.0.0.0/8"]
+    outbound.check_allowed("http://127.0.0.1/", setting=outbound.SYNC_HOSTS)
+    outbound.check_allowed("http://localhost/", setting=outbound.WEBHOOK_HOSTS)
+    with pytest.raises(outbound.ForbiddenAddress):
+        outbound.check_allowed("http://localhost/", setting=outbound.SYNC_HOSTS)
+    settings.RAG_SYNC_PRIVATE_HOSTS = ["localhost"]
+    outbound.check_allowed("http://localhost/", setting=outbound.SYNC_HOSTS)

@@ -54,7 +54,10 @@ class SyncConnectionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
         entered = {name: value for name, value in values.items() if name != "new_secret"}
         source = entered.pop("source", None) or self.instance.source
         try:
-            connections.check(SyncConnection(source=source, **entered))
+            new = SyncConnection(source=source, **entered)
+            connections.check(new)
+            if stored := SyncConnection.objects.filter(pk=self.instance.pk).first():
+                connections.check_secret(stored, new, secret=values.get("new_secret") or "")
         except InvalidRequest as error:
             self.add_error(error.field, error.message)
         return values

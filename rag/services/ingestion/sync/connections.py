@@ -9,11 +9,17 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from rag.errors import InvalidRequest
-from rag.models import SyncConnection, SyncKind
+from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers import provider_factory
-from rag.providers.connectors import folder
+from rag.providers.connectors import folder, tree
 from ragsite.http import outbound
 from ragsite.postgres import encryption
+
+from . import runs
+
+# What says where documents are fetched. A run never goes on at another place: its items are those of its own.
+_PLACE = ("kind", "location", "endpoint", "region")
+MOVED = "The place was changed. The next sync begins anew."
 
 
 def check(connection: SyncConnection) -> None:
@@ -35,6 +41,8 @@ def save(connection: SyncConnection, *, secret: str, by: User) -> None:
         by: Who saves it.
     """
     is_new = connection._state.adding
+    if not is_new:
+        _end_runs_elsewhere(connection)
     connection.acts_for = by
     connection.due_at = timezone.now() if connection.interval_minutes else None
     if secret:
@@ -45,6 +53,38 @@ def save(connection: SyncConnection, *, secret: str, by: User) -> None:
         connection.save(force_insert=True)
     else:
         connection.save(update_fields=[name for name in names if name not in {*hidden, "created_at"}])
+
+
+def check_secret(connection: SyncConnection, new: SyncConnection, *, secret: str) -> None:
+    """Check that a stored secret is not used for what its owner did not enter it for.
+
+    Args:
+        connection: The stored connection.
+        new: Its new values.
+        secret: The new secret key; empty to keep the stored one.
+
+    Raises:
+        InvalidRequest: If the secret must be entered again.
+    """
+    is_moved = _credentials_scope(connection) != _credentials_scope(new)
+    if is_moved and not secret and new.access_key:
+        raise InvalidRequest(_("Enter the secret key again for this bucket."), field="new_secret")
+
+
+def _credentials_scope(connection: SyncConnection) -> tuple[str, str, str, str]:
+    return connection.kind, connection.location.partition("/")[0], connection.endpoint, connection.access_key
+
+
+def _end_runs_elsewhere(connection: SyncConnection) -> None:
+    """End the runs that could go on, if the new values name another place."""
+    stored = SyncConnection.objects.select_for_update(no_key=True, of=("self",)).get(pk=connection.pk)
+    if all(getattr(stored, name) == getattr(connection, name) for name in _PLACE):
+        return
+    for run in SyncRun.objects.filter(connection=stored, state__in=SyncRun.OPEN_STATES):
+        runs.end(run, SyncRun.State.FINISHED, MOVED)
+    latest = SyncRun.objects.filter(connection=stored).first()
+    if latest and latest.state in (SyncRun.State.STOPPED, SyncRun.State.FAILED):
+        runs.update(latest, state=SyncRun.State.FINISHED, error=MOVED)
 
 
 def _check_folder(connection: SyncConnection) -> None:
@@ -70,7 +110,7 @@ def _check_file_system(connection: SyncConnection) -> None:
     if name not in provider_factory.allowed_file_systems(connection.source.organization.slug):
         message = _("There is no such file system, or the operator does not allow it (RAG_SYNC_FILE_SYSTEMS).")
         raise InvalidRequest(message, field="location")
-    if ".." in path.split("/"):
+    if not tree.is_below(part for part in path.split("/") if part):
         raise InvalidRequest(_("Enter the name of the file system and a folder in it: name/folder"), field="location")
 
 

@@ -90,15 +90,14 @@ def _send_batch(
         changed: list[FetchedItem] = []
         for item in items:
             fetched = _fetch(run, connector, item)
-            if fetched is None:
-                continue
-            files.callback(fetched.file.close)
-            if _has_current_document(item, fetched.sha256):
-                _finish(run, item, fetched.state)
-            elif document := unlinked.get((item.path, fetched.sha256)):
-                _link(run, {document: fetched})
-            elif not renaming.take_over_document(run, fetched):
-                changed.append(fetched)
+            if fetched is not None:
+                files.callback(fetched.file.close)
+                if _has_current_document(item, fetched.sha256):
+                    _finish(run, item, fetched.state)
+                elif document := unlinked.get((item.path, fetched.sha256)):
+                    _link(run, {document: fetched})
+                elif not renaming.take_over_document(run, fetched):
+                    changed.append(fetched)
             is_full = sum(other.size for other in changed) >= _MAX_BATCH_BYTES
             if is_full or time.monotonic() > deadline or runs.is_stopped(run):
                 break
