@@ -35,7 +35,7 @@ def organizations_of(user: AnyUser) -> QuerySet[Organization]:
 
 
 def organizations_with_permission(user: AnyUser, permission: Permission) -> QuerySet[Organization]:
-    """Return the organisations in which the user has the permission. A superuser has it in all."""
+    """Return the active organisations in which the user has the permission; for a superuser all but deleted ones."""
     if user.is_superuser:
         return Organization.objects.filter(deleted_at=None)
     allowed = Membership.objects.allowing(user, permission)

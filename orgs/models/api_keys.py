@@ -50,8 +50,8 @@ class ApiKey(TrackedModelMixin, UUIDModel):
     """A credential that acts as its user in one organisation, within its scopes.
 
     Attributes:
-        all_organizations: The key may read and change what its user may in every organisation of the user. What it
-            creates belongs to its own organisation nevertheless.
+        all_organizations: The key may read what its user may in every organisation of the user. It writes only in
+            its own.
         prefix: The first characters of the key, which are shown.
         hash: SHA-256 of the whole key, in hexadecimal. The key has 256 random bits, so a slow hash would not make it
             harder to guess.

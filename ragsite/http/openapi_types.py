@@ -169,12 +169,12 @@ def _described(schema: dict[str, Any]) -> dict[str, Any]:
 def split_variants(
     schema: dict[str, Any], variants: Mapping[str, Mapping[str, Any]], prefix: str, registry: Any
 ) -> dict[str, Any]:
-    """Return a schema as one of several complete components, which have a name each.
+    """Register one complete component for each variant, and return a `oneOf` of them.
 
     Args:
         schema: The schema with the properties of all variants.
-        variants: By name, the rules of each; `properties` with a value of None are not part of it, and `required` is
-            added to what is always required.
+        variants: By name, the rules of each. A property whose rule is None is left out of the variant, and
+            `required` is added to what is always required.
         prefix: The beginning of the components' names.
         registry: drf-spectacular's registry of components.
     """

@@ -50,7 +50,7 @@ def pack_flat(content: bytes, media_type: str) -> bytes:
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("mimetype", media_type)
         archive.writestr("content.xml", content)
-        archive.writestr("meta.xml", content)
+        archive.writestr("meta.xml", content)  # a flat document holds its metadata too
         archive.writestr("META-INF/manifest.xml", _MANIFEST.format(media_type))
     return buffer.getvalue()
 

@@ -201,17 +201,20 @@ def _fit(text: str, units: list[_Unit], start: int, first: int, last: int, size:
     return start, last, tokens
 
 
-def _overlap_start(text: str, units: list[_Unit], start: int, first: int, overlap: int) -> int:
-    """Return where the chunk of unit `first` starts: up to `overlap` tokens earlier, after the previous start."""
+def _overlap_start(text: str, units: list[_Unit], previous_start: int, first: int, overlap: int) -> int:
+    """Return where the chunk whose first new unit is `first` starts: up to `overlap` tokens earlier.
+
+    It starts after the previous chunk's start, at a unit if one fits, else at a word. A heading has no overlap.
+    """
     if units[first].level == _HEADING or not overlap:
         return units[first].start
     begin, remaining = first, overlap
-    while units[begin - 1].start > start and units[begin - 1].tokens <= remaining:
+    while units[begin - 1].start > previous_start and units[begin - 1].tokens <= remaining:
         begin -= 1
         remaining -= units[begin].tokens
     if begin < first:
         return units[begin].start
-    words = list(_find_words(text, max(start + 1, units[first - 1].start), units[first].start, 4 * overlap))
+    words = list(_find_words(text, max(previous_start + 1, units[first - 1].start), units[first].start, 4 * overlap))
     overlap_start = units[first].start
     for word, word_end in reversed(words[1:]):
         remaining -= count_tokens(text[word:word_end])

@@ -98,7 +98,9 @@ def _problems_of_documents(state: InstallationState) -> list[Problem]:
     if lost := state.conditions.get(Condition.LOST, 0):
         text = gettext("{lost:,} documents have lost their worker.").format(lost=lost)
         problems.append(
-            Problem(Level.WARNING, text, gettext("They are repeated within seconds if the scheduler runs."))
+            Problem(
+                Level.WARNING, text, gettext("If the scheduler runs, it gives them to another worker within seconds.")
+            )
         )
     return problems
 

@@ -145,7 +145,7 @@ def _validated_reply(
 
 
 def _build_context(question: str, selected: SelectedText, toolbox: Toolbox) -> Context:
-    """Build the prompt. It is JSON, so that no text can end its own field and continue as an instruction."""
+    """Build the context. Its prompt is JSON, so that no text can end its own field and continue as an instruction."""
     prompt = {
         "question": question,
         "user_selected_text": sanitize(selected.text) or None,

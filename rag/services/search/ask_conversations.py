@@ -133,12 +133,12 @@ def _conversations_answering(caller: Caller, conversations: QuerySet[Conversatio
 
 
 def _readable_history(caller: Caller, conversation: Conversation) -> list[Message]:
-    """Return the messages of the conversation without the answers that are withheld from the caller."""
+    """Return the conversation's newest messages, oldest first, without answers that are withheld from the caller."""
     newest = list(conversation.messages.order_by("-position")[:MAX_SHOWN_MESSAGES])[::-1]
     return [
         Message(message.role, message.content)
-        for message, answer in zip(newest, _read_messages(caller, newest), strict=True)
-        if not answer.is_withheld
+        for message, readable in zip(newest, _read_messages(caller, newest), strict=True)
+        if not readable.is_withheld
     ]
 
 

@@ -274,7 +274,7 @@ def test_common_terms_find_no_candidates_if_there_are_rarer_ones(
 
 
 def test_hostile_texts_are_indexed(world: World) -> None:
-    """A very long word, more distinct words than a tsvector can hold, and texts without words."""
+    """A very long word, thousands of distinct words, texts without words, and letters outside ASCII."""
     source = world.source()
     many = " ".join(f"w{number}" for number in range(8_000))
     write_document(source, ["x" * 100_000, many, "… !!", "", "ﬁne naïve 東京 Straße"])
