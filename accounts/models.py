@@ -138,6 +138,7 @@ class OAuthCode(UUIDModel):
         hash: SHA-256 of the code, which has 256 random bits.
         challenge: What the client's verifier must hash to (PKCE).
         by_password: The session in which it was allowed began with a password, and not with an identity provider.
+        password_digest: That of the person when they allowed it. A new password ends the code.
         family: The tokens that the code was exchanged for. If it is sent again, they end.
     """
 
@@ -148,6 +149,7 @@ class OAuthCode(UUIDModel):
     challenge = models.CharField(max_length=43)
     resource = models.CharField(max_length=500)
     by_password = models.BooleanField()
+    password_digest = models.CharField(max_length=32, editable=False)
     expires_at = models.DateTimeField(db_index=True)
     family = models.UUIDField(null=True)
 

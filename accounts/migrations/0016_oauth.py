@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
                 ("challenge", models.CharField(max_length=43)),
                 ("resource", models.CharField(max_length=500)),
                 ("by_password", models.BooleanField()),
+                ("password_digest", models.CharField(editable=False, max_length=32)),
                 ("expires_at", models.DateTimeField(db_index=True)),
                 ("family", models.UUIDField(null=True)),
                 (

@@ -63,6 +63,7 @@ def create_code(user: User, authorization: Authorization) -> str:
         challenge=authorization.challenge,
         resource=authorization.resource,
         by_password=authorization.by_password,
+        password_digest=user.password_digest,
         expires_at=timezone.now() + _CODE_LIFETIME,
     )
     clients.record_use(authorization.client)
@@ -131,7 +132,8 @@ def _use_code(stored: OAuthCode, client: OAuthClient, redirect_uri: str, verifie
             audit_registry.record_token_reuse(user)
         return None
     is_proved = secrets.compare_digest(_challenge(verifier).encode(), stored.challenge.encode())
-    if not is_proved or redirect_uri != stored.redirect_uri or stored.expires_at < timezone.now() or not user.is_active:
+    is_valid = is_proved and redirect_uri == stored.redirect_uri and stored.expires_at >= timezone.now()
+    if not is_valid or not _may_continue(user, by_password=stored.by_password, password_digest=stored.password_digest):
         stored.delete()
         return None
     family = TokenFamily(user=user, client=client, newest_token=uuid7(), expires_at=_refresh_expiry())
@@ -142,10 +144,9 @@ def _use_code(stored: OAuthCode, client: OAuthClient, redirect_uri: str, verifie
 
 
 def _next_pair(family: TokenFamily, claims: dict[str, Any], resource: str) -> dict[str, object] | None:
-    user, by_password = family.user, bool(claims.get("by_password", True))
-    # As in POST /api/auth/token/refresh: what a password began ends when an identity provider is required.
-    is_allowed = user.is_active and (not by_password or password_checks.may_use_password(user))
-    if not is_allowed or claims.get(api_settings.REVOKE_TOKEN_CLAIM) != user.password_digest:
+    by_password = bool(claims.get("by_password", True))
+    password_digest = claims.get(api_settings.REVOKE_TOKEN_CLAIM)
+    if not _may_continue(family.user, by_password=by_password, password_digest=password_digest):
         family.delete()
         return None
     family.newest_token, family.expires_at = uuid7(), _refresh_expiry()
@@ -153,6 +154,16 @@ def _next_pair(family: TokenFamily, claims: dict[str, Any], resource: str) -> di
     if family.client is not None:
         clients.record_use(family.client)
     return _pair(family, resource, by_password=by_password)
+
+
+def _may_continue(user: User, *, by_password: bool, password_digest: str | None) -> bool:
+    """Return whether what the person once allowed still holds.
+
+    As in POST /api/auth/token/refresh, a new password ends it, and what a password began ends when an identity provider
+    is required.
+    """
+    is_unchanged = user.is_active and password_digest == user.password_digest
+    return is_unchanged and (not by_password or password_checks.may_use_password(user))
 
 
 def _pair(family: TokenFamily, resource: str, *, by_password: bool) -> dict[str, object]:

@@ -163,20 +163,21 @@ def test_a_person_who_loses_access_takes_it_from_their_programs(program: Program
     end(world.users["member"], world)
     assert program.ping(tokens["access_token"]).status_code == 401
     assert program.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"
-    if end is not change_password:
-        assert program.exchange(code).json()["error"] == "invalid_grant"
+    assert program.exchange(code).json()["error"] == "invalid_grant"
 
 
 @pytest.mark.parametrize("by_password", [True, False])
 def test_required_single_sign_on_ends_what_a_password_began(program: Program, world: World, by_password: bool) -> None:
     if not by_password:
         program.browser.force_login(world.users["member"], "orgs.single_sign_on.enforcement.SingleSignOnBackend")
-    tokens = program.refresh(program.sign_in()["refresh_token"]).json()
+    tokens, code = program.refresh(program.sign_in()["refresh_token"]).json(), program.decide()["code"]
     world.home.sign_in_domains.create(domain="home.example", verified_at=timezone.now())
     IdentityProvider.objects.create(
         organization=world.home, name="Okta", issuer="https://idp.example", is_enforced=True
     )
-    assert program.refresh(tokens["refresh_token"]).status_code == (400 if by_password else 200)
+    status = 400 if by_password else 200
+    assert program.refresh(tokens["refresh_token"]).status_code == status
+    assert program.exchange(code).status_code == status
 
 
 def test_nothing_that_is_stored_can_be_used(program: Program) -> None:
