@@ -47,7 +47,9 @@ class Authorize(View):
         try:
             authorization = _read(request, client, redirect_uri)
         except OAuthError as error:
-            return _send_back(request, redirect_uri, error=error.code, error_description=error.description)
+            # Anybody may register a program. Without a decision, nobody is sent to its address (RFC 9700, 4.11.2).
+            answer = {"error": error.code, "error_description": error.description}
+            return _send_back(request, redirect_uri, is_decided=False, **answer)
         return super().dispatch(request, authorization)
 
     def get(self, request: HttpRequest, authorization: Authorization) -> HttpResponse:
@@ -86,13 +88,18 @@ def _read(request: HttpRequest, client: OAuthClient, redirect_uri: str) -> Autho
     return Authorization(client, redirect_uri, challenge, own_resource, by_password=by_password)
 
 
-def _send_back(request: HttpRequest, redirect_uri: str, **answer: str) -> HttpResponse:
-    """Lead to the client, with its state and the issuer (RFC 9207).
+def _send_back(request: HttpRequest, redirect_uri: str, *, is_decided: bool = True, **answer: str) -> HttpResponse:
+    """Return a page that takes the browser back to the client, with its `state` and the issuer (RFC 9207).
 
-    It is a page that goes on by itself: browsers apply the form-action of the page with the form to redirects too.
+    It is not a redirect: browsers apply the directive form-action ('self') of the consent page to redirects after its
+    form too, and would block one to the client. If nobody has decided, the page has only a link.
     """
     query: QueryDict = request.GET
     state = {"state": query["state"][:_MAX_STATE_CHARACTERS]} if "state" in query else {}
     parameters = urlencode({**answer, **state, "iss": resource.issuer(request)})
     url = redirect_uri + ("&" if "?" in redirect_uri else "?") + parameters
-    return render(request, "accounts/oauth_return.html", {"url": url, "host": urlsplit(redirect_uri).netloc})
+    return render(
+        request,
+        "accounts/oauth_return.html",
+        {"url": url, "host": urlsplit(redirect_uri).netloc, "is_decided": is_decided},
+    )

@@ -51,7 +51,7 @@ def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -
 def _sign_in(provider: IdentityProvider, subject: str, claims: dict[str, Any]) -> User:
     linked = _linked_identity(provider, subject)
     user = linked.user if linked else _account_of_address(provider, claims)
-    _check_account(provider, user)
+    check_account(provider, user)
     if linked is None:
         LinkedIdentity.objects.create(provider=provider, subject=subject, user=user)
     _update_membership(provider, user, _groups(provider, claims))
@@ -91,7 +91,12 @@ def _name(claims: dict[str, Any]) -> str:
     return " ".join(shown.split())[:_MAX_NAME_CHARACTERS]
 
 
-def _check_account(provider: IdentityProvider, user: User) -> None:
+def check_account(provider: IdentityProvider, user: User) -> None:
+    """Check that the provider may sign this person in today.
+
+    Raises:
+        SignInRefused: If it may not.
+    """
     _check_domain(provider, user.email)
     if not user.is_active:
         raise SignInRefused("Your account is deactivated.")

@@ -1,5 +1,6 @@
 """A provider says that somebody has signed out there (OpenID Connect Back-Channel Logout 1.0)."""
 
+import contextlib
 import uuid
 
 import structlog
@@ -14,7 +15,7 @@ from orgs.models import IdentityProvider, LinkedIdentity
 from ragsite.http.addresses import build_public_url
 from ragsite.postgres import identity
 
-from . import openid_connect
+from . import accounts, openid_connect
 from .pages import active_providers
 from .provider_client import ProviderFailed
 
@@ -46,9 +47,16 @@ class BackChannelLogout(View):
             logger.warning("back_channel_logout_refused", provider=str(provider_id), reason=str(error))
             response = JsonResponse({"error": "invalid_request", "error_description": str(error)}, status=400)
         else:
-            linked = LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=logout.subject)
-            for row in linked[:1]:
-                end_sign_ins(row.user, requested_at=logout.issued_at, method="identity provider")
+            _end_sign_ins(provider, logout)
             response = JsonResponse({})
         response["Cache-Control"] = "no-store"
         return response
+
+
+def _end_sign_ins(provider: IdentityProvider, logout: openid_connect.Logout) -> None:
+    """End the person's sign-ins, if the provider may still sign them in: it may have lost their domain."""
+    linked = LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=logout.subject)
+    for row in linked[:1]:
+        with contextlib.suppress(accounts.SignInRefused):
+            accounts.check_account(provider, row.user)
+            end_sign_ins(row.user, requested_at=logout.issued_at, method="identity provider")

@@ -166,7 +166,8 @@ def verify_logout_token(issuer: str, client_id: str, token: str) -> Logout:
     issued_at, subject, events = claims["iat"], claims["sub"], claims["events"]
     # An ID token, which everybody has who once signed in, must not be accepted as a logout token.
     is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict) and "nonce" not in claims
-    if not is_logout or not isinstance(subject, str) or issued_at < time.time() - _MAX_LOGOUT_AGE_SECONDS:
+    has_values = isinstance(subject, str) and isinstance(issued_at, int | float)
+    if not is_logout or not has_values or issued_at < time.time() - _MAX_LOGOUT_AGE_SECONDS:
         raise InvalidResponse("This is no logout token, or an old one.")
     return Logout(subject, datetime.datetime.fromtimestamp(issued_at, datetime.UTC))
 

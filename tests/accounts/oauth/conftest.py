@@ -76,7 +76,7 @@ class Program:
 
 def sent_back(reply: Any) -> dict[str, str]:
     """The parameters of the address to which a page leads."""
-    (url,) = re.findall(r'content="0; url=([^"]+)"', reply.content.decode())
+    (url,) = re.findall(r'<a href="([^"]+)" rel="noreferrer">', reply.content.decode())
     return dict(parse_qsl(urlsplit(html.unescape(url)).query))
 
 

@@ -250,6 +250,8 @@ def test_wrong_requests_are_sent_back_without_a_code(program: Program) -> None:
         assert program.decide(**changes)["error"] == error, changes
     twice = program.browser.post(program.authorize_url() + f"&resource={RESOURCE}", {"decision": "allow"})
     assert sent_back(twice)["error"] == "invalid_request"
+    assert b"http-equiv" not in twice.content, "nobody is sent away without a decision"
+    assert b"http-equiv" in program.browser.post(program.authorize_url(), {"decision": "deny"}).content
     assert not OAuthCode.objects.exists()
 
 

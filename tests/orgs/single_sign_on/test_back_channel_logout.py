@@ -72,6 +72,7 @@ def change(claims: dict[str, Any], **changes: Any) -> dict[str, Any]:
         {"iss": "https://other.example"},
         {"aud": "another client"},
         {"sub": None},
+        {"iat": "1700000000"},
         {"events": None},
         {"events": {}},
         {"events": {EVENT: "yes"}},
@@ -105,3 +106,11 @@ def test_only_the_provider_ends_sign_ins(provider: IdentityProvider, server: Any
     provider.is_active = False
     provider.save(update_fields=["is_active"])
     assert send(provider, server.sign_with_key(claims)).status_code == 400
+
+
+def test_a_provider_without_the_domain_ends_nothing(provider: IdentityProvider, server: Any) -> None:
+    browser = Client()
+    sign_in(browser)
+    provider.organization.sign_in_domains.update(verified_at=None)
+    assert send(provider, server.sign_with_key(logout_claims(server))).status_code == 200
+    assert browser.get("/").status_code == 200
