@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from ragsite.postgres.models import as_uuid
+from ragsite.postgres.models import as_uuid, is_storable
 
 from .errors import ScimError
 
@@ -15,7 +15,6 @@ _COMPARISON = re.compile(
     r'([\w.$-]+)\s+(eq|ne|co|sw|ew)\s+("(?:[^"\\]|\\.)*"|true|false)|([\w.$-]+)\s+pr', re.IGNORECASE
 )
 _MAX_CHARACTERS = 2_000
-_NOT_STORABLE = re.compile(r"[\0\ud800-\udfff]")
 _UNSUPPORTED = "Supported filters are comparisons with eq, ne, co, sw, ew and pr, joined with and."
 _LOOKUPS = {"eq": "iexact", "ne": "iexact", "co": "icontains", "sw": "istartswith", "ew": "iendswith"}
 
@@ -60,11 +59,6 @@ def _read_value(text: str) -> str | bool:
     if isinstance(value, str) and not is_storable(value):
         raise ScimError(400, "The filter has a malformed text.", "invalidFilter")
     return value
-
-
-def is_storable(text: str) -> bool:
-    """Return whether the database can store the text: it has neither NUL nor half of a pair of surrogates."""
-    return not _NOT_STORABLE.search(text)
 
 
 def to_condition(text: str, fields: Mapping[str, str]) -> Q:

@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from accounts.models import TokenFamily, User
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Membership, Organization, Role, ScimUser, SignInDomain
+from ragsite.postgres.models import is_storable
 
 from .errors import ScimError, not_found
-from .filters import is_storable
 
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User"
 FIELDS = {

@@ -8,10 +8,8 @@ from django.db import IntegrityError, transaction
 from accounts.models import User
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, Role, SignInDomain, Team
-from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
 from ragsite.postgres import identity
-
-from .openid_connect import InvalidResponse
+from ragsite.postgres.models import is_storable
 
 logger = structlog.get_logger(__name__)
 
@@ -32,19 +30,19 @@ def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -
     one, if the address belongs to a verified domain of the organisation: so no provider can sign in as somebody else's
     people. Superusers never sign in with a provider.
 
+    Args:
+        provider: Who has signed the person in.
+        claims: What it says about them, verified by `openid_connect`.
+
     Raises:
-        InvalidResponse: If the claims name no person.
         SignInRefused: If the person may not sign in.
     """
-    subject = claims["sub"]
-    if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_CHARACTERS or "\0" in subject:
-        raise InvalidResponse("The identity provider sent no usable subject.")
     # The role of sign-in reads memberships and changes none. What follows was proved by the provider.
     with identity.run_as(identity.STAFF):
         try:
-            return _sign_in(provider, subject, claims)
+            return _sign_in(provider, claims["sub"], claims)
         except IntegrityError:  # a first sign-in of the same person at the same time, whose rows are found now
-            return _sign_in(provider, subject, claims)
+            return _sign_in(provider, claims["sub"], claims)
 
 
 @transaction.atomic
@@ -70,7 +68,7 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
     if not isinstance(address, str) or not (verified is True or verified == "true"):
         raise SignInRefused("The identity provider sent no verified e-mail address.")
     email = User.objects.normalize_email(address)
-    if "\0" in email or len(email) > _MAX_ADDRESS_CHARACTERS:
+    if not is_storable(email) or len(email) > _MAX_ADDRESS_CHARACTERS:
         raise SignInRefused("The identity provider sent an address that cannot be used.")
     _check_domain(provider, email)
     user = User.objects.filter(email=email).first()
@@ -97,9 +95,18 @@ def check_account(provider: IdentityProvider, user: User) -> None:
     Raises:
         SignInRefused: If it may not.
     """
-    _check_domain(provider, user.email)
+    check_authority(provider, user)
     if not user.is_active:
         raise SignInRefused("Your account is deactivated.")
+
+
+def check_authority(provider: IdentityProvider, user: User) -> None:
+    """Check that the provider decides about this person, also while the account is deactivated.
+
+    Raises:
+        SignInRefused: If it does not.
+    """
+    _check_domain(provider, user.email)
     if user.is_superuser:
         raise SignInRefused("Superusers sign in with their password.")
 

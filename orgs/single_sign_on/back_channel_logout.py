@@ -37,7 +37,9 @@ class BackChannelLogout(View):
 
     def post(self, request: HttpRequest, provider_id: uuid.UUID) -> JsonResponse:
         identity.set_current(identity.SIGN_IN)
-        provider = active_providers().filter(pk=provider_id).first()
+        # A provider without a verified domain decides about nobody, and is not even asked for its keys.
+        has_domain = {"organization__sign_in_domains__verified_at__isnull": False}
+        provider = active_providers().filter(pk=provider_id, **has_domain).first()
         token = request.POST.get("logout_token", "")
         try:
             if provider is None or not 0 < len(token) <= _MAX_CHARACTERS:
@@ -54,9 +56,12 @@ class BackChannelLogout(View):
 
 
 def _end_sign_ins(provider: IdentityProvider, logout: openid_connect.Logout) -> None:
-    """End the person's sign-ins, if the provider may still sign them in: it may have lost their domain."""
+    """End the person's sign-ins, if the provider still decides about them: it may have lost their domain.
+
+    Those of a deactivated account end too, so that they do not continue when it is activated again.
+    """
     linked = LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=logout.subject)
     for row in linked[:1]:
         with contextlib.suppress(accounts.SignInRefused):
-            accounts.check_account(provider, row.user)
+            accounts.check_authority(provider, row.user)
             end_sign_ins(row.user, requested_at=logout.issued_at, method="identity provider")

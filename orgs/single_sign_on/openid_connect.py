@@ -1,13 +1,12 @@
-"""The client side of OpenID Connect: discovery, the authorization code flow with PKCE, and ID tokens.
+"""The client side of OpenID Connect: the authorization code flow with PKCE, ID tokens and logout tokens.
 
-OpenID Connect Core 1.0 and Discovery 1.0, RFC 7636 (PKCE), RFC 9207 (the issuer in the response), RFC 9700.
+OpenID Connect Core 1.0, RFC 7636 (PKCE), RFC 9207 (the issuer in the response), RFC 9700.
 """
 
 import base64
 import datetime
 import hashlib
 import secrets
-import threading
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +14,14 @@ from urllib.parse import urlencode
 
 import jwt
 
+from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
+from ragsite.postgres.models import is_storable
+
+from . import discovery
 from .provider_client import ProviderFailed, request
 
 # Signatures with a key pair. With a shared secret (HS256), a leaked secret would sign tokens.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-_CACHE_SECONDS = 600.0
-_MAX_CACHED_ISSUERS = 1_000
 _LEEWAY_SECONDS = 60
 _MAX_LOGOUT_AGE_SECONDS = 300
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
@@ -59,24 +60,13 @@ class Logout:
     issued_at: datetime.datetime
 
 
-@dataclass(slots=True)
-class _Cached:
-    expires_at: float
-    configuration: dict[str, Any]
-    keys: dict[str, Any] | None = None
-
-
-_cache: dict[str, _Cached] = {}
-_cache_lock = threading.Lock()
-
-
 def authorization_url(client: Client, attempt: SignInAttempt, *, redirect_uri: str) -> str:
     """Return the address of the provider at which a person signs in.
 
     Raises:
         ProviderFailed: If the provider does not describe itself.
     """
-    endpoint = _endpoint(client.issuer, "authorization_endpoint")
+    endpoint = discovery.find_endpoint(client.issuer, "authorization_endpoint")
     challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
     parameters = {
         "response_type": "code",
@@ -98,7 +88,7 @@ def check_issuer(issuer: str) -> None:
         ProviderFailed: If it does not.
     """
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        _endpoint(issuer, name, is_fresh=name == "authorization_endpoint")
+        discovery.find_endpoint(issuer, name, is_fresh=name == "authorization_endpoint")
 
 
 def check_response_issuer(issuer: str, named: str | None) -> None:
@@ -111,7 +101,10 @@ def check_response_issuer(issuer: str, named: str | None) -> None:
     Raises:
         ProviderFailed: If it is another one, or if none is named and the provider always names itself.
     """
-    if named is None and _configuration(issuer).get("authorization_response_iss_parameter_supported") is not True:
+    if (
+        named is None
+        and discovery.read_configuration(issuer).get("authorization_response_iss_parameter_supported") is not True
+    ):
         return
     if named is None or named.rstrip("/") != issuer:
         raise InvalidResponse("The response is not of the identity provider that was asked.")
@@ -134,11 +127,15 @@ def exchange_code(
         "redirect_uri": redirect_uri,
         "code_verifier": attempt.verifier,
     }
-    methods = _configuration(client.issuer).get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
+    methods = discovery.read_configuration(client.issuer).get("token_endpoint_auth_methods_supported") or [
+        "client_secret_basic"
+    ]
     credentials = (client.client_id, client.client_secret) if "client_secret_basic" in methods else None
     if credentials is None:
         form |= {"client_id": client.client_id, "client_secret": client.client_secret}
-    tokens = request("POST", _endpoint(client.issuer, "token_endpoint"), form=form, credentials=credentials)
+    tokens = request(
+        "POST", discovery.find_endpoint(client.issuer, "token_endpoint"), form=form, credentials=credentials
+    )
     id_token = tokens.get("id_token")
     if not isinstance(id_token, str):
         raise InvalidResponse("The identity provider sent no ID token.")
@@ -149,7 +146,7 @@ def exchange_code(
 def end_session_url(client: Client, id_token: str, *, return_to: str) -> str:
     """Return the address at which the person also signs out of the provider; empty if it has none."""
     try:
-        endpoint = _endpoint(client.issuer, "end_session_endpoint")
+        endpoint = discovery.find_endpoint(client.issuer, "end_session_endpoint")
     except ProviderFailed:
         return ""
     parameters = {"id_token_hint": id_token, "post_logout_redirect_uri": return_to, "client_id": client.client_id}
@@ -166,8 +163,10 @@ def verify_logout_token(issuer: str, client_id: str, token: str) -> Logout:
     issued_at, subject, events = claims["iat"], claims["sub"], claims["events"]
     # An ID token, which everybody has who once signed in, must not be accepted as a logout token.
     is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict) and "nonce" not in claims
-    has_values = isinstance(subject, str) and isinstance(issued_at, int | float)
-    if not is_logout or not has_values or issued_at < time.time() - _MAX_LOGOUT_AGE_SECONDS:
+    _check_subject(subject)
+    # The library has checked that it is not in the future.
+    is_recent = isinstance(issued_at, int | float) and issued_at >= time.time() - _MAX_LOGOUT_AGE_SECONDS
+    if not is_logout or not is_recent:
         raise InvalidResponse("This is no logout token, or an old one.")
     return Logout(subject, datetime.datetime.fromtimestamp(issued_at, datetime.UTC))
 
@@ -175,7 +174,8 @@ def verify_logout_token(issuer: str, client_id: str, token: str) -> Logout:
 def _verify(client: Client, id_token: str, nonce: str) -> dict[str, Any]:
     """Check the signature and the claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7)."""
     claims = _decode(client.issuer, client.client_id, id_token, require=["exp", "iat", "iss", "aud", "sub"])
-    if not secrets.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+    _check_subject(claims["sub"])
+    if not secrets.compare_digest(str(claims.get("nonce", "")).encode(errors="replace"), nonce.encode()):
         raise InvalidResponse("The ID token belongs to another sign-in.")
     audience = claims["aud"]
     if (
@@ -184,6 +184,11 @@ def _verify(client: Client, id_token: str, nonce: str) -> dict[str, Any]:
     ):
         raise InvalidResponse("The ID token is for another client.")
     return claims
+
+
+def _check_subject(subject: object) -> None:
+    if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT_CHARACTERS or not is_storable(subject):
+        raise InvalidResponse("The identity provider sent no usable subject.")
 
 
 def _decode(issuer: str, client_id: str, token: str, *, require: list[str]) -> dict[str, Any]:
@@ -195,11 +200,11 @@ def _decode(issuer: str, client_id: str, token: str, *, require: list[str]) -> d
             key,
             algorithms=_ALGORITHMS,
             audience=client_id,
-            issuer=_configuration(issuer)["issuer"],
+            issuer=discovery.read_configuration(issuer)["issuer"],
             leeway=_LEEWAY_SECONDS,
             options={"require": require},
         )
-    except (jwt.PyJWTError, TypeError, ValueError) as error:
+    except (jwt.PyJWTError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidResponse(f"The token is not valid: {type(error).__name__}.") from None
     return claims
 
@@ -209,9 +214,9 @@ def _add_user_info(issuer: str, claims: dict[str, Any], tokens: dict[str, Any], 
     access_token = tokens.get("access_token")
     if ("email" in claims and groups_claim in claims) or not isinstance(access_token, str):
         return claims
-    if not _configuration(issuer).get("userinfo_endpoint"):
+    if not discovery.read_configuration(issuer).get("userinfo_endpoint"):
         return claims
-    info = request("GET", _endpoint(issuer, "userinfo_endpoint"), bearer=access_token)
+    info = request("GET", discovery.find_endpoint(issuer, "userinfo_endpoint"), bearer=access_token)
     if info.get("sub") != claims["sub"]:
         raise InvalidResponse("The identity provider speaks about another person.")
     return {**info, **claims}
@@ -221,43 +226,8 @@ def _signing_key(issuer: str, header: dict[str, Any]) -> Any:
     """Return the provider's key that a token names. An unknown key is looked up once: providers replace their keys."""
     key_id = header.get("kid")
     for is_fresh in (False, True):
-        keys = jwt.PyJWKSet.from_dict(_keys(issuer, is_fresh=is_fresh)).keys
+        keys = jwt.PyJWKSet.from_dict(discovery.read_keys(issuer, is_fresh=is_fresh)).keys
         matching = [key for key in keys if key.public_key_use in (None, "sig") and key_id in (None, key.key_id)]
         if matching and (key_id is not None or len(matching) == 1):
             return matching[0]
     raise InvalidResponse("The token names a key that the identity provider does not have.")
-
-
-def _keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:
-    entry = _cached(issuer)
-    if entry.keys is None or is_fresh:
-        entry.keys = request("GET", _endpoint(issuer, "jwks_uri"))
-    return entry.keys
-
-
-def _endpoint(issuer: str, name: str, *, is_fresh: bool = False) -> str:
-    url = _cached(issuer, is_fresh=is_fresh).configuration.get(name)
-    if not isinstance(url, str) or not url.startswith(("https://", "http://")):
-        raise ProviderFailed(f"The identity provider does not say where its {name} is.")
-    return url
-
-
-def _configuration(issuer: str) -> dict[str, Any]:
-    return _cached(issuer).configuration
-
-
-def _cached(issuer: str, *, is_fresh: bool = False) -> _Cached:
-    """Return what the provider says about itself. It must be the issuer that was asked (Discovery 1.0, 4.3)."""
-    now = time.monotonic()
-    with _cache_lock:
-        entry = _cache.get(issuer)
-    if entry is None or entry.expires_at < now or is_fresh:
-        configuration = request("GET", f"{issuer}/.well-known/openid-configuration")
-        if str(configuration.get("issuer", "")).rstrip("/") != issuer:
-            raise ProviderFailed("The identity provider names another issuer.")
-        entry = _Cached(now + _CACHE_SECONDS, configuration)
-        with _cache_lock:
-            if len(_cache) >= _MAX_CACHED_ISSUERS:
-                _cache.clear()
-            _cache[issuer] = entry
-    return entry

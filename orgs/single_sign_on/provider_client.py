@@ -69,7 +69,7 @@ def request(
         raise ProviderFailed(f"The identity provider answered with the status {response.status_code}.")
     try:
         body = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
         raise ProviderFailed("The response of the identity provider is not a JSON object.")

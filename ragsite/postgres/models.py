@@ -1,9 +1,12 @@
-"""What the models of all apps share: time-ordered identifiers."""
+"""What the models of all apps share: time-ordered identifiers, and what the database can store."""
 
+import re
 import uuid
 
 import uuid_utils.compat
 from django.db import models
+
+_NOT_STORABLE = re.compile(r"[\0\ud800-\udfff]")
 
 
 def uuid7() -> uuid.UUID:
@@ -17,6 +20,11 @@ def as_uuid(text: str) -> uuid.UUID | None:
         return uuid.UUID(text)
     except ValueError:
         return None
+
+
+def is_storable(text: str) -> bool:
+    """Return whether the database can store the text: it has neither NUL nor half of a pair of surrogates."""
+    return not _NOT_STORABLE.search(text)
 
 
 class UUIDModel(models.Model):

@@ -27,6 +27,7 @@ class IdentityProviderServer:
         sign: Signs an ID token.
         names_itself: The provider says that its responses name their issuer (RFC 9207).
         received_codes: What clients sent to be exchanged.
+        requested_paths: The documents that clients have read.
     """
 
     def __init__(self) -> None:
@@ -35,6 +36,7 @@ class IdentityProviderServer:
         self.codes: dict[str, dict[str, str]] = {}
         self.names_itself = False
         self.received_codes: list[str] = []
+        self.requested_paths: list[str] = []
         self.change_claims: Callable[[dict[str, Any]], None] = lambda claims: None
         self.sign: Callable[[dict[str, Any]], str] = self.sign_with_key
         provider = self
@@ -42,6 +44,7 @@ class IdentityProviderServer:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 path, query = urlsplit(self.path).path, urlsplit(self.path).query
+                provider.requested_paths.append(path)
                 given = {name: values[0] for name, values in parse_qs(query).items()}
                 if path == "/authorize":
                     self.send_response(302)
@@ -129,5 +132,6 @@ class IdentityProviderServer:
         self.change_claims(claims)
         return {"access_token": "opaque", "token_type": "Bearer", "id_token": self.sign(claims)}
 
-    def sign_with_key(self, claims: dict[str, Any]) -> str:
-        return jwt.encode(claims, self._key, algorithm="ES256", headers={"kid": "k1"})
+    def sign_with_key(self, claims: dict[str, Any], *, key_id: str = "k1") -> str:
+        # The library for tokens would refuse to sign claims of the wrong types.
+        return jwt.PyJWS().encode(json.dumps(claims).encode(), self._key, algorithm="ES256", headers={"kid": key_id})

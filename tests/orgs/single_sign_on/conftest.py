@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from orgs.models import GroupMapping, IdentityProvider, SignInDomain
-from orgs.single_sign_on import openid_connect
+from orgs.single_sign_on import discovery
 from ragsite.postgres import encryption
 from tests.support.factories import World
 from tests.support.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProviderServer
@@ -17,7 +17,7 @@ EMAIL = "ada@home.example"
 
 @pytest.fixture
 def server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[IdentityProviderServer]:
-    monkeypatch.setattr(openid_connect, "_cache", {})  # an earlier provider could have had the same port
+    monkeypatch.setattr(discovery, "_cache", {})  # an earlier provider could have had the same port
     settings.RAG_SIGN_IN_PRIVATE_HOSTS = ["127.0.0.1"]
     with IdentityProviderServer().running() as server:
         server.person = {"sub": "1", "email": EMAIL, "name": "Ada", "groups": ["writers", "unknown"]}

@@ -10,6 +10,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 from accounts.models import AuditEvent, TokenFamily, User
 from accounts.sign_in import refresh_tokens
 from orgs.models import IdentityProvider
+from orgs.single_sign_on import discovery
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.test_openid_connect import sign_in
 from tests.support.identity_provider import CLIENT_ID, IdentityProviderServer
@@ -111,6 +112,49 @@ def test_only_the_provider_ends_sign_ins(provider: IdentityProvider, server: Any
 def test_a_provider_without_the_domain_ends_nothing(provider: IdentityProvider, server: Any) -> None:
     browser = Client()
     sign_in(browser)
+    provider.organization.sign_in_domains.update(domain="other.example")
+    assert send(provider, server.sign_with_key(logout_claims(server))).status_code == 200
+    assert browser.get("/").status_code == 200
+    # Without any verified domain it decides about nobody, so nobody's token makes this server ask it for anything.
     provider.organization.sign_in_domains.update(verified_at=None)
+    discovery._cache.clear()
+    server.requested_paths.clear()
+    assert send(provider, server.sign_with_key(logout_claims(server))).status_code == 400
+    assert (browser.get("/").status_code, server.requested_paths) == (200, [])
+
+
+def test_unknown_keys_are_looked_up_once_a_minute(
+    provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anybody can send such a token, and each would otherwise cost a request to the provider."""
+
+    def send_unknown() -> None:
+        for number in range(5):
+            token = server.sign_with_key(logout_claims(server), key_id=f"unknown {number}")
+            assert send(provider, token).status_code == 400
+
+    send_unknown()
+    assert server.requested_paths.count("/keys") == 1
+    assert send(provider, server.sign_with_key(logout_claims(server))).status_code == 200
+    with monkeypatch.context() as patch:
+        patch.setattr(discovery, "_KEYS_PAUSE_SECONDS", -1.0)  # as if a minute had passed
+        assert send(provider, server.sign_with_key(logout_claims(server), key_id="unknown")).status_code == 400
+    send_unknown()
+    assert server.requested_paths.count("/keys") == 2
+
+
+def test_the_sign_ins_of_a_deactivated_account_do_not_continue(provider: IdentityProvider, server: Any) -> None:
+    browser = Client()
+    sign_in(browser)
+    User.objects.filter(email=EMAIL).update(is_active=False)
+    assert send(provider, server.sign_with_key(logout_claims(server))).status_code == 200
+    User.objects.filter(email=EMAIL).update(is_active=True)
+    assert browser.get("/").status_code == 302
+
+
+def test_the_provider_does_not_end_the_sign_ins_of_superusers(provider: IdentityProvider, server: Any) -> None:
+    browser = Client()
+    sign_in(browser)
+    User.objects.filter(email=EMAIL).update(is_superuser=True)
     assert send(provider, server.sign_with_key(logout_claims(server))).status_code == 200
     assert browser.get("/").status_code == 200

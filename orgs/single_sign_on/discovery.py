@@ -1,0 +1,88 @@
+"""What identity providers publish about themselves: their endpoints and keys (OpenID Connect Discovery 1.0)."""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from .provider_client import ProviderFailed, request
+
+_CACHE_SECONDS = 600.0
+# Anybody can send tokens that name a key which does not exist. A provider is asked again at most this often.
+_KEYS_PAUSE_SECONDS = 60.0
+_MAX_CACHED_ISSUERS = 1_000
+
+
+@dataclass(slots=True)
+class _Cached:
+    expires_at: float
+    configuration: dict[str, Any]
+    keys: dict[str, Any] | None = None
+    keys_requested_at: float | None = None
+
+
+_cache: dict[str, _Cached] = {}
+_cache_lock = threading.Lock()
+
+
+def read_configuration(issuer: str, *, is_fresh: bool = False) -> dict[str, Any]:
+    """Return what the provider says about itself.
+
+    Args:
+        issuer: The provider's address.
+        is_fresh: Ask the provider, although its last response is known.
+
+    Raises:
+        ProviderFailed: If it does not say anything, or names another issuer.
+    """
+    return _read(issuer, is_fresh=is_fresh).configuration
+
+
+def find_endpoint(issuer: str, name: str, *, is_fresh: bool = False) -> str:
+    """Return the address of the provider with this name.
+
+    Raises:
+        ProviderFailed: If the provider does not say where it is.
+    """
+    url = read_configuration(issuer, is_fresh=is_fresh).get(name)
+    if not isinstance(url, str) or not url.startswith(("https://", "http://")):
+        raise ProviderFailed(f"The identity provider does not say where its {name} is.")
+    return url
+
+
+def read_keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:
+    """Return the provider's keys (RFC 7517).
+
+    Args:
+        issuer: The provider's address.
+        is_fresh: Ask the provider, although its keys are known, unless it was asked within the last minute.
+
+    Raises:
+        ProviderFailed: If the keys are not known and the provider does not send them.
+    """
+    entry = _read(issuer, is_fresh=False)
+    with _cache_lock:
+        now = time.monotonic()
+        was_asked = entry.keys_requested_at is not None and now < entry.keys_requested_at + _KEYS_PAUSE_SECONDS
+        if entry.keys is not None and (was_asked or not is_fresh):
+            return entry.keys
+        entry.keys_requested_at = now
+    entry.keys = request("GET", find_endpoint(issuer, "jwks_uri"))
+    return entry.keys
+
+
+def _read(issuer: str, *, is_fresh: bool) -> _Cached:
+    """Return what is known of the provider. It must be the issuer that was asked (Discovery 1.0, 4.3)."""
+    now = time.monotonic()
+    with _cache_lock:
+        entry = _cache.get(issuer)
+    if entry is None or entry.expires_at < now or is_fresh:
+        configuration = request("GET", f"{issuer}/.well-known/openid-configuration")
+        if str(configuration.get("issuer", "")).rstrip("/") != issuer:
+            raise ProviderFailed("The identity provider names another issuer.")
+        entry = _Cached(now + _CACHE_SECONDS, configuration)
+        with _cache_lock:
+            if len(_cache) >= _MAX_CACHED_ISSUERS:
+                _cache.clear()
+            _cache[issuer] = entry
+    return entry

@@ -1,0 +1,111 @@
+"""Tokens that a provider has signed, with claims of any type: each is accepted or refused, and none is an error."""
+
+import base64
+import json
+import time
+from typing import Any
+
+import pytest
+from django.test import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from orgs.models import IdentityProvider
+from orgs.single_sign_on import discovery, openid_connect, provider_client
+from orgs.single_sign_on.provider_client import ProviderFailed
+from tests.orgs.single_sign_on.test_back_channel_logout import logout_claims, send
+from tests.orgs.single_sign_on.test_openid_connect import begin
+from tests.support.identity_provider import CLIENT_ID, IdentityProviderServer
+
+NUMBERS = st.sampled_from([float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 10**400, -(10**400), 0, True])
+TEXTS = st.text(st.characters(), max_size=300)  # also lone surrogates and NUL
+VALUES = st.recursive(
+    st.none() | st.booleans() | NUMBERS | TEXTS,
+    lambda children: st.lists(children, max_size=3) | st.dictionaries(TEXTS, children, max_size=3),
+    max_leaves=5,
+)
+NAMES = ("iss", "aud", "iat", "exp", "nbf", "jti", "sub", "events", "nonce", "sid", "azp")
+
+
+@pytest.fixture
+def known_issuer(monkeypatch: pytest.MonkeyPatch) -> IdentityProviderServer:
+    """A provider whose documents are known, so that nothing is requested."""
+    server = IdentityProviderServer()
+    server._server.server_close()
+    known = discovery._Cached(time.monotonic() + 600, server.configuration(), server.keys(), time.monotonic())
+    monkeypatch.setattr(discovery, "_cache", {server.issuer: known})
+    return server
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(changes=st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1, max_size=3))
+def test_claims_of_logout_tokens(known_issuer: IdentityProviderServer, changes: dict[str, Any]) -> None:
+    token = known_issuer.sign_with_key({**logout_claims(known_issuer), **changes})
+    try:
+        logout = openid_connect.verify_logout_token(known_issuer.issuer, CLIENT_ID, token)
+    except ProviderFailed:
+        return
+    assert 0 < len(logout.subject) <= 255
+    logout.subject.encode()
+    assert "\0" not in logout.subject
+    assert abs(logout.issued_at.timestamp() - time.time()) < 400
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    header=st.dictionaries(st.sampled_from(["alg", "kid", "typ", "crit", "jwk", "x5c", "b64"]), VALUES, max_size=4),
+    payload=VALUES,
+    keys=st.lists(st.dictionaries(st.sampled_from(["kty", "kid", "use", "alg", "crv", "x", "y", "n", "e"]), VALUES)),
+)
+def test_headers_and_keys(
+    known_issuer: IdentityProviderServer, header: dict[str, Any], payload: Any, keys: list[dict[str, Any]]
+) -> None:
+    discovery._cache[known_issuer.issuer].keys = {"keys": [*keys, *known_issuer.keys()["keys"]]}
+    token = ".".join(_encode(part) for part in ({"alg": "ES256", "kid": "k1", **header}, payload, "signature"))
+    with pytest.raises(ProviderFailed):
+        openid_connect.verify_logout_token(known_issuer.issuer, CLIENT_ID, token)
+
+
+def _encode(value: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "1e300", "NaN", "Infinity"])
+@pytest.mark.parametrize("claim", ["iat", "exp", "nbf"])
+def test_impossible_times_are_refused(
+    provider: IdentityProvider, server: IdentityProviderServer, claim: str, number: str
+) -> None:
+    token = server.sign_with_key({**logout_claims(server), claim: float(number)})
+    expected = 200 if (claim, number) == ("exp", "1e300") else 400
+    assert send(provider, token).status_code == expected
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sub": "\ud800"},
+        {"sub": "a\0"},
+        {"sub": ["1"]},
+        {"email": "\ud800@home.example"},
+        {"email": "a\0@home.example"},
+        {"nonce": "\ud800"},
+        {"name": "\ud800"},
+        {"iat": float("inf")},
+        {"groups": [float("inf"), None, "\ud800"]},
+    ],
+    ids=str,
+)
+def test_a_sign_in_with_claims_that_cannot_be_stored(
+    provider: IdentityProvider, server: IdentityProviderServer, changes: dict[str, Any]
+) -> None:
+    server.change_claims = lambda claims: claims.update(changes)
+    assert Client().get(begin(Client())).status_code == 400, "a browser that did not begin it"
+    browser = Client()
+    status = browser.get(begin(browser)).status_code
+    assert status == (302 if {"name", "groups"} & changes.keys() else 502 if "email" not in changes else 403)
+
+
+def test_a_response_of_very_deep_json_is_refused(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_client, "_read", lambda response: b"[" * 500_000)
+    with pytest.raises(ProviderFailed, match="not a JSON object"):
+        provider_client.request("GET", f"{server.issuer}/keys")
