@@ -16,6 +16,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from rest_framework_simplejwt import state
 from rest_framework_simplejwt.exceptions import TokenBackendError
@@ -78,8 +79,7 @@ def exchange_code(code: str, *, client: OAuthClient, redirect_uri: str, verifier
         OAuthError: If the code is not valid for this client, address and verifier.
     """
     with transaction.atomic():  # what a wrong use ends stays ended, so the error is raised outside
-        codes = OAuthCode.objects.select_for_update(of=("self",)).select_related("user")
-        stored = codes.filter(hash=_digest(code), client=client).first()
+        stored = _lock_code(OAuthCode.objects.filter(hash=_digest(code), client=client))
         tokens = _use_code(stored, client, redirect_uri, verifier) if stored else None
     if tokens is None:
         raise OAuthError("invalid_grant", _ENDED)
@@ -123,6 +123,13 @@ def read_access_token(token: str, *, resource: str) -> dict[str, Any] | None:
 def is_granted(claims: dict[str, Any]) -> bool:
     """Return whether the grant of an access token has not ended."""
     return TokenFamily.objects.filter(pk=claims["family"], user=claims["sub"]).exists()
+
+
+def _lock_code(codes: QuerySet[OAuthCode]) -> OAuthCode | None:
+    """Lock a code and, before it, its user, as `end_sign_ins` does: in another order, each could wait for the other."""
+    for user_id in codes.values_list("user", flat=True):
+        User.objects.select_for_update(no_key=True).get(pk=user_id)
+    return codes.select_for_update(of=("self",)).select_related("user").first()
 
 
 def _use_code(stored: OAuthCode, client: OAuthClient, redirect_uri: str, verifier: str) -> dict[str, object] | None:

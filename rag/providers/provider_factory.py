@@ -176,6 +176,7 @@ def connector(connection: SyncConnection) -> Connector:
     Raises:
         ListingFailed: If the secret cannot be decrypted, or the file system is not allowed or does not answer.
     """
+    organization = connection.source.organization.slug
     if connection.kind == SyncKind.S3:
         bucket, _, prefix = connection.location.partition("/")
         try:
@@ -189,16 +190,17 @@ def connector(connection: SyncConnection) -> Connector:
             region=connection.region,
             access_key=connection.access_key,
             secret=secret,
+            organization=organization,
         )
     if connection.kind == SyncKind.WEBSITE:
-        return WebsiteConnector(connection.location)
+        return WebsiteConnector(connection.location, organization=organization)
     if connection.kind == SyncKind.FILE_SYSTEM:
         name, _, folder = connection.location.partition("/")
-        file_system = allowed_file_systems(connection.source.organization.slug).get(name)
+        file_system = allowed_file_systems(organization).get(name)
         if file_system is None:
             raise ListingFailed("The operator does not allow this file system (RAG_SYNC_FILE_SYSTEMS).")
         return FileSystemConnector(file_system["url"], options=file_system.get("options", {}), folder=folder)
-    return FolderConnector(connection.location, allowed=allowed_folders(connection.source.organization.slug))
+    return FolderConnector(connection.location, allowed=allowed_folders(organization))
 
 
 def allowed_folders(organization_slug: str) -> list[str]:

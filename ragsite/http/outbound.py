@@ -2,8 +2,9 @@
 
 The operator allows hosts with RAG_ALLOWED_PRIVATE_HOSTS for models, which superusers enter, and with
 RAG_WEBHOOK_PRIVATE_HOSTS, RAG_SIGN_IN_PRIVATE_HOSTS and RAG_SYNC_PRIVATE_HOSTS for webhooks, identity providers and
-syncs, which organisations enter. The address is checked while connecting, and the checked address is the one connected
-to, so that DNS rebinding does not help. With a proxy (HTTPS_PROXY) the proxy decides.
+syncs, which organisations enter. What a sync reads is shown, so its setting names the organisation of each host. The
+address is checked while connecting, and the checked address is the one connected to, so that DNS rebinding does not
+help. With a proxy (HTTPS_PROXY) the proxy decides.
 """
 
 import contextlib
@@ -36,7 +37,18 @@ class ForbiddenAddress(httpx2.ConnectError):
         super().__init__(f"{host} is an address within a private network. To allow it, add it to {setting}.")
 
 
-def check_allowed(url: str, *, setting: str = MODEL_HOSTS) -> None:
+def allowed_hosts(setting: str, organization: str = "") -> list[str]:
+    """Return the private hosts, addresses and networks that a setting allows.
+
+    Args:
+        setting: Its name.
+        organization: The slug of the organisation that has entered the address, if the setting names organisations.
+    """
+    entries: Any = getattr(settings, setting)
+    return [*entries.get("*", ()), *entries.get(organization, ())] if isinstance(entries, dict) else list(entries)
+
+
+def check_allowed(url: str, *, setting: str = MODEL_HOSTS, organization: str = "") -> None:
     """Check the addresses to which the URL's host resolves now. An unknown host passes.
 
     Raises:
@@ -44,7 +56,7 @@ def check_allowed(url: str, *, setting: str = MODEL_HOSTS) -> None:
     """
     parts = urlsplit(url)
     with contextlib.suppress(OSError, ValueError):
-        _resolve(parts.hostname or "", parts.port or 443, setting)
+        _resolve(parts.hostname or "", parts.port or 443, setting, organization)
 
 
 def check_scheme(url: str, *, setting: str, error: type[Exception]) -> None:
@@ -56,11 +68,11 @@ def check_scheme(url: str, *, setting: str, error: type[Exception]) -> None:
         raise error("The address is not a valid URL.") from None
     if parts.scheme == "https" and host:
         return
-    if parts.scheme != "http" or host not in getattr(settings, setting):
+    if parts.scheme != "http" or host not in allowed_hosts(setting):
         raise error(f"The address must begin with https://, or its host must be in {setting}.")
 
 
-def _resolve(host: str, port: int, setting: str) -> list[str]:
+def _resolve(host: str, port: int, setting: str, organization: str) -> list[str]:
     """Return the addresses of the host.
 
     Raises:
@@ -69,17 +81,18 @@ def _resolve(host: str, port: int, setting: str) -> list[str]:
     """
     entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries)
-    if not all(_is_allowed(host, ipaddress.ip_address(address.partition("%")[0]), setting) for address in addresses):
+    allowed = allowed_hosts(setting, organization)
+    parsed = [ipaddress.ip_address(address.partition("%")[0]) for address in addresses]
+    if not all(_is_allowed(host, address, setting, allowed) for address in parsed):
         raise ForbiddenAddress(host, setting)
     return list(addresses)
 
 
-def _is_allowed(host: str, address: Address, setting: str) -> bool:
+def _is_allowed(host: str, address: Address, setting: str, entries: Iterable[str]) -> bool:
     address = _unwrap(address)
     is_public = address.is_global and not address.is_multicast and address not in _CLOUD_SERVICES
     if is_public and (address.version == 4 or address in _GLOBAL_UNICAST):
         return True
-    entries = getattr(settings, setting)
     # What a sync reads is shown to people, and a name may lead to any address: networks allow only addresses.
     is_name = setting == SYNC_HOSTS and not _is_address(host)
     return any(_matches(entry, host, None if is_name else address) for entry in entries)
@@ -113,9 +126,9 @@ def _matches(entry: str, host: str, address: Address | None) -> bool:
 class GuardedBackend(httpcore2.SyncBackend):
     """Resolves a host itself and connects to the addresses that were checked."""
 
-    def __init__(self, *, setting: str = MODEL_HOSTS) -> None:
+    def __init__(self, *, setting: str = MODEL_HOSTS, organization: str = "") -> None:
         super().__init__()
-        self._setting = setting
+        self._setting, self._organization = setting, organization
 
     def connect_tcp(
         self,
@@ -126,7 +139,7 @@ class GuardedBackend(httpcore2.SyncBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         try:
-            addresses = _resolve(host, port, self._setting)
+            addresses = _resolve(host, port, self._setting, self._organization)
         except OSError as error:
             raise httpcore2.ConnectError("Unknown host name.") from error
         deadline = time.monotonic() + timeout if timeout is not None else None
@@ -174,8 +187,8 @@ class DeadlineStream(httpcore2.NetworkStream):
 class DeadlineBackend(GuardedBackend):
     """Connects as GuardedBackend does, and ends its connections at a deadline (of time.monotonic)."""
 
-    def __init__(self, deadline: float, *, setting: str) -> None:
-        super().__init__(setting=setting)
+    def __init__(self, deadline: float, *, setting: str, organization: str = "") -> None:
+        super().__init__(setting=setting, organization=organization)
         self._deadline = deadline
 
     def connect_tcp(

@@ -60,10 +60,10 @@ RAG_ALLOWED_PRIVATE_HOSTS = env.list("RAG_ALLOWED_PRIVATE_HOSTS", default=[])
 # The same for webhooks. Organisations enter their addresses, so that this is a setting of its own.
 RAG_WEBHOOK_PRIVATE_HOSTS = env.list("RAG_WEBHOOK_PRIVATE_HOSTS", default=[])
 
-# Pull sync: the same for addresses of buckets and websites, which organisations enter; the folders on this server from
-# which an organisation may fetch documents, by its slug or "*" for all: {"acme": ["/srv/acme"]}; and how many items a
-# sync lists at most.
-RAG_SYNC_PRIVATE_HOSTS = env.list("RAG_SYNC_PRIVATE_HOSTS", default=[])
+# Pull sync: the same for addresses of buckets and websites, by the slug of the organisation that may enter them or "*"
+# for all: {"acme": ["files.internal"]}; likewise the folders on this server from which an organisation may fetch
+# documents: {"acme": ["/srv/acme"]}; and how many items a sync lists at most.
+RAG_SYNC_PRIVATE_HOSTS = env.json("RAG_SYNC_PRIVATE_HOSTS", default={})
 RAG_SYNC_FOLDERS = env.json("RAG_SYNC_FOLDERS", default={})
 # File systems of fsspec, by a name that people choose: {"archive": {"url": "sftp://files.example.com/export",
 # "options": {"username": …, "password": …}, "organizations": ["acme"]}}.

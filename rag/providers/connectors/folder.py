@@ -23,18 +23,26 @@ def find_folder(location: str, allowed: Sequence[str]) -> Path | None:
         location: An absolute path.
         allowed: The folders that the operator allows.
     """
+    located = _locate(location, allowed)
+    return located and located[0].joinpath(*located[1])
+
+
+def _locate(location: str, allowed: Sequence[str]) -> tuple[Path, tuple[str, ...]] | None:
+    """Return the allowed folder that the location is below, and the way from there, both without links."""
     if "\0" in location or not os.path.isabs(location):
         return None
     folder = Path(os.path.realpath(location))
-    roots = [Path(os.path.realpath(root)) for root in allowed if os.path.isabs(root)]
-    return folder if any(folder.is_relative_to(root) for root in roots) else None
+    for root in (Path(os.path.realpath(root)) for root in allowed if os.path.isabs(root)):
+        if folder.is_relative_to(root):
+            return root, folder.relative_to(root).parts
+    return None
 
 
 class FolderConnector:
     """Reads the files below a folder.
 
-    Every part of a path is opened by itself, relative to the one before and without following links. So a folder that
-    is exchanged for a link meanwhile leads nowhere.
+    Every part of a path below the folder that the operator allows is opened by itself, relative to the one before and
+    without following links. So a folder that is exchanged for a link meanwhile leads nowhere.
     """
 
     def __init__(self, location: str, *, allowed: Sequence[str]) -> None:
@@ -71,12 +79,13 @@ class FolderConnector:
 
     @contextlib.contextmanager
     def _open_folder(self, parts: Sequence[str]) -> Iterator[int]:
-        root = find_folder(self._location, self._allowed)
-        if root is None:
+        located = _locate(self._location, self._allowed)
+        if located is None:
             raise ListingFailed("The operator does not allow this folder (RAG_SYNC_FOLDERS).")
+        root, way = located
         descriptor = os.open(root, _FOLDER_FLAGS)
         try:
-            for part in parts:
+            for part in (*way, *parts):
                 child = os.open(part, _FOLDER_FLAGS, dir_fd=descriptor)
                 os.close(descriptor)
                 descriptor = child

@@ -14,10 +14,11 @@ READ_BYTES = 256 * 1024
 
 
 class ConnectorClient(BoundedClient):
-    """Connects to public addresses and those of RAG_SYNC_PRIVATE_HOSTS, until the deadline."""
+    """Connects to public addresses and those that RAG_SYNC_PRIVATE_HOSTS allows an organisation, until a deadline."""
 
-    def __init__(self) -> None:
-        self._backend = outbound.DeadlineBackend(time.monotonic() + TIMEOUT_SECONDS, setting=outbound.SYNC_HOSTS)
+    def __init__(self, *, organization: str) -> None:
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        self._backend = outbound.DeadlineBackend(deadline, setting=outbound.SYNC_HOSTS, organization=organization)
         super().__init__(timeout=TIMEOUT_SECONDS)
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:

@@ -28,8 +28,11 @@ _NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 class S3Connector:
     """Reads the objects of a bucket whose keys begin with a prefix. A path is the key without that prefix."""
 
-    def __init__(self, *, bucket: str, prefix: str, endpoint: str, region: str, access_key: str, secret: str) -> None:
-        self._bucket, self._prefix = bucket, prefix
+    def __init__(
+        self, *, bucket: str, prefix: str, endpoint: str, region: str, access_key: str, secret: str, organization: str
+    ) -> None:
+        """Read a bucket for the organisation with this slug."""
+        self._bucket, self._prefix, self._organization = bucket, prefix, organization
         self._region = region or DEFAULT_REGION
         self._endpoint = (endpoint or f"https://s3.{self._region}.amazonaws.com").rstrip("/")
         self._signer = S3SigV4Auth(Credentials(access_key, secret), "s3", self._region) if access_key else None
@@ -105,7 +108,8 @@ class S3Connector:
         request = AWSRequest("GET", url, headers=headers)
         if self._signer:
             self._signer.add_auth(request)
-        with ConnectorClient() as client, client.stream("GET", url, headers=dict(request.headers)) as response:
+        client = ConnectorClient(organization=self._organization)
+        with client, client.stream("GET", url, headers=dict(request.headers)) as response:
             yield response
 
 

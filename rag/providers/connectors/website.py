@@ -32,8 +32,9 @@ _VALIDATORS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
 class WebsiteConnector:
     """Reads the pages that a website's sitemaps name. A path is the address of the page."""
 
-    def __init__(self, location: str) -> None:
-        self._location = location
+    def __init__(self, location: str, *, organization: str) -> None:
+        """Read a website for the organisation with this slug."""
+        self._location, self._organization = location, organization
         self._site = urlsplit(location)
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
@@ -104,7 +105,7 @@ class WebsiteConnector:
             has_robots: Whether robots.txt must allow the address.
         """
         common = {"User-Agent": f"{USER_AGENT}/{ragsite.__version__}", "Accept-Encoding": "identity"}
-        with ConnectorClient() as client:
+        with ConnectorClient(organization=self._organization) as client:
             for _ in range(_MAX_REDIRECTS + 1):
                 if has_robots:
                     self._wait()

@@ -1,6 +1,7 @@
 """Codes and tokens: what a client needs to get them, and what ends them."""
 
 import datetime
+import re
 import uuid
 from typing import Any
 
@@ -9,13 +10,16 @@ import pytest
 from django.conf import settings
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import AuditEvent, OAuthClient, OAuthCode, TokenFamily, User
 from accounts.sign_in import retention
+from accounts.sign_out_everywhere import end_sign_ins
 from orgs.models import IdentityProvider
 from orgs.scim import users as scim_users
+from ragsite.postgres import identity
 from tests.accounts.oauth.conftest import RESOURCE, Program, sent_back
 from tests.support.factories import World
 
@@ -261,3 +265,20 @@ def test_the_decision_needs_the_token_of_the_page(program: Program, world: World
     browser.force_login(world.users["member"])
     assert browser.post(program.authorize_url(), {"decision": "allow"}).status_code == 403
     assert not OAuthCode.objects.exists()
+
+
+def test_an_exchange_locks_in_the_order_of_a_sign_out(program: Program, world: World) -> None:
+    """Otherwise each could wait for what the other one has locked."""
+    code = program.decide()["code"]
+    with CaptureQueriesContext(connection) as exchange:
+        assert program.exchange(code).status_code == 200
+    with CaptureQueriesContext(connection) as sign_out, identity.run_as(identity.SIGN_IN):
+        end_sign_ins(world.users["owner"], requested_at=timezone.now(), method="test")
+    assert locked_tables(exchange) == ["accounts_user", "accounts_oauthcode"]
+    assert locked_tables(sign_out)[0] == "accounts_user"
+
+
+def locked_tables(queries: CaptureQueriesContext) -> list[str]:
+    """The tables whose rows were locked, in this order."""
+    locking = [query["sql"] for query in queries if re.search(r" FOR (NO KEY )?UPDATE", query["sql"])]
+    return [re.findall(r'FROM "(\w+)"', sql)[0] for sql in locking]

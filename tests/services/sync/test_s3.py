@@ -7,6 +7,7 @@ import boto3
 import pytest
 from moto.server import ThreadedMotoServer
 
+from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors import s3
 from rag.providers.http import bounded
@@ -41,7 +42,7 @@ def bucket(endpoint: str) -> Any:
 
 @pytest.fixture
 def connection(world: World, endpoint: str, settings: Any) -> SyncConnection:
-    settings.RAG_SYNC_PRIVATE_HOSTS = ["127.0.0.1"]
+    settings.RAG_SYNC_PRIVATE_HOSTS = {world.home.slug: ["127.0.0.1"]}
     connection = SyncConnection(
         source=world.source("synced"),
         kind=SyncKind.S3,
@@ -83,8 +84,13 @@ def test_a_missing_bucket_removes_nothing(connection: SyncConnection, bucket: An
     assert set(contents(connection.source)) == {"a.txt"}
 
 
-def test_private_addresses_are_refused_when_connecting(connection: SyncConnection, bucket: Any, settings: Any) -> None:
-    settings.RAG_SYNC_PRIVATE_HOSTS = []
+def test_hosts_of_another_organisation_are_refused(
+    connection: SyncConnection, bucket: Any, world: World, settings: Any
+) -> None:
+    """When the address is entered, and when it is connected to."""
+    settings.RAG_SYNC_PRIVATE_HOSTS = {world.abroad.slug: ["127.0.0.1"]}
+    with pytest.raises(InvalidRequest, match="RAG_SYNC_PRIVATE_HOSTS"):
+        connections.check(connection)
     run = run_to_end(connection)
     assert (run.state, run.error) == (State.FAILED, str(outbound.ForbiddenAddress("127.0.0.1", outbound.SYNC_HOSTS)))
 

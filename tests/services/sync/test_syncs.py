@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from rag.models import Chunk, DataSource, Document, SyncConnection, SyncItem, SyncRun
-from rag.providers.connectors.base import ItemGone
+from rag.providers.connectors.base import ItemGone, ListingFailed
 from rag.providers.connectors.folder import FolderConnector
 from rag.services.ingestion.sync import connections, control, listing, removal, retention, runs, worker
 from rag.services.sources import deletion, documents, purge
@@ -363,3 +363,28 @@ def test_a_sync_stops_also_while_items_have_no_new_content(
 
     monkeypatch.setattr(FolderConnector, "open", open_and_stop)
     assert (sync(run).state, len(opened)) == (State.STOPPED, 1)
+
+
+def test_a_folder_above_that_becomes_a_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is exchanged after the path was checked, and before it is opened."""
+    allowed, outside = tmp_path / "allowed", tmp_path / "outside"
+    for place in (allowed / "middle", outside):
+        (place / "docs").mkdir(parents=True)
+        (place / "docs" / "a.md").write_text(place.name)
+    connector = FolderConnector(str(allowed / "middle" / "docs"), allowed=[str(allowed)])
+    with connector.open("a.md", validators={}) as item:
+        assert b"".join(item.parts) == b"middle"
+    resolve = os.path.realpath
+
+    def resolve_and_exchange(path: Any) -> str:
+        resolved = resolve(path)
+        if str(path) == str(allowed / "middle" / "docs") and not (allowed / "middle").is_symlink():
+            (allowed / "middle").rename(allowed / "before")
+            (allowed / "middle").symlink_to(outside)
+        return str(resolved)
+
+    monkeypatch.setattr(os.path, "realpath", resolve_and_exchange)
+    with pytest.raises(ItemGone), connector.open("a.md", validators={}):
+        pass
+    with pytest.raises(ListingFailed):
+        list(connector.list_pages(None))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors import sitemaps
 from rag.providers.connectors.base import ListingFailed
@@ -27,7 +28,7 @@ def website() -> Iterator[Website]:
 
 @pytest.fixture
 def connection(world: World, website: Website, settings: Any) -> SyncConnection:
-    settings.RAG_SYNC_PRIVATE_HOSTS = ["127.0.0.1"]
+    settings.RAG_SYNC_PRIVATE_HOSTS = {world.home.slug: ["127.0.0.1"]}
     connection = SyncConnection(source=world.source("synced"), kind=SyncKind.WEBSITE, location=f"{website.address}/")
     connections.check(connection)
     connections.save(connection, secret="", by=world.users["owner"])
@@ -129,7 +130,9 @@ def test_redirects_stay_on_the_host(connection: SyncConnection, website: Website
 
 
 def test_private_hosts_are_refused(connection: SyncConnection, website: Website, settings: Any) -> None:
-    settings.RAG_SYNC_PRIVATE_HOSTS = []
+    settings.RAG_SYNC_PRIVATE_HOSTS = {"another organisation": ["127.0.0.1"]}
+    with pytest.raises(InvalidRequest, match="RAG_SYNC_PRIVATE_HOSTS"):
+        connections.check(connection)
     run = run_to_end(connection)
     assert (run.state, website.requests) == (State.FAILED, [])
     assert str(outbound.ForbiddenAddress("127.0.0.1", outbound.SYNC_HOSTS)) in run.error
@@ -166,10 +169,11 @@ def test_robots_txt_has_a_bounded_number_of_rules(connection: SyncConnection, we
 
 def test_a_name_does_not_lead_into_an_allowed_network(settings: Any) -> None:
     """What a sync reads is shown, and the owner of a name can let it lead anywhere."""
-    settings.RAG_SYNC_PRIVATE_HOSTS = settings.RAG_WEBHOOK_PRIVATE_HOSTS = ["127.0.0.0/8"]
+    settings.RAG_SYNC_PRIVATE_HOSTS = {"*": ["127.0.0.0/8"]}
+    settings.RAG_WEBHOOK_PRIVATE_HOSTS = ["127.0.0.0/8"]
     outbound.check_allowed("http://127.0.0.1/", setting=outbound.SYNC_HOSTS)
     outbound.check_allowed("http://localhost/", setting=outbound.WEBHOOK_HOSTS)
     with pytest.raises(outbound.ForbiddenAddress):
         outbound.check_allowed("http://localhost/", setting=outbound.SYNC_HOSTS)
-    settings.RAG_SYNC_PRIVATE_HOSTS = ["localhost"]
+    settings.RAG_SYNC_PRIVATE_HOSTS = {"*": ["localhost"]}
     outbound.check_allowed("http://localhost/", setting=outbound.SYNC_HOSTS)

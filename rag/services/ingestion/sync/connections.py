@@ -2,7 +2,6 @@
 
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -100,7 +99,7 @@ def _check_s3(connection: SyncConnection) -> None:
     if not bucket or not all(character.isalnum() or character in ".-_" for character in bucket):
         raise InvalidRequest(_("Enter the bucket and a prefix: bucket/folder/"), field="location")
     if connection.endpoint:
-        _check_address(connection.endpoint, field="endpoint", needs_https=True)
+        _check_address(connection, connection.endpoint, field="endpoint", needs_https=True)
     if not all(character.isalnum() or character == "-" for character in connection.region):
         raise InvalidRequest(_("Enter a region such as eu-central-1."), field="region")
 
@@ -115,10 +114,10 @@ def _check_file_system(connection: SyncConnection) -> None:
 
 
 def _check_website(connection: SyncConnection) -> None:
-    _check_address(connection.location, field="location", needs_https=False)
+    _check_address(connection, connection.location, field="location", needs_https=False)
 
 
-def _check_address(url: str, *, field: str, needs_https: bool) -> None:
+def _check_address(connection: SyncConnection, url: str, *, field: str, needs_https: bool) -> None:
     try:
         parts = urlsplit(url)
         has_host = bool(parts.hostname) and parts.username is None and not parts.fragment and (parts.port or 1) > 0
@@ -126,11 +125,13 @@ def _check_address(url: str, *, field: str, needs_https: bool) -> None:
         has_host = False
     if not has_host or parts.scheme not in ("http", "https"):
         raise InvalidRequest(_("Enter an address such as https://example.com, without a user name."), field=field)
-    if needs_https and parts.scheme != "https" and parts.hostname not in settings.RAG_SYNC_PRIVATE_HOSTS:
+    organization = connection.source.organization.slug
+    private_hosts = outbound.allowed_hosts(outbound.SYNC_HOSTS, organization)
+    if needs_https and parts.scheme != "https" and parts.hostname not in private_hosts:
         message = _("The address must begin with https://, or its host must be in RAG_SYNC_PRIVATE_HOSTS.")
         raise InvalidRequest(message, field=field)
     try:
-        outbound.check_allowed(url, setting=outbound.SYNC_HOSTS)
+        outbound.check_allowed(url, setting=outbound.SYNC_HOSTS, organization=organization)
     except outbound.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field=field) from None
 
