@@ -46,7 +46,7 @@ def _chunks(documents: list[dict[str, str]]) -> list[str]:
     from django.conf import settings
 
     from rag.pipeline.ingestion.chunk import chunk
-    from rag.text.embedded_text import embedded_text
+    from rag.text.indexed_text import embedded_text
     from rag.types import ChunkingOptions, ParsedDocument
 
     options = ChunkingOptions(settings.RAG_JOB_CHUNK_TOKENS, settings.RAG_JOB_CHUNK_OVERLAP_TOKENS)

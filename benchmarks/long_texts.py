@@ -73,7 +73,7 @@ def _unit(vectors: np.ndarray) -> np.ndarray:
 def _read(folder: Path) -> tuple[list[str], list[str], list[str], list[dict[str, float]]]:
     """Texts to embed, the document id of each, questions, and each question's grades by document id."""
     from rag.pipeline.ingestion.chunk import chunk
-    from rag.text.embedded_text import embedded_text
+    from rag.text.indexed_text import embedded_text
     from rag.types import ChunkingOptions, ParsedDocument
 
     texts, owners = [], []

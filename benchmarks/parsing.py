@@ -57,14 +57,14 @@ def _peak(file: Path) -> float:
 
 def _parse_single(file: Path) -> None:
     """Parse like a parser process, without its limits, and print the peak memory."""
-    from rag.parsing import containers, detection
+    from rag.parsing import container_formats, detection
     from rag.parsing.readers import web
     from rag.parsing.readers.registry import get_reader
     from rag.parsing.sandbox.limits import Limits
 
     web.warm_up()
     content = file.read_bytes()
-    media_type = containers.detect_container_type(
+    media_type = container_formats.detect_container_type(
         content, detection.detect_type(content[:16_384], content_type="", name=file.name)
     )
     get_reader(media_type)(content, Limits(timeout_seconds=120, memory_bytes=2**30, text_bytes=200 * 2**20))

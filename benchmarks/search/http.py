@@ -23,7 +23,7 @@ _MAX_LIVE_INSERTS = 20_000
 def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[str]) -> None:
     """Print the times of each path. `fill` chunks are generated in the same scope, with the words of `texts`."""
     from rag.pipeline.embed import embed_question
-    from rag.pipeline.retrieval.candidates import MAX_CANDIDATES
+    from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
     from rag.providers.stores.base import ScopeQuery
     from rag.types import Mode, SearchScope

@@ -9,11 +9,10 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin
 from orgs.api_keys import service
 from orgs.models import ApiKey
 from orgs.models.api_keys import ApiKeyQuerySet
-
-from .scoped_admin import OrganizationRowsAdmin
 
 
 @admin.register(ApiKey)

@@ -27,10 +27,9 @@ from django.views.decorators.http import require_safe
 from accounts.audit import events as audit
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from orgs.access.permissions import Permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, organizations_with_permission
 from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
-
-from .scoped_admin import ScopedAdmin, organizations_with_permission
 
 MAX_EXPORTED_ROWS = 100_000
 COLUMNS = (

@@ -16,12 +16,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
+from orgs.admin.bases.delegated_admin import RefusalAdmin
+from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin, OneOrganizationForm
 from orgs.invitations import service
 from orgs.models import Invitation
 from ragsite.http.addresses import build_public_url
-
-from .delegated_admin import RefusalAdmin
-from .one_organization import OneOrganizationAdmin, OneOrganizationForm
 
 _NO_MAIL_SERVER = _("This installation cannot send e-mail: its operator has not set RAG_EMAIL_URL.")
 _NOT_SENT = _("The mail server did not take the message for {}. Send the invitation again later.")

@@ -7,11 +7,10 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.permissions import Permission
+from orgs.admin.bases.delegated_admin import GuardedAdmin
+from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin
+from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin
 from orgs.models import Membership, Role, Team
-
-from .delegated_admin import GuardedAdmin
-from .one_organization import OneOrganizationAdmin
-from .scoped_admin import OrganizationRowsAdmin
 
 
 class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime

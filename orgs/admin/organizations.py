@@ -11,10 +11,9 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 
 from orgs.access.permissions import DEFAULT_ROLES
+from orgs.admin.bases.delegated_admin import RefusalAdmin
+from orgs.admin.bases.scoped_admin import ScopedAdmin, manageable_organizations
 from orgs.models import Organization, Role
-
-from .delegated_admin import RefusalAdmin
-from .scoped_admin import ScopedAdmin, manageable_organizations
 
 _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_minute", "service_searches_per_minute")
 

@@ -20,6 +20,7 @@ from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from orgs.models import (
     GroupMapping,
     IdentityProvider,
@@ -33,10 +34,8 @@ from orgs.models import (
 )
 from orgs.scim import tokens
 from orgs.single_sign_on import back_channel_logout, openid_connect, pages
-from orgs.single_sign_on.provider_client import ProviderFailed
+from orgs.single_sign_on.provider_requests import ProviderFailed
 from ragsite.postgres import encryption
-
-from .scoped_admin import ScopedAdmin
 
 _NO_DOMAIN = _(
     "First add the domain of your people's addresses on the page Sign-in domains, and let a superuser confirm it."

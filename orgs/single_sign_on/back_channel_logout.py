@@ -15,9 +15,9 @@ from orgs.models import IdentityProvider, LinkedIdentity
 from ragsite.http.addresses import build_public_url
 from ragsite.postgres import identity
 
-from . import accounts, openid_connect
+from . import account_provisioning, openid_connect
 from .pages import active_providers
-from .provider_client import ProviderFailed
+from .provider_requests import ProviderFailed
 
 logger = structlog.get_logger(__name__)
 
@@ -62,6 +62,6 @@ def _end_sign_ins(provider: IdentityProvider, logout: openid_connect.Logout) -> 
     """
     linked = LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=logout.subject)
     for row in linked[:1]:
-        with contextlib.suppress(accounts.SignInRefused):
-            accounts.check_authority(provider, row.user)
+        with contextlib.suppress(account_provisioning.SignInRefused):
+            account_provisioning.check_authority(provider, row.user)
             end_sign_ins(row.user, requested_at=logout.issued_at, method="identity provider")

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from .provider_client import ProviderFailed, request
+from .provider_requests import ProviderFailed, request
 
 _CACHE_SECONDS = 600.0
 # Anybody can send tokens that name a key which does not exist. A provider is asked again at most this often.

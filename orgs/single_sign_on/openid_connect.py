@@ -18,7 +18,7 @@ from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
 from ragsite.postgres.models import is_storable
 
 from . import discovery
-from .provider_client import ProviderFailed, request
+from .provider_requests import ProviderFailed, request
 
 # Signatures with a key pair. With a shared secret (HS256), a leaked secret would sign tokens.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")

@@ -27,9 +27,9 @@ from orgs.models import IdentityProvider
 from ragsite.postgres import encryption, identity
 
 from . import openid_connect
-from .accounts import SignInRefused, find_or_create_account
+from .account_provisioning import SignInRefused, find_or_create_account
 from .openid_connect import Client, InvalidResponse, SignInAttempt
-from .provider_client import ProviderFailed
+from .provider_requests import ProviderFailed
 
 logger = structlog.get_logger(__name__)
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.scoped_admin import ScopedAdmin, organizations_with_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, organizations_with_permission
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import Action, DataSource
 from ragsite.postgres.models import as_uuid

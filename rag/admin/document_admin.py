@@ -14,7 +14,7 @@ from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.scoped_admin import organizations_with_permission
+from orgs.admin.bases.scoped_admin import organizations_with_permission
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.providers import file_storage

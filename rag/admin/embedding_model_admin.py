@@ -8,11 +8,11 @@ from django.db.models import Model
 from django.http import HttpRequest
 
 from rag.models import EmbeddingModel
-from ragsite.http.outbound import ForbiddenAddress, check_allowed
+from ragsite.http.private_networks import ForbiddenAddress, check_allowed
 
 
 class EmbeddingModelForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Rejects addresses that the HTTP client would refuse to connect to (ragsite.http.outbound)."""
+    """Rejects addresses that the HTTP client would refuse to connect to (ragsite.http.private_networks)."""
 
     def clean_base_url(self) -> str:
         return _validate_url(self.cleaned_data["base_url"])

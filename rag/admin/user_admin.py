@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.admin import UserAdmin
 from accounts.models import User
-from orgs.admin.delegated_admin import GuardedAdmin
+from orgs.admin.bases.delegated_admin import GuardedAdmin
 from rag.services.maintenance import personal_data
 
 from .base import CountedDeletionMixin

@@ -53,7 +53,7 @@ class Measurement(models.Model):
         period: The start of the five minutes. 1970 has the totals of all time, which /metrics reports.
         organization: Its id; the zero UUID stands for the whole installation.
         milliseconds: The sum of the durations.
-        histogram: How many durations fell below each bound of ragsite.observability.measurements.
+        histogram: How many durations fell below each bound of ragsite.observability.measurement_buffer.
     """
 
     period = models.DateTimeField()

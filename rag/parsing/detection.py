@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from rag.errors import UnsupportedFormat
 
-from . import formats, plain_text, zip_containers
+from . import formats, plain_text, zip_files
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ADVICE = (
@@ -71,7 +71,7 @@ def detect_type(head: bytes, *, content_type: str, name: str) -> str:
         return formats.PDF
     if claimed == formats.PDF and b"%PDF-" in head[:1024]:
         return formats.PDF
-    if head.startswith(zip_containers.MAGIC):
+    if head.startswith(zip_files.MAGIC):
         return _zip_type(head, claimed)
     if head.startswith(OLE_MAGIC):
         return claimed if claimed in formats.IN_OLE else formats.OLE

@@ -1,8 +1,8 @@
 """Formats: MIME types, file suffixes and names for messages.
 
 A new format is named here (its type, its suffixes, and BINARY or CONVERTED), detected in `detection.py` by its first
-bytes or in `containers.py` and `zip_containers.py` by the content of its container, and read by a function that
-`readers/__init__.py` registers.
+bytes or in `container_formats.py` and `zip_files.py` by the content of its container, and read by a function that
+`readers/registry.py` lists.
 """
 
 from pathlib import PurePosixPath

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from rag.errors import ParseFailed, UnsupportedFormat
+from rag.parsing.ocr.user_messages import OCR_IS_OFF
 from rag.types import ParsedDocument
 
 from . import detection, formats, markdown, plain_text
 from .ocr import models
-from .ocr.messages import OCR_IS_OFF
 from .sandbox import process
 
 # The first bytes of a file, from which its format is detected.

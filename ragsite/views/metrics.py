@@ -19,10 +19,10 @@ from rag.contracts.fallback_errors import error_response
 from rag.services.operations.measurements import figures
 from rag.services.operations.metrics import content_gauges
 from ragsite.http.require_https import is_loopback
-from ragsite.observability.measurements import BOUNDS_MS
+from ragsite.observability.measurement_buffer import BOUNDS_MS
 from ragsite.postgres import identity
 
-# Part of the metric's name, its label, kinds of measurements (ragsite.observability.measurements).
+# Part of the metric's name, its label, kinds of measurements (ragsite.observability.measurement_buffer).
 _DURATIONS = (
     ("operation", "operation", ("operation",)),
     ("stage", "stage", ("query_stage", "document_stage")),

@@ -11,7 +11,7 @@ from rag.services.ingestion import document_inputs
 from rag.services.jobs import submit
 from rag.services.operations.measurements import recording
 from rag.types import Submission
-from ragsite.observability import measurements
+from ragsite.observability import measurement_buffer
 from tests.support.factories import World, ingest_text
 
 HOME = "/admin/"
@@ -34,17 +34,17 @@ def submit_job(world: World, source: DataSource) -> None:
 @pytest.fixture
 def two_busy_organizations(world: World) -> World:
     """One document, job and question at home; three documents, two jobs and many failures abroad."""
-    measurements.take()
+    measurement_buffer.take()
     at_home, abroad = world.source(), world.source("zoo", organization=world.abroad, owner=world.users["foreigner"])
     ingest_text(at_home, "a", "Zebras.")
     for path in "abc":
         ingest_text(abroad, path, "Lions.")
     for source in (at_home, abroad, abroad):
         submit_job(world, source)
-    measurements.record("operation", "query", 30, organizations=(world.home.pk,))
+    measurement_buffer.record("operation", "query", 30, organizations=(world.home.pk,))
     for _ in range(977):
-        measurements.record("operation", "query", 30, organizations=(world.abroad.pk,))
-        measurements.record("operation", "document", 30, failed=True, organizations=(world.abroad.pk,))
+        measurement_buffer.record("operation", "query", 30, organizations=(world.abroad.pk,))
+        measurement_buffer.record("operation", "document", 30, failed=True, organizations=(world.abroad.pk,))
     recording.store_measurements()
     return world
 

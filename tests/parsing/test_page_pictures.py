@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from rag.errors import ParseFailed
-from rag.parsing.sandbox import page_pictures, process
+from rag.parsing.sandbox import passage_picture, process
 from tests.parsing.files.pdfs import pdf
 
 WORDS = "The quick brown fox jumps over the lazy dog."
@@ -37,6 +37,6 @@ def test_the_picture_of_a_huge_page_is_small(file: Path) -> None:
 
 def test_the_page_with_most_of_the_passage_is_drawn() -> None:
     content = pdf(["Nothing of it, but the quick brown fox jumps.", WORDS, "Nothing"])
-    assert page_pictures.draw_page(content, [1, 2, 3], WORDS) == page_pictures.draw_page(content, [2], WORDS)
-    assert page_pictures.draw_page(content, [3], WORDS) == page_pictures.draw_page(content, [3], "")
-    assert page_pictures.draw_page(content, [2], "") != page_pictures.draw_page(content, [2], WORDS)
+    assert passage_picture.draw_page(content, [1, 2, 3], WORDS) == passage_picture.draw_page(content, [2], WORDS)
+    assert passage_picture.draw_page(content, [3], WORDS) == passage_picture.draw_page(content, [3], "")
+    assert passage_picture.draw_page(content, [2], "") != passage_picture.draw_page(content, [2], WORDS)

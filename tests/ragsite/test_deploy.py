@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from rag.models import EmbeddingModel, GoldenQuestion, ModelOutage, QualityRun
 from rag.services.operations import workers
 from rag.services.operations.measurements import recording
-from ragsite.observability import measurements
+from ragsite.observability import measurement_buffer
 from tests.support.factories import World, ingest_text
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -38,9 +38,9 @@ def reported(world: World, client: Client, settings: Any) -> dict[str, list[dict
     source = world.source()
     ingest_text(source, "a", "Zebras.")
     workers.Reporter(name="ingestion@host", queues=["ingestion"], slots=2, list_running=list).beat()
-    measurements.take()
+    measurement_buffer.take()
     for kind, name in (("operation", "query"), ("query_stage", "embed"), ("model", "gpt")):
-        measurements.record(kind, name, 30)
+        measurement_buffer.record(kind, name, 30)
     recording.store_measurements()
     now, model = timezone.now(), EmbeddingModel.objects.default()
     ModelOutage.objects.create(model=model, since=now, until=now + datetime.timedelta(hours=1))
@@ -71,9 +71,9 @@ def test_every_named_metric_and_label_is_reported(reported: dict[str, list[dict[
 
 def test_histograms_are_cumulative_and_in_seconds(world: World, client: Client, settings: Any) -> None:
     settings.RAG_LOCAL = True
-    measurements.take()
+    measurement_buffer.take()
     for milliseconds in (3, 40, 90_000):
-        measurements.record("operation", "query", milliseconds, failed=milliseconds > 1000)
+        measurement_buffer.record("operation", "query", milliseconds, failed=milliseconds > 1000)
     recording.store_measurements()
     text = client.get("/metrics", REMOTE_ADDR="127.0.0.1").content.decode()
     for line in (

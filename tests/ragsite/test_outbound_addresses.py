@@ -9,7 +9,7 @@ from accounts.models import User
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
-from ragsite.http import outbound
+from ragsite.http import private_networks
 from tests.support.factories import World
 from tests.support.provider_server import ProviderServer
 
@@ -31,16 +31,16 @@ PRIVATE_URLS = [
 @pytest.mark.parametrize("url", PRIVATE_URLS)
 def test_private_addresses_are_rejected_in_every_notation(url: str, settings: Any) -> None:
     settings.RAG_ALLOWED_PRIVATE_HOSTS = []
-    with pytest.raises(outbound.ForbiddenAddress, match="RAG_ALLOWED_PRIVATE_HOSTS"):
-        outbound.check_allowed(url)
+    with pytest.raises(private_networks.ForbiddenAddress, match="RAG_ALLOWED_PRIVATE_HOSTS"):
+        private_networks.check_allowed(url)
 
 
 def test_public_and_allowed_private_addresses_are_accepted(settings: Any) -> None:
     settings.RAG_ALLOWED_PRIVATE_HOSTS = ["10.1.0.0/16", "localhost"]
     for url in ("http://93.184.215.14/", "http://[2606:4700::1]/", "http://10.1.2.3/", "http://localhost:11434/v1"):
-        outbound.check_allowed(url)
-    with pytest.raises(outbound.ForbiddenAddress):
-        outbound.check_allowed("http://10.2.0.1/")
+        private_networks.check_allowed(url)
+    with pytest.raises(private_networks.ForbiddenAddress):
+        private_networks.check_allowed("http://10.2.0.1/")
 
 
 def create_model(provider: ProviderServer, **fields: Any) -> EmbeddingModel:

@@ -1,3 +1,3 @@
-from . import home, page
+from . import admin_home, operations_page
 
-__all__ = ["home", "page"]
+__all__ = ["admin_home", "operations_page"]

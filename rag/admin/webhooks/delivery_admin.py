@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
-from orgs.admin.scoped_admin import ScopedAdmin
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from rag.admin.base import ReadOnlyMixin
 from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import managed_organizations

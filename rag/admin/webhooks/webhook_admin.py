@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
-from orgs.admin.scoped_admin import ScopedAdmin
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from orgs.models import Organization
 from rag.errors import InvalidRequest
 from rag.models import Webhook, WebhookEvent

@@ -9,8 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.errors import RagError
 from rag.models import Calibration, DataSource, EmbeddingModel
-from rag.pipeline.grounding.calibration import RETRIEVAL_MODES
-from rag.services.evaluation import calibration, labelled_sets
+from rag.pipeline.grounding.calibration_curve import RETRIEVAL_MODES
+from rag.services.evaluation import fit_calibration, labelled_sets
 
 
 class Command(BaseCommand):
@@ -59,9 +59,9 @@ class Command(BaseCommand):
     ) -> bool:
         """Calibrate one model in one mode, and return whether that succeeded."""
         try:
-            calibrated = calibration.calibrate(model, mode, sources)
+            calibrated = fit_calibration.calibrate(model, mode, sources)
             if adopt:
-                calibration.adopt(calibrated)
+                fit_calibration.adopt(calibrated)
         except (RagError, TimeoutError) as error:
             self.stderr.write(str(getattr(error, "message", "") or "It took too long."))
             return False

@@ -9,7 +9,7 @@ from ragsite.postgres.models import UUIDModel
 class Calibration(UUIDModel):
     """The calibration of one embedding model in one retrieval mode.
 
-    probability = 1 / (1 + exp(-(slope × evidence + offset))), fitted by rag.services.evaluation.calibration.
+    probability = 1 / (1 + exp(-(slope × evidence + offset))), fitted by rag.services.evaluation.fit_calibration.
     """
 
     model = models.ForeignKey(EmbeddingModel, models.CASCADE, related_name="calibrations")

@@ -11,8 +11,8 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import models
-from .messages import OCR_IS_OFF
-from .page_pictures import count_pages, read_pages
+from .pdf_pages import count_pages, read_pages
+from .user_messages import OCR_IS_OFF
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -5,9 +5,9 @@ import secrets
 from dataclasses import replace
 
 from rag.errors import ParseFailed
-from rag.parsing import formats, markdown, zip_containers
+from rag.parsing import formats, markdown, zip_files
 from rag.parsing.ocr import scans
-from rag.parsing.ocr.messages import OCR_IS_OFF
+from rag.parsing.ocr.user_messages import OCR_IS_OFF
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
@@ -45,7 +45,7 @@ def read_pdf(content: bytes, limits: Limits) -> ParsedDocument:
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a Word document, with pages if the file records them completely."""
-    zip_containers.check_archive(content, limits)
+    zip_files.check_archive(content, limits)
     extracted = extract(content, formats.DOCX, limits, pages=True)
     title = _clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
@@ -57,21 +57,21 @@ def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
 
 def read_xlsx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read an Excel workbook: a heading and a table for each sheet."""
-    zip_containers.check_archive(content, limits)
+    zip_files.check_archive(content, limits)
     return _read_markdown(content, formats.XLSX, limits)
 
 
 def read_xlsb(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a binary Excel workbook."""
-    zip_containers.check_archive(content, limits)
+    zip_files.check_archive(content, limits)
     return _read_markdown(content, formats.XLSB, limits)
 
 
 def read_open_document(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     """Read an OpenDocument text or spreadsheet, in a ZIP container or as a single XML file."""
-    if not content.startswith(zip_containers.MAGIC):
+    if not content.startswith(zip_files.MAGIC):
         content = open_document.pack_flat(content, media_type)
-    zip_containers.check_archive(content, limits)
+    zip_files.check_archive(content, limits)
     return _read_markdown(content, media_type, limits)
 
 
@@ -96,7 +96,7 @@ def read_ppt(content: bytes, limits: Limits) -> ParsedDocument:
 def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     """Read an EPUB book or a FictionBook."""
     if media_type == formats.EPUB:
-        zip_containers.check_archive(content, limits)
+        zip_files.check_archive(content, limits)
     return _read_markdown(content, media_type, limits)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from lxml import etree
 
 from rag.errors import ParseFailed
-from rag.parsing import zip_containers
+from rag.parsing import zip_files
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
@@ -58,9 +58,9 @@ def pack_flat(content: bytes, media_type: str) -> bytes:
 def read_presentation(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a presentation: each slide is a page with its title, texts, tables and notes."""
     try:
-        if not content.startswith(zip_containers.MAGIC):
+        if not content.startswith(zip_files.MAGIC):
             return _parse(_xml(content), None)
-        zip_containers.check_archive(content, limits)
+        zip_files.check_archive(content, limits)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             meta = _xml(archive.read("meta.xml")) if "meta.xml" in archive.namelist() else None
             return _parse(_xml(archive.read("content.xml")), meta)

@@ -8,7 +8,7 @@ from rag.parsing.ocr import scans
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import data, notebooks, office, open_document, plain, slides, subtitles, tables, web
+from . import data, legacy_text, notebooks, office, open_document, slides, subtitles, tables, web
 from .messages import mail, mailbox, records
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
@@ -41,11 +41,11 @@ READERS: dict[str, Reader] = {
     formats.NOTEBOOK: notebooks.read,
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,
-    formats.MARKDOWN: plain.read_markdown,
+    formats.MARKDOWN: legacy_text.read_markdown,
     **dict.fromkeys(formats.PICTURES, scans.read_picture),
 }
 
 
 def get_reader(media_type: str) -> Reader:
     """Return the reader of a format. A type without a reader is text, which is kept unchanged."""
-    return READERS.get(media_type, plain.read)
+    return READERS.get(media_type, legacy_text.read)

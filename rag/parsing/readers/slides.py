@@ -12,7 +12,7 @@ from typing import Any
 from lxml import etree
 
 from rag.errors import ParseFailed
-from rag.parsing import zip_containers
+from rag.parsing import zip_files
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
@@ -32,7 +32,7 @@ _DAMAGED = "The PowerPoint presentation is damaged or cut off. Open it, save it 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a PowerPoint presentation."""
-    zip_containers.check_archive(content, limits)
+    zip_files.check_archive(content, limits)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         try:
             return _Presentation(archive).parse()

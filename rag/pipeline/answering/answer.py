@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
-from rag.pipeline.grounding.calibration import confidence_of_quotes, mode_name
+from rag.pipeline.grounding.calibration_curve import confidence_of_quotes, mode_name
 from rag.pipeline.grounding.gaps import find_missing_topics
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer
@@ -27,7 +27,7 @@ from rag.types import (
     SearchScope,
     Validation,
 )
-from ragsite.observability import measurements
+from ragsite.observability import measurement_buffer
 
 from .citations import CitedAnswer, drop_unsupported_end, extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
@@ -64,7 +64,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
     retrieval = find_passages(question, scopes)
     if not retrieval.passages:
         raise NoResults
-    with measurements.measure("query_stage", "ground"):
+    with measurement_buffer.measure("query_stage", "ground"):
         context, grounding = assess(question, retrieval, options)
     if options.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not contain the answer.", gaps=list(grounding.gaps))
@@ -76,7 +76,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         answer = _decline(question.text, grounding, closest)
         yield answer.text
     else:
-        with measurements.measure("query_stage", "generate"):
+        with measurement_buffer.measure("query_stage", "generate"):
             answer = yield from _generate_answer(question, context, grounding, options)
     return AnswerResult(retrieval, context, grounding, answer)
 

@@ -11,7 +11,7 @@ from rag.text.languages import detect_language
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Passage
 
-from .calibration import Curve
+from .calibration_curve import Curve
 
 # From the cosine of the multilingual model. Fitted to 200 questions in five languages about English passages, each
 # asked with its passage and without it (docs/decisions/0046-languages.md).

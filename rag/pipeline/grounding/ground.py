@@ -11,12 +11,12 @@ from rag.errors import GenerationFailed, GroundingFailed
 from rag.pipeline.retrieval.standout_score import standout_score_alone
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
-from rag.providers.http.bounded import remove_unstorable
+from rag.providers.http.bounded_responses import remove_unstorable
 from rag.text.words import query_language
 from rag.types import Context, Grounding, Message, Passage
 
 from .between_languages import between_languages, find_other_languages
-from .calibration import select_curve
+from .calibration_curve import select_curve
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
 
 logger = structlog.get_logger(__name__)
@@ -46,7 +46,7 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
     Args:
         query: The question.
         context: The passages, and the prompt for the language model that judges.
-        mode: How the passages were found (rag.pipeline.grounding.calibration.mode_name).
+        mode: How the passages were found (rag.pipeline.grounding.calibration_curve.mode_name).
         strict: Raise instead of adding a warning.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rag.models import Chunk, DataSource
 from rag.pipeline.embed import embed_token_signatures
 from rag.providers import provider_factory
-from rag.text.embedded_text import embedded_text
+from rag.text.indexed_text import embedded_text
 
 _MAX_CHUNKS_READ = 2_000
 

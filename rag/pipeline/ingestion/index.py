@@ -13,7 +13,7 @@ from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres.locks import advisory_xact_locks
 
 from . import quota
-from .prepare import ChunkedDocument, PreparedDocument
+from .parse_chunk_embed import ChunkedDocument, PreparedDocument
 
 
 class OutdatedVersion(Exception):

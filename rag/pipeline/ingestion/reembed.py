@@ -10,7 +10,7 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.providers.stores.base import StoredChunk
-from rag.text.embedded_text import embedded_text
+from rag.text.indexed_text import embedded_text
 from rag.types import FILTER_FIELDS
 
 _DELETE_BATCH_SIZE = 2_000

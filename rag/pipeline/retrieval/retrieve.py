@@ -10,13 +10,13 @@ from rag.models import DataSource
 from rag.models.search import searched_models
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope
-from ragsite.observability import measurements
+from ragsite.observability import measurement_buffer
 
-from .candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
 from .deduplicate import deduplicate
 from .embed_query import embed_query
 from .late_interaction import add_maxsim
-from .passages import read_passages
+from .load_passages import read_passages
+from .rank_candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
 from .rerank import MAX_RERANKED, rerank
 from .standout_score import add_standout_scores
 
@@ -37,11 +37,11 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     """
     limit = max(question.top_k, MAX_RERANKED) if question.rerank else question.top_k
     removes_copies = question.deduplicate and retrieval_mode(question) != Mode.DENSE
-    with measurements.measure("query_stage", "embed"):
+    with measurement_buffer.measure("query_stage", "embed"):
         queries = embed_query(question, scopes)
     for _ in range(_MAX_ATTEMPTS):
         # One transaction, so that the caller's identity is set once for all queries.
-        with measurements.measure("query_stage", "search"), transaction.atomic():
+        with measurement_buffer.measure("query_stage", "search"), transaction.atomic():
             hits, warnings, trace = find_candidates(question, queries)
             passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
             if question.rerank:
@@ -53,7 +53,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
         warnings += (UNDER_FILLED,)
     trace = dataclasses.replace(trace, deduplicated=tuple(passage.chunk_id for passage in passages))
     if question.rerank and passages:  # outside of the transaction: a reranker may be a remote service
-        with measurements.measure("query_stage", "rerank"):
+        with measurement_buffer.measure("query_stage", "rerank"):
             passages, rerank_warnings = rerank(question, passages)
         warnings += rerank_warnings
     return Retrieval(

@@ -5,8 +5,8 @@ from typing import Any
 
 import httpx2
 
-from rag.providers.http.bounded import BoundedClient
-from ragsite.http import outbound
+from rag.providers.http.bounded_responses import BoundedClient
+from ragsite.http import private_networks
 
 # One request, with its response's body.
 TIMEOUT_SECONDS = 60.0
@@ -18,17 +18,19 @@ class ConnectorClient(BoundedClient):
 
     def __init__(self, *, organization: str) -> None:
         deadline = time.monotonic() + TIMEOUT_SECONDS
-        self._backend = outbound.DeadlineBackend(deadline, setting=outbound.SYNC_HOSTS, organization=organization)
+        self._backend = private_networks.DeadlineBackend(
+            deadline, setting=private_networks.SYNC_HOSTS, organization=organization
+        )
         super().__init__(timeout=TIMEOUT_SECONDS)
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
-        options["transport"] = outbound.GuardedTransport(backend=self._backend)
+        options["transport"] = private_networks.GuardedTransport(backend=self._backend)
         return super()._init_transport(*args, **options)
 
 
 def describe(error: Exception) -> str:
     """Return what went wrong with a request, in a sentence."""
-    if isinstance(error, outbound.ForbiddenAddress):
+    if isinstance(error, private_networks.ForbiddenAddress):
         return str(error)
     if isinstance(error, httpx2.TimeoutException | TimeoutError):
         return f"There was no complete response within {TIMEOUT_SECONDS:g} seconds."

@@ -14,7 +14,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from lxml import etree
 
-from rag.providers.http import bounded
+from rag.providers.http import bounded_responses
 
 from .base import ItemFailed, ItemGone, ListedItem, ListingFailed, OpenedItem, Page
 from .http_client import READ_BYTES, ConnectorClient, describe
@@ -89,8 +89,8 @@ class S3Connector:
             ) as response:
                 if response.status_code != 200:
                     raise ListingFailed(_explain(response.status_code))
-                content = bounded.read_all(response.iter_raw(READ_BYTES))
-        except (httpx2.HTTPError, httpx2.InvalidURL, bounded.ResponseTooLarge) as error:
+                content = bounded_responses.read_all(response.iter_raw(READ_BYTES))
+        except (httpx2.HTTPError, httpx2.InvalidURL, bounded_responses.ResponseTooLarge) as error:
             raise ListingFailed(describe(error)) from error
         try:
             listing = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))

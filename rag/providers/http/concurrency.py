@@ -8,7 +8,7 @@ from django.conf import settings
 from opentelemetry.trace import Span, SpanKind
 
 from rag.errors import ProviderFailed
-from ragsite.observability import measurements
+from ragsite.observability import measurement_buffer
 
 from .long_requests import LONG_REQUESTS
 
@@ -57,7 +57,7 @@ class ConcurrencyLimiter:
 
 def measure_model_call(operation: str, model: str) -> contextlib.AbstractContextManager[Span | None]:
     """Measure a call of a model behind an endpoint, with the attributes of OpenTelemetry's GenAI conventions."""
-    return measurements.measure(
+    return measurement_buffer.measure(
         "model",
         model,
         span_name=f"{operation} {model}",

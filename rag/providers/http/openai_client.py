@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
-from ragsite.http.outbound import ForbiddenAddress
+from ragsite.http.private_networks import ForbiddenAddress
 
-from . import bounded
+from . import bounded_responses
 
 if TYPE_CHECKING:
     import openai
@@ -29,12 +29,12 @@ def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options
     Args:
         api_key: The API key; empty if the endpoint needs none.
         base_url: The endpoint; empty for OpenAI's own.
-        guarded: Refuse private networks, because the operator did not set the address (ragsite.http.outbound).
+        guarded: Refuse private networks, because the operator did not set the address (ragsite.http.private_networks).
         **options: Further options of openai.OpenAI.
     """
     import openai  # seconds of import, paid only where it is used
 
-    http_client = bounded.BoundedClient(timeout=options.get("timeout"), guarded=guarded)
+    http_client = bounded_responses.BoundedClient(timeout=options.get("timeout"), guarded=guarded)
     return openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx2
 
-from ragsite.http import outbound
+from ragsite.http import private_networks
 
-from .bounded import BoundedClient
+from .bounded_responses import BoundedClient
 
 
 class PostFailed(Exception):
@@ -19,11 +19,13 @@ class _Client(BoundedClient):
     """Connects to allowed addresses only, until the deadline. With a proxy (HTTPS_PROXY) the proxy decides."""
 
     def __init__(self, *, timeout_seconds: float) -> None:
-        self._backend = outbound.DeadlineBackend(time.monotonic() + timeout_seconds, setting=outbound.WEBHOOK_HOSTS)
+        self._backend = private_networks.DeadlineBackend(
+            time.monotonic() + timeout_seconds, setting=private_networks.WEBHOOK_HOSTS
+        )
         super().__init__(timeout=timeout_seconds)
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
-        options["transport"] = outbound.GuardedTransport(backend=self._backend)
+        options["transport"] = private_networks.GuardedTransport(backend=self._backend)
         return super()._init_transport(*args, **options)
 
 
@@ -42,7 +44,7 @@ def post(url: str, *, body: bytes, headers: Mapping[str, str], timeout_seconds: 
             client.stream("POST", url, content=body, headers=dict(headers)) as response,
         ):
             return response.status_code
-    except outbound.ForbiddenAddress as error:
+    except private_networks.ForbiddenAddress as error:
         raise PostFailed(str(error)) from None
     except httpx2.TimeoutException:
         raise PostFailed(f"There was no response within {timeout_seconds:g} seconds.") from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import connections
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.providers.http.bounded import remove_unstorable
+from rag.providers.http.bounded_responses import remove_unstorable
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, translate_error
 from rag.types import AgentTool

@@ -13,7 +13,7 @@ from opentelemetry.trace import Span
 
 from rag.errors import GenerationFailed
 from rag.providers import backoff
-from rag.providers.http import bounded
+from rag.providers.http import bounded_responses
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, open_client, translate_error
 from rag.types import Message
@@ -66,13 +66,13 @@ class OpenAILanguageModel:
                 self._async_client() as client,
                 await self._start_stream(client, messages, temperature) as reply,
             ):
-                async for data in bounded.read_events(reply.response.aiter_bytes()):
+                async for data in bounded_responses.read_events(reply.response.aiter_bytes()):
                     if data == b"[DONE]":
                         return
                     delta = _parse_delta(data)
                     length += len(delta)
                     if length > _MAX_CHARACTERS:
-                        raise bounded.ResponseTooLarge
+                        raise bounded_responses.ResponseTooLarge
                     if delta:
                         yield delta
 
@@ -84,9 +84,9 @@ class OpenAILanguageModel:
             self._client.chat.completions.with_streaming_response.create(**request) as response,
             self._translated_reading_errors(),
         ):
-            content = bounded.read_all(bounded.read_until(deadline, response.iter_bytes()))
+            content = bounded_responses.read_all(bounded_responses.read_until(deadline, response.iter_bytes()))
             text = json.loads(content)["choices"][0]["message"]["content"]
-        text = bounded.remove_unstorable(text) if isinstance(text, str) else ""
+        text = bounded_responses.remove_unstorable(text) if isinstance(text, str) else ""
         if not text.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
         return text
@@ -193,4 +193,8 @@ def _parse_delta(data: bytes) -> str:
     event = json.loads(data)
     if "error" in event:
         raise ValueError
-    return bounded.remove_unstorable(event["choices"][0]["delta"].get("content") or "") if event.get("choices") else ""
+    return (
+        bounded_responses.remove_unstorable(event["choices"][0]["delta"].get("content") or "")
+        if event.get("choices")
+        else ""
+    )

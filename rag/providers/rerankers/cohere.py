@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 
 from rag.errors import RerankFailed
-from rag.providers.http import bounded
+from rag.providers.http import bounded_responses
 from rag.providers.http.concurrency import measure_model_call
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import Passage
@@ -76,7 +76,9 @@ class CohereReranker:
         """Return the scores in the order of the texts."""
         with self._client.stream("POST", self._address, json=request, headers=self._headers) as response:
             response.raise_for_status()
-            reply = json.loads(bounded.read_all(bounded.read_until(deadline, response.iter_bytes())))
+            reply = json.loads(
+                bounded_responses.read_all(bounded_responses.read_until(deadline, response.iter_bytes()))
+            )
         if self._is_tei:
             scores = {int(result["index"]): float(result["score"]) for result in reply}
             return [scores[index] for index in range(len(request["texts"]))]
@@ -85,8 +87,8 @@ class CohereReranker:
         return [scores[index] for index in range(len(request["documents"]))]
 
     @functools.cached_property
-    def _client(self) -> bounded.BoundedClient:
-        return bounded.BoundedClient(timeout=self._timeout)
+    def _client(self) -> bounded_responses.BoundedClient:
+        return bounded_responses.BoundedClient(timeout=self._timeout)
 
 
 def _to_probabilities(scores: Sequence[float]) -> list[float]:

@@ -23,7 +23,7 @@ class DocumentVersion:
     Attributes:
         document: The document. It is saved already, with the values of this version.
         chunks: All chunks, in their order.
-        digests: The digest of each chunk's embedded text (rag.text.embedded_text.digest).
+        digests: The digest of each chunk's embedded text (rag.text.indexed_text.digest).
         new_indexes: The indexes of the new chunks. The other chunks are among `embedded_digests`, and keep their row.
         vectors: The vectors of the new chunks, float16 of shape (len(new_indexes), dimensions), of length 1.
         signatures: The token signatures of the new chunks; empty if the model's chunks have no signatures.

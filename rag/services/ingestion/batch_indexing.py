@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from rag.errors import ProviderFailed, RagError
 from rag.models import DataSource, IngestionDocument
-from rag.pipeline.ingestion import index, prepare
+from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.jobs import close_and_cancel
 
 from . import document_outcomes, outages
@@ -37,7 +37,7 @@ class ParsedWork:
     """
 
     document: IngestionDocument
-    chunked: prepare.ChunkedDocument
+    chunked: parse_chunk_embed.ChunkedDocument
     timings: StageTimings
 
     @property
@@ -107,13 +107,13 @@ def _run_step_for_each(
             raise cause
 
 
-def _embed(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> list[prepare.PreparedDocument]:
+def _embed(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> list[parse_chunk_embed.PreparedDocument]:
     """Embed the documents, end an outage of the model that has answered, and add the time to the timings."""
     started, source = time.monotonic(), works[0].source
     documents = [work.chunked for work in works]
-    prepare.check_quota(documents, source)
+    parse_chunk_embed.check_quota(documents, source)
     held_leases.set_stage(Stage.EMBEDDING, [work.document for work in works])
-    prepared = prepare.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
+    prepared = parse_chunk_embed.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
     if any(document.new_indexes for document in documents):
         outages.clear_outage(source.embedding_model_id)
     else:  # the model was not called
@@ -148,7 +148,7 @@ def _progress_reporter(works: Sequence[ParsedWork]) -> Callable[[int], None]:
     return lambda done: update_if_leased(work.document, chunk_count=unchanged_chunks + done)
 
 
-def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.PreparedDocument]) -> None:
+def write_batch(works: Sequence[ParsedWork], prepared: Sequence[parse_chunk_embed.PreparedDocument]) -> None:
     """Write the chunks and the outcomes of the documents in one transaction, so that all are stored or none is.
 
     A single document whose stored version has changed since it was chunked is prepared again.
@@ -182,7 +182,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[prepare.Prepared
         if len(works) > 1:
             raise
         (work,) = works
-        repeated = prepare.prepare(
+        repeated = parse_chunk_embed.prepare(
             work.chunked.submission,
             source=work.source,
             options=work.chunked.options,

@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionJob
-from rag.pipeline.ingestion import index, prepare
+from rag.pipeline.ingestion import index, parse_chunk_embed
 
 from . import batch_indexing, document_outcomes, leases, outages
 from .document_inputs import chunking_options_of, submission_of
@@ -96,7 +96,7 @@ def _parse(
     with batch_indexing.record_errors(document, held_leases):
         if not (is_known and _finish_if_unchanged(document)):
             with timings.measure(Stage.PARSING):
-                chunked = prepare.parse_and_chunk(
+                chunked = parse_chunk_embed.parse_and_chunk(
                     submission_of(document),
                     source=document.job.source,
                     options=chunking_options_of(document),

@@ -8,7 +8,7 @@ from orgs.access.caller import Caller
 from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, Document
 from rag.pipeline.embed import uses_local_model
-from rag.pipeline.ingestion import index, prepare, quota
+from rag.pipeline.ingestion import index, parse_chunk_embed, quota
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.services.sources import creation
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -86,17 +86,19 @@ def _admission(source: DataSource, size: int, caller: Caller | None) -> contextl
     return DOCUMENT_LIMITER.admit(source.organization_id, size=size)
 
 
-def _prepare(submission: Submission, source: DataSource, options: ChunkingOptions) -> prepare.PreparedDocument:
+def _prepare(
+    submission: Submission, source: DataSource, options: ChunkingOptions
+) -> parse_chunk_embed.PreparedDocument:
     """Parse, chunk and embed a document, unless its new chunks would take too long to embed."""
-    document = prepare.parse_and_chunk(submission, source=source, options=options)
-    prepare.check_quota([document], source)
-    seconds = prepare.count_tokens_to_embed(document, source.embedding_model) / _TOKENS_PER_SECOND
+    document = parse_chunk_embed.parse_and_chunk(submission, source=source, options=options)
+    parse_chunk_embed.check_quota([document], source)
+    seconds = parse_chunk_embed.count_tokens_to_embed(document, source.embedding_model) / _TOKENS_PER_SECOND
     if seconds > MAX_EMBEDDING_SECONDS:
         raise DocumentTooLarge(
             f"The text would take about {seconds:.0f} seconds to embed; a request that waits for the result may take "
             f"at most {MAX_EMBEDDING_SECONDS}. {_ADVICE}"
         )
-    (prepared,) = prepare.embed_documents([document], source.embedding_model, on_batch=lambda done: None)
+    (prepared,) = parse_chunk_embed.embed_documents([document], source.embedding_model, on_batch=lambda done: None)
     return prepared
 
 

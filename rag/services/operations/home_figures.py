@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet, Sum
 from orgs.models import Organization
 from rag.models import DataSource, Document, IngestionJob, Usage
 from rag.services.operations.measurements import figures
-from ragsite.observability.measurements import EVERYBODY
+from ragsite.observability.measurement_buffer import EVERYBODY
 
 _MAX_ORGANIZATIONS = 20
 

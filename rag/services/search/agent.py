@@ -13,11 +13,11 @@ from rag.pipeline.answering.extractive.extract import compare_sentences, extract
 from rag.pipeline.answering.extractive.sentence_similarity import compare_signatures
 from rag.pipeline.answering.refusals import AGENT_FOUND_NOTHING
 from rag.pipeline.answering.sanitize import sanitize
-from rag.pipeline.grounding.calibration import mode_name
+from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages
-from rag.pipeline.retrieval.selected_text import SelectedText, score_selected_text
-from rag.pipeline.retrieval.selected_text import selected_text_passage as selected_text_passage
+from rag.pipeline.retrieval.user_selected_text import SelectedText, score_selected_text
+from rag.pipeline.retrieval.user_selected_text import selected_text_passage as selected_text_passage
 from rag.providers import provider_factory
 from rag.types import AgentReply, Context, Grounding, Passage, Question
 

@@ -11,7 +11,7 @@ from orgs.models import Organization
 from orgs.policies.retention import retention_for
 from rag.errors import UnknownQuery
 from rag.models import Action, Chunk, SearchRecord
-from rag.pipeline.retrieval.passages import read_passages
+from rag.pipeline.retrieval.load_passages import read_passages
 from rag.types import Hit, Passage, Question, SearchResult
 
 from . import history_quota, permitted_queries

@@ -16,7 +16,7 @@ from rag.errors import InvalidRequest, NotAllowed, UnknownWebhook
 from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import WebhookQuerySet, managed_organizations
 from rag.services.sources.creation import resolve_target_organization
-from ragsite.http import outbound
+from ragsite.http import private_networks
 from ragsite.postgres import encryption
 from ragsite.postgres.locks import advisory_xact_locks
 
@@ -125,8 +125,8 @@ def check_url(url: str) -> None:
         message = "url must be an address such as https://example.com/hook, without a user name and without #"
         raise InvalidRequest(message, field="url")
     try:
-        outbound.check_allowed(url, setting=outbound.WEBHOOK_HOSTS)
-    except outbound.ForbiddenAddress as error:
+        private_networks.check_allowed(url, setting=private_networks.WEBHOOK_HOSTS)
+    except private_networks.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field="url") from None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rag.models import Chunk, DataSource, Document
-from rag.pipeline.ingestion import prepare
+from rag.pipeline.ingestion import parse_chunk_embed
 from rag.providers.embedders.cross_process_slots import CrossProcessSlots
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.services.ingestion import synchronous_ingestion
@@ -94,8 +94,8 @@ def test_prose_of_the_largest_size_is_accepted(world: World) -> None:
     pages = sorted((Path(__file__).parents[3] / "docs" / "decisions").glob("*.md"))
     text = "\n".join(line for page in pages for line in page.read_text().splitlines() if "|" not in line)
     source, submission = world.source(), Submission(path="a.txt", title="A", text=text)
-    document = prepare.parse_and_chunk(submission, source=source, options=default_chunking_options())
-    tokens = prepare.count_tokens_to_embed(document, source.embedding_model)
+    document = parse_chunk_embed.parse_and_chunk(submission, source=source, options=default_chunking_options())
+    tokens = parse_chunk_embed.count_tokens_to_embed(document, source.embedding_model)
     seconds = (
         tokens / synchronous_ingestion._TOKENS_PER_SECOND * synchronous_ingestion.MAX_TEXT_BYTES / len(text.encode())
     )

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orgs.models import IdentityProvider
-from orgs.single_sign_on import discovery, openid_connect, provider_client
-from orgs.single_sign_on.provider_client import ProviderFailed
+from orgs.single_sign_on import discovery, openid_connect, provider_requests
+from orgs.single_sign_on.provider_requests import ProviderFailed
 from tests.orgs.single_sign_on.test_back_channel_logout import logout_claims, send
 from tests.orgs.single_sign_on.test_openid_connect import begin
 from tests.support.identity_provider import CLIENT_ID, IdentityProviderServer
@@ -106,6 +106,6 @@ def test_a_sign_in_with_claims_that_cannot_be_stored(
 
 
 def test_a_response_of_very_deep_json_is_refused(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(provider_client, "_read", lambda response: b"[" * 500_000)
+    monkeypatch.setattr(provider_requests, "_read", lambda response: b"[" * 500_000)
     with pytest.raises(ProviderFailed, match="not a JSON object"):
-        provider_client.request("GET", f"{server.issuer}/keys")
+        provider_requests.request("GET", f"{server.issuer}/keys")

@@ -13,8 +13,8 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
-from orgs.single_sign_on import accounts, provider_client
-from orgs.single_sign_on.provider_client import ProviderFailed
+from orgs.single_sign_on import account_provisioning, provider_requests
+from orgs.single_sign_on.provider_requests import ProviderFailed
 from tests.accounts.test_sign_in import current_totp
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.test_openid_connect import sign_in
@@ -52,7 +52,7 @@ def test_a_first_sign_in_that_another_one_overtakes_uses_its_rows(
 ) -> None:
     assert sign_in(Client()).status_code == 302
     rows = iter([None, LinkedIdentity.objects.get()])  # the row is written between the look-up and the insertion
-    monkeypatch.setattr(accounts, "_linked_identity", lambda provider, subject: next(rows))
+    monkeypatch.setattr(account_provisioning, "_linked_identity", lambda provider, subject: next(rows))
     assert sign_in(Client()).status_code == 302
     assert (LinkedIdentity.objects.count(), list(rows)) == (1, [])
 
@@ -61,21 +61,21 @@ def test_a_provider_is_waited_for_until_a_deadline(
     provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also its headers: each part of them begins the time-out of the connection again."""
-    monkeypatch.setattr(provider_client, "_MAX_SECONDS", -1.0)
+    monkeypatch.setattr(provider_requests, "_MAX_SECONDS", -1.0)
     with pytest.raises(ProviderFailed, match="ReadTimeout"):
-        provider_client.request("GET", f"{server.issuer}/keys")
+        provider_requests.request("GET", f"{server.issuer}/keys")
 
 
 def test_few_threads_wait_for_providers(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     places = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(provider_client, "_places", places)
-    monkeypatch.setattr(provider_client, "_MAX_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(provider_requests, "_places", places)
+    monkeypatch.setattr(provider_requests, "_MAX_WAIT_SECONDS", 0.0)
     with places, pytest.raises(ProviderFailed, match="Too many people"):
-        provider_client.request("GET", f"{server.issuer}/keys")
+        provider_requests.request("GET", f"{server.issuer}/keys")
     for url in ("http://127.0.0.1:1", f"{server.issuer}/token"):
         with contextlib.suppress(ProviderFailed):
-            provider_client.request("POST", url, form={"code": "x", "code_verifier": "x", "redirect_uri": "x"})
-    assert provider_client.request("GET", f"{server.issuer}/keys"), "each request has given its place back"
+            provider_requests.request("POST", url, form={"code": "x", "code_verifier": "x", "redirect_uri": "x"})
+    assert provider_requests.request("GET", f"{server.issuer}/keys"), "each request has given its place back"
 
 
 def test_only_the_form_begins_a_sign_in(provider: IdentityProvider) -> None:

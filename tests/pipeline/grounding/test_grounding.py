@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rag.pipeline.grounding import calibration
+from rag.pipeline.grounding import calibration_curve
 from rag.pipeline.grounding.gaps import extract_query_parts, find_missing_topics
 from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
 from rag.pipeline.grounding.validate import validate_answer
@@ -78,29 +78,31 @@ def test_fitting_recovers_the_curve_that_generated_the_samples() -> None:
     random = np.random.default_rng(1)
     evidence = random.normal(2, 1, 4000)
     is_correct = random.random(4000) < 1 / (1 + np.exp(-(2 * evidence - 4)))
-    curve = calibration.fit_curve(evidence, is_correct)
+    curve = calibration_curve.fit_curve(evidence, is_correct)
     assert [curve.slope, curve.offset] == pytest.approx([2, -4], abs=0.4)
     assert curve(curve.evidence_at(0.6)) == pytest.approx(0.6)
-    predicted = calibration.cross_validate(evidence, is_correct, np.arange(4000))
-    assert calibration.calibration_error(calibration.reliability_table(predicted, is_correct)) < 0.05
-    coverage, risk = zip(*calibration.risk_coverage(predicted, is_correct), strict=True)
+    predicted = calibration_curve.cross_validate(evidence, is_correct, np.arange(4000))
+    assert calibration_curve.calibration_error(calibration_curve.reliability_table(predicted, is_correct)) < 0.05
+    coverage, risk = zip(*calibration_curve.risk_coverage(predicted, is_correct), strict=True)
     assert coverage[-1] == 1
     assert risk[0] < risk[-1] == pytest.approx(1 - is_correct.mean())
 
 
 def test_a_falling_curve_is_an_error() -> None:
     with pytest.raises(ValueError, match="More evidence"):
-        calibration.fit_curve(np.array([3.0, 2.0, 1.0, 0.0] * 9), np.array([False, False, True, True] * 9))
+        calibration_curve.fit_curve(np.array([3.0, 2.0, 1.0, 0.0] * 9), np.array([False, False, True, True] * 9))
 
 
 def test_quotes_are_as_probable_as_with_two_answerable_questions_for_one_that_is_not() -> None:
-    confidences = [calibration.confidence_of_quotes(score, is_from_section=True) for score in (0, 1 / 3, 1 / 2, 0.8, 1)]
+    confidences = [
+        calibration_curve.confidence_of_quotes(score, is_from_section=True) for score in (0, 1 / 3, 1 / 2, 0.8, 1)
+    ]
     assert confidences == pytest.approx([0, 1 / 2, 2 / 3, 8 / 9, 1])
 
 
 def test_a_quote_from_a_text_without_sections_never_has_high_confidence() -> None:
-    assert calibration.confidence_of_quotes(0.99, is_from_section=False) == 0.75
-    assert calibration.confidence_of_quotes(0.2, is_from_section=False) == pytest.approx(1 / 3)
+    assert calibration_curve.confidence_of_quotes(0.99, is_from_section=False) == 0.75
+    assert calibration_curve.confidence_of_quotes(0.2, is_from_section=False) == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument
 from rag.models.content.pgvector_tables import Embedding384
-from rag.pipeline.ingestion import index, prepare
+from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.jobs import submit
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import uuid7
@@ -150,7 +150,7 @@ def test_a_version_is_stored_as_after_a_first_ingestion(source: DataSource, vers
         paths = (path, "fresh-" + path) if version is versions[-1] else (path,)
         for document_path in paths:
             submission = Submission(path=document_path, title="T", text=text)
-            prepared = prepare.prepare(submission, source=source, options=options, on_batch=lambda done: None)
+            prepared = parse_chunk_embed.prepare(submission, source=source, options=options, on_batch=lambda done: None)
             with transaction.atomic():
                 index.index_documents({uuid7(): prepared}, source=source)
     assert stored_chunks(path) == stored_chunks("fresh-" + path)

@@ -1,7 +1,7 @@
 """Hits become passages with the current data of their rows."""
 
 from rag.models import Chunk
-from rag.pipeline.retrieval.passages import read_passages
+from rag.pipeline.retrieval.load_passages import read_passages
 from rag.services.sources import documents
 from rag.types import Hit
 from tests.support.factories import World, ingest_text

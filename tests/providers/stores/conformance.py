@@ -17,7 +17,7 @@ from rag.providers.stores.base import (
     ScopeQuery,
 )
 from rag.providers.stores.pgvector.store import PgVectorStore
-from rag.text.embedded_text import digest
+from rag.text.indexed_text import digest
 from rag.types import ChunkDraft, Filters, Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 from ragsite.postgres.models import uuid7

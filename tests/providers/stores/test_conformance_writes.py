@@ -12,7 +12,7 @@ from rag.providers.stores.base import (
     ChunkStore,
     MetadataUpdate,
 )
-from rag.text.embedded_text import digest
+from rag.text.indexed_text import digest
 from rag.types import Mode
 from tests.support.factories import World
 

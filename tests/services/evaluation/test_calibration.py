@@ -13,7 +13,7 @@ from orgs.models import Organization
 from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion
 from rag.models.content.pgvector_tables import SourceTerm
 from rag.pipeline.grounding.ground import assess_grounding
-from rag.pipeline.retrieval.selected_text import selected_text_passage
+from rag.pipeline.retrieval.user_selected_text import selected_text_passage
 from rag.types import Context
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer

@@ -18,26 +18,26 @@ from rag.services.jobs import submit
 from rag.services.operations.measurements import figures, recording
 from rag.services.search import permitted_queries
 from rag.types import AnswerOptions, Mode, Question, Submission
-from ragsite.observability import measurements
+from ragsite.observability import measurement_buffer
 from tests.support.factories import World, ingest_text
 
 
 @pytest.fixture(autouse=True)
 def nothing_measured() -> Iterator[None]:
-    measurements.take()
+    measurement_buffer.take()
     yield
-    measurements.take()
+    measurement_buffer.take()
 
 
 def summary(kind: str, name: str, *organizations: uuid.UUID) -> figures.Summary:
-    summaries = figures.summarize(kind, organizations=organizations or (measurements.EVERYBODY,))
+    summaries = figures.summarize(kind, organizations=organizations or (measurement_buffer.EVERYBODY,))
     return next((entry for entry in summaries if entry.name == name), figures.Summary(name))
 
 
 @pytest.mark.django_db
 def test_sums_of_several_processes_are_added() -> None:
     for milliseconds in (3, 40, 40, 9_000):
-        measurements.record("operation", "query", milliseconds, failed=milliseconds > 5_000)
+        measurement_buffer.record("operation", "query", milliseconds, failed=milliseconds > 5_000)
         recording.store_measurements()
     stored = summary("operation", "query")
     assert (stored.count, stored.failures, stored.milliseconds) == (4, 1, 9_083)
@@ -53,7 +53,7 @@ def test_nothing_is_lost_while_others_measure() -> None:
 
     def work() -> None:
         for _ in range(500):
-            measurements.record("operation", "query", 1)
+            measurement_buffer.record("operation", "query", 1)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -68,7 +68,7 @@ def test_a_question_is_measured_with_its_stages_and_without_its_text(world: Worl
     ingest_text(world.source(), "zebra.txt", "Zebras have stripes. The stripes of zebras confuse flies.")
     selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
     question = Question(text="What do the stripes of zebras confuse?", top_k=5, rerank=True)
-    measurements.take()
+    measurement_buffer.take()
     permitted_queries.run_to_completion(permitted_queries.ask(question, selection, AnswerOptions(max_tokens=1000)))
     recording.store_measurements()
     for stage in ("embed", "search", "rerank", "ground", "generate"):
@@ -110,7 +110,7 @@ def test_documents_are_measured_by_outcome_and_stage(live_world: World) -> None:
     ]
     source, options = live_world.source(), document_inputs.default_chunking_options()
     submit.submit_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
-    measurements.take()
+    measurement_buffer.take()
     processing.process_next(count=2)
     recording.store_measurements()
     documents = summary("operation", "document", live_world.home.pk)

@@ -10,9 +10,9 @@ from moto.server import ThreadedMotoServer
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors import s3
-from rag.providers.http import bounded
+from rag.providers.http import bounded_responses
 from rag.services.ingestion.sync import connections
-from ragsite.http import outbound
+from ragsite.http import private_networks
 from tests.services.sync.conftest import contents, run_to_end
 from tests.support.factories import World
 
@@ -92,7 +92,10 @@ def test_hosts_of_another_organisation_are_refused(
     with pytest.raises(InvalidRequest, match="RAG_SYNC_PRIVATE_HOSTS"):
         connections.check(connection)
     run = run_to_end(connection)
-    assert (run.state, run.error) == (State.FAILED, str(outbound.ForbiddenAddress("127.0.0.1", outbound.SYNC_HOSTS)))
+    assert (run.state, run.error) == (
+        State.FAILED,
+        str(private_networks.ForbiddenAddress("127.0.0.1", private_networks.SYNC_HOSTS)),
+    )
 
 
 def test_a_store_that_is_down_ends_the_sync(connection: SyncConnection, bucket: Any) -> None:
@@ -128,6 +131,6 @@ def test_the_secret_is_encrypted_and_read_with_its_key_only(
 def test_answers_that_are_no_listing(
     connection: SyncConnection, answer: bytes, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounded, "read_all", lambda parts: answer)
+    monkeypatch.setattr(bounded_responses, "read_all", lambda parts: answer)
     run = run_to_end(connection)
     assert (run.state, run.error) == (State.FAILED, error)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rag.models import Webhook, WebhookDelivery
 from rag.providers.http import webhook_client
 from rag.services.webhooks import delivery, endpoints, events, retention
-from ragsite.http import outbound
+from ragsite.http import private_networks
 from tests.services.webhooks.conftest import Create
 from tests.support.factories import World
 from tests.support.webhook_receiver import WebhookReceiver, valid_signatures
@@ -167,10 +167,10 @@ def test_an_answer_that_never_ends_costs_a_fixed_time() -> None:
 
     waits: list[float | None] = []
     now = time.monotonic()
-    assert outbound.DeadlineStream(Endless(), deadline=now + 1_000).read(1, timeout=10.0) == b"x"
-    assert outbound.DeadlineStream(Endless(), deadline=now + 5).read(1, timeout=10.0) == b"x"
+    assert private_networks.DeadlineStream(Endless(), deadline=now + 1_000).read(1, timeout=10.0) == b"x"
+    assert private_networks.DeadlineStream(Endless(), deadline=now + 5).read(1, timeout=10.0) == b"x"
     with pytest.raises(httpcore2.ReadTimeout):
-        outbound.DeadlineStream(Endless(), deadline=now - 1).read(1, timeout=10.0)
+        private_networks.DeadlineStream(Endless(), deadline=now - 1).read(1, timeout=10.0)
     assert [wait is not None and wait <= limit for wait, limit in zip(waits, (10, 5), strict=True)] == [True, True]
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from orgs.access.caller import get_caller
-from orgs.admin.scoped_admin import ScopedAdmin
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from rag.admin.base import managed_organizations
 from rag.errors import InvalidRequest
 from rag.models import DataSource, SyncConnection, SyncKind, SyncRun

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, ngettext
 
 from orgs.access.caller import get_caller
-from orgs.admin.scoped_admin import ScopedAdmin
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from rag.admin.base import ReadOnlyMixin, managed_organizations
 from rag.models import SyncConnection, SyncRun
 from rag.services.ingestion.sync import control

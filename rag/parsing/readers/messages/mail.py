@@ -7,7 +7,7 @@ from dataclasses import replace
 from email.message import EmailMessage
 
 from rag.errors import ParseFailed, RagError
-from rag.parsing import containers, detection, encodings, formats
+from rag.parsing import container_formats, detection, encodings, formats
 from rag.parsing.readers import web
 from rag.parsing.readers.xberg_adapter import extract, strip_formatting
 from rag.parsing.sandbox.limits import Limits
@@ -101,7 +101,7 @@ def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> Parse
             return None
         if (charset := part.get_content_charset()) and formats.is_text(media_type):
             content = _decode(content, charset).encode("utf-8", "replace")
-        return get_reader(containers.detect_container_type(content, media_type))(content, limits)
+        return get_reader(container_formats.detect_container_type(content, media_type))(content, limits)
     except (RagError, LookupError, ValueError, AttributeError, TypeError):
         return None
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words, stem
 
-from .candidates import QuoteCandidate
+from .answer_candidates import QuoteCandidate
 from .expected_answers import has_expected
 from .passage_parts import split_cells
 from .passage_structure import PassageStructure

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rag.text.words import split_words
 
-from .candidates import QuoteCandidate, find_candidates
+from .answer_candidates import QuoteCandidate, find_candidates
 from .expected_answers import has_expected
 from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion

@@ -13,7 +13,7 @@ from rag.errors import EmbeddingFailed, IndexUnavailable
 from rag.pipeline.embed import question_token_vectors
 from rag.pipeline.retrieval.late_interaction import MAX_QUERY_TOKENS, token_similarities
 from rag.providers import provider_factory
-from rag.text.embedded_text import embedded_text
+from rag.text.indexed_text import embedded_text
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 

@@ -14,7 +14,7 @@ from rag.models import Chunk, Document
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS, ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.binary_copy import copy_with_rls
 from rag.text import languages
-from rag.text.embedded_text import embedded_text
+from rag.text.indexed_text import embedded_text
 
 from .filter_sql import SqlValue
 from .stemming import stemmer

@@ -11,7 +11,7 @@ from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers import provider_factory
 from rag.providers.connectors import folder, tree
-from ragsite.http import outbound
+from ragsite.http import private_networks
 from ragsite.postgres import encryption
 
 from . import runs
@@ -126,13 +126,13 @@ def _check_address(connection: SyncConnection, url: str, *, field: str, needs_ht
     if not has_host or parts.scheme not in ("http", "https"):
         raise InvalidRequest(_("Enter an address such as https://example.com, without a user name."), field=field)
     organization = connection.source.organization.slug
-    private_hosts = outbound.allowed_hosts(outbound.SYNC_HOSTS, organization)
+    private_hosts = private_networks.allowed_hosts(private_networks.SYNC_HOSTS, organization)
     if needs_https and parts.scheme != "https" and parts.hostname not in private_hosts:
         message = _("The address must begin with https://, or its host must be in RAG_SYNC_PRIVATE_HOSTS.")
         raise InvalidRequest(message, field=field)
     try:
-        outbound.check_allowed(url, setting=outbound.SYNC_HOSTS, organization=organization)
-    except outbound.ForbiddenAddress as error:
+        private_networks.check_allowed(url, setting=private_networks.SYNC_HOSTS, organization=organization)
+    except private_networks.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field=field) from None
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from django.utils import timezone
 
 from rag.models import IngestionDocument
-from ragsite.observability import measurements
-from ragsite.observability.measurements import Slow
+from ragsite.observability import measurement_buffer
+from ragsite.observability.measurement_buffer import Slow
 
 
 def record_done(documents: Iterable[IngestionDocument], timings: Mapping[uuid.UUID, Mapping[str, int]]) -> None:
@@ -15,14 +15,16 @@ def record_done(documents: Iterable[IngestionDocument], timings: Mapping[uuid.UU
     for document in documents:
         stages = {stage: float(milliseconds) for stage, milliseconds in timings.get(document.pk, {}).items()}
         organization, total = document.job.source.organization_id, sum(stages.values())
-        measurements.record("operation", "document", total, organizations=(organization,))
+        measurement_buffer.record("operation", "document", total, organizations=(organization,))
         for stage, milliseconds in stages.items():
-            measurements.record("document_stage", stage, milliseconds)
+            measurement_buffer.record("document_stage", stage, milliseconds)
         if stages:
-            measurements.record_slow(Slow(timezone.now(), "document", total, stages, organization, document.pk, ""))
+            measurement_buffer.record_slow(
+                Slow(timezone.now(), "document", total, stages, organization, document.pk, "")
+            )
 
 
 def record_failed(document: IngestionDocument) -> None:
     """Record a document that has failed. How long it took is not known."""
     organization = document.job.source.organization_id
-    measurements.record("operation", "document", 0.0, failed=True, organizations=(organization,))
+    measurement_buffer.record("operation", "document", 0.0, failed=True, organizations=(organization,))

@@ -7,8 +7,8 @@ from typing import Any
 
 import structlog
 
-from ragsite.observability import measurements
-from ragsite.observability.measurements import Error
+from ragsite.observability import measurement_buffer
+from ragsite.observability.measurement_buffer import Error
 
 
 class Handler(logging.Handler):
@@ -20,7 +20,7 @@ class Handler(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         entry: dict[str, Any] = record.msg if isinstance(record.msg, dict) else {}
         context = structlog.contextvars.get_contextvars()
-        measurements.record_error(
+        measurement_buffer.record_error(
             Error(
                 at=datetime.datetime.fromtimestamp(record.created, datetime.UTC),
                 # Our own events are constants. The messages of libraries are sentences, which may hold anything.

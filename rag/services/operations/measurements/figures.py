@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from rag.models import Measurement
-from ragsite.observability.measurements import BOUNDS_MS, EVERYBODY
+from ragsite.observability.measurement_buffer import BOUNDS_MS, EVERYBODY
 
 # Name of a measurement → the start of each hour, with the measurements in it.
 Hourly = Callable[[str], list[tuple[datetime.datetime, "Summary"]]]
@@ -70,7 +70,7 @@ def summarize(
     """Return the measurements of one kind since then, by name.
 
     Args:
-        kind: The kind, as in ragsite.observability.measurements.
+        kind: The kind, as in ragsite.observability.measurement_buffer.
         since: How far to look back.
         organizations: Of which organisations; the whole installation by default.
     """

@@ -9,7 +9,7 @@ from django.utils import timezone
 from rag.errors import ErrorKind, RagError
 from rag.types import SearchScope
 from ragsite.http.request_id import request_id
-from ragsite.observability import measurements
+from ragsite.observability import measurement_buffer
 
 
 class MeasuredQuery:
@@ -31,7 +31,7 @@ class MeasuredQuery:
     @contextlib.contextmanager
     def measured(self) -> Iterator[None]:
         """Record how long the block takes. The time of an answer includes the time in which its client reads it."""
-        self.stages = stages = measurements.start_operation()
+        self.stages = stages = measurement_buffer.start_operation()
         started, failed = time.perf_counter(), True
         try:
             yield
@@ -43,18 +43,20 @@ class MeasuredQuery:
             failed = False
             raise
         finally:
-            measurements.end_operation()
+            measurement_buffer.end_operation()
             self.milliseconds = (time.perf_counter() - started) * 1000
             self._record(self.milliseconds, stages, failed=failed)
 
     def _record(self, milliseconds: float, stages: dict[str, float], *, failed: bool) -> None:
         organizations = tuple(dict.fromkeys(key for scope in self.scopes for key in scope.organization_ids))
-        measurements.record("operation", "query", milliseconds, failed=failed, organizations=organizations)
+        measurement_buffer.record("operation", "query", milliseconds, failed=failed, organizations=organizations)
         if self.is_grounded is not None:
             is_refused = not self.is_grounded
-            measurements.record("operation", "answer", milliseconds, failed=is_refused, organizations=organizations)
-        measurements.record_slow(
-            measurements.Slow(
+            measurement_buffer.record(
+                "operation", "answer", milliseconds, failed=is_refused, organizations=organizations
+            )
+        measurement_buffer.record_slow(
+            measurement_buffer.Slow(
                 at=timezone.now(),
                 kind="query",
                 milliseconds=milliseconds,

@@ -1,4 +1,4 @@
-"""Stores what this process has measured (ragsite.observability.measurements), and deletes it when it has expired."""
+"""Stores what this process has measured (ragsite.observability.measurement_buffer), and deletes what has expired."""
 
 import datetime
 import json
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from rag.models import Measurement, RecordedError, SlowOperation, WorkerHeartbeat
 from rag.services.operations import scheduled_tasks
-from ragsite.observability import measurements
+from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity, logins
 
 from .figures import ALL_TIME
@@ -42,7 +42,7 @@ ON CONFLICT (organization, period, kind, name) DO UPDATE SET
 
 def store_measurements() -> None:
     """Store what this process has measured since the last call. It is lost if the database does not answer."""
-    pending = measurements.take()
+    pending = measurement_buffer.take()
     if not pending:
         return
     with transaction.atomic():
@@ -76,19 +76,21 @@ def store_after_task(task: str, *, started_at: datetime.datetime, error: str) ->
         logger.warning("measurements_not_stored", reason=type(failure).__name__)
 
 
-def _add_totals(pending: measurements.Pending) -> None:
+def _add_totals(pending: measurement_buffer.Pending) -> None:
     """Add the sums to their periods, and those of the installation to the totals of all time."""
-    rows: dict[measurements.Key, measurements.Totals] = dict(pending.totals)
+    rows: dict[measurement_buffer.Key, measurement_buffer.Totals] = dict(pending.totals)
     for key, totals in pending.totals.items():
-        if key.organization == measurements.EVERYBODY:
-            sums = rows.setdefault(measurements.Key(0, key.kind, key.name, key.organization), measurements.Totals())
+        if key.organization == measurement_buffer.EVERYBODY:
+            sums = rows.setdefault(
+                measurement_buffer.Key(0, key.kind, key.name, key.organization), measurement_buffer.Totals()
+            )
             sums.count += totals.count
             sums.failures += totals.failures
             sums.milliseconds += totals.milliseconds
             sums.histogram = [sum(pair) for pair in zip(sums.histogram, totals.histogram, strict=True)]
     if not rows:
         return
-    ordered: Sequence[measurements.Key] = sorted(rows)  # in one order, against deadlocks between processes
+    ordered: Sequence[measurement_buffer.Key] = sorted(rows)  # in one order, against deadlocks between processes
     columns = zip(
         *(
             (

@@ -14,7 +14,7 @@ from rag.pipeline.embed import EmbeddedTexts, count_local_tokens, embed_texts
 from rag.providers import file_storage, provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.text import languages
-from rag.text.embedded_text import digest, embedded_text
+from rag.text.indexed_text import digest, embedded_text
 from rag.types import ChunkDraft, ChunkingOptions, ParsedDocument, Submission
 
 from . import quota

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx2
 
-from ragsite.http import outbound
+from ragsite.http import private_networks
 
 _TIMEOUT_SECONDS = 5.0
 _MAX_SECONDS = 10.0
@@ -27,8 +27,10 @@ class _Client(httpx2.Client):
     """Connects to allowed addresses only, until the deadline: also headers may come byte by byte."""
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
-        backend = outbound.DeadlineBackend(time.monotonic() + _MAX_SECONDS, setting=outbound.SIGN_IN_HOSTS)
-        options["transport"] = outbound.GuardedTransport(backend=backend)
+        backend = private_networks.DeadlineBackend(
+            time.monotonic() + _MAX_SECONDS, setting=private_networks.SIGN_IN_HOSTS
+        )
+        options["transport"] = private_networks.GuardedTransport(backend=backend)
         return super()._init_transport(*args, **options)
 
 
@@ -52,7 +54,7 @@ def request(
     Raises:
         ProviderFailed: If there is no such response.
     """
-    outbound.check_scheme(url, setting=outbound.SIGN_IN_HOSTS, error=ProviderFailed)
+    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=ProviderFailed)
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
     try:
         with (
@@ -61,7 +63,7 @@ def request(
             client.stream(method, url, data=form, headers=headers, auth=credentials) as response,
         ):
             content = _read(response)
-    except outbound.ForbiddenAddress as error:
+    except private_networks.ForbiddenAddress as error:
         raise ProviderFailed(str(error)) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         raise ProviderFailed(f"The identity provider could not be reached: {type(error).__name__}.") from None

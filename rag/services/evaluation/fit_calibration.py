@@ -11,8 +11,8 @@ from django.db import transaction
 
 from rag.errors import InvalidRequest
 from rag.models import Calibration, DataSource, EmbeddingModel, GoldenQuestion
-from rag.pipeline.grounding import calibration
-from rag.pipeline.grounding.calibration import Booleans, Curve, Floats
+from rag.pipeline.grounding import calibration_curve
+from rag.pipeline.grounding.calibration_curve import Booleans, Curve, Floats
 from rag.pipeline.grounding.ground import passage_evidence
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.pipeline.retrieval.standout_score import add_standout_scores
@@ -52,7 +52,7 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
 
     Args:
         model: The embedding model.
-        mode: A key of rag.pipeline.grounding.calibration.RETRIEVAL_MODES.
+        mode: A key of rag.pipeline.grounding.calibration_curve.RETRIEVAL_MODES.
         sources: Sources with golden questions; None for all that are searched with the model.
 
     Returns:
@@ -75,16 +75,16 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
     evidence = np.array([sample.evidence for sample in samples])
     groups = np.array([sample.question for sample in samples])
     try:
-        curve = calibration.fit_curve(evidence, is_answered)
-        predicted = calibration.cross_validate(evidence, is_answered, groups)
+        curve = calibration_curve.fit_curve(evidence, is_answered)
+        predicted = calibration_curve.cross_validate(evidence, is_answered, groups)
     except ValueError as error:
         raise InvalidRequest(f"{model} in {mode} cannot be calibrated: {error}", field="model") from None
-    reliability = calibration.reliability_table(predicted, is_answered)
+    reliability = calibration_curve.reliability_table(predicted, is_answered)
     high, medium = _threshold_cosines(np.array([sample.cosine for sample in samples]), is_answered)
     values = {
         "slope": curve.slope, "offset": curve.offset, "questions": count, "cosine_high": high, "cosine_medium": medium,
-        "calibration_error": calibration.calibration_error(reliability), "reliability": reliability,
-        "risk_coverage": calibration.risk_coverage(predicted, is_answered),
+        "calibration_error": calibration_curve.calibration_error(reliability), "reliability": reliability,
+        "risk_coverage": calibration_curve.risk_coverage(predicted, is_answered),
     }  # fmt: skip
     return Calibration.objects.update_or_create(model=model, mode=mode, defaults=values)[0]
 
@@ -131,7 +131,7 @@ def _collect_samples(model: EmbeddingModel, mode: str, sources: Sequence[DataSou
 def _search(number: int, text: str, expected: Sequence[tuple[str, str]], scope: SearchScope, mode: str) -> list[Sample]:
     """Return up to two samples of a question: with all passages, and without those that answer it."""
     passages = find_passages(
-        Question(text=text, top_k=_MAX_CANDIDATES, **calibration.RETRIEVAL_MODES[mode]), [scope]
+        Question(text=text, top_k=_MAX_CANDIDATES, **calibration_curve.RETRIEVAL_MODES[mode]), [scope]
     ).passages
     answering_ids = {passage.document_id for passage in passages if is_expected(passage, expected)}
     paths = {path for path, _ in expected}
@@ -153,7 +153,7 @@ def _build_sample(number: int, text: str, passages: Sequence[Passage], is_answer
 def _threshold_cosines(cosines: Floats, is_answered: Booleans) -> tuple[float | None, float | None]:
     """Return the mean cosines at which the probability of an answer equals the contract's high and medium threshold."""
     try:
-        curve = calibration.fit_curve(cosines, is_answered)
+        curve = calibration_curve.fit_curve(cosines, is_answered)
     except ValueError:
         return None, None
     high, medium = settings.RAG_CONFIDENCE_HIGH_THRESHOLD, settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from ragsite.http import outbound
+from ragsite.http import private_networks
 
 # Maximum size of a response, and of a line of a stream.
 MAX_BYTES = 8 * 1024 * 1024
@@ -24,13 +24,13 @@ class BoundedClient(httpx2.Client):
     """
 
     def __init__(self, *, timeout: float | None = None, guarded: bool = False) -> None:
-        """Create a client. If `guarded`, it refuses to connect to private networks (ragsite.http.outbound)."""
+        """Create a client. If `guarded`, it refuses to connect to private networks (ragsite.http.private_networks)."""
         self._guarded = guarded
         super().__init__(timeout=timeout, follow_redirects=False)
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
         if self._guarded:
-            options["transport"] = outbound.GuardedTransport()
+            options["transport"] = private_networks.GuardedTransport()
         return super()._init_transport(*args, **options)
 
     def __del__(self) -> None:

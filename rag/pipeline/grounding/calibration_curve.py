@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rag.models import Calibration, DataSource
 from rag.models.embedding_models import ENGLISH_MODELS
-from rag.pipeline.retrieval.candidates import retrieval_mode
-from rag.pipeline.retrieval.selected_text import NO_ID
+from rag.pipeline.retrieval.rank_candidates import retrieval_mode
+from rag.pipeline.retrieval.user_selected_text import NO_ID
 from rag.text.question_language import is_english
 from rag.types import Mode, Passage, Question
 
@@ -209,8 +209,8 @@ def risk_coverage(predicted: Floats, is_correct: Booleans, points: int = 20) -> 
     Returns:
         Points of [coverage: share of samples answered, risk: share of the answered samples that are wrong].
     """
-    most_probable_first = np.argsort(-predicted, kind="stable")
-    wrong_counts = np.cumsum(~is_correct[most_probable_first])
+    by_probability = np.argsort(-predicted, kind="stable")
+    wrong_counts = np.cumsum(~is_correct[by_probability])
     total = len(wrong_counts)
     answered_counts = np.unique(np.linspace(1, total, min(points, total), dtype=int))
     return [[float(count / total), float(wrong_counts[count - 1] / count)] for count in answered_counts]

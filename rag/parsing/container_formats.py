@@ -2,7 +2,7 @@
 
 from rag.errors import ParseFailed, UnsupportedFormat
 
-from . import formats, zip_containers
+from . import formats, zip_files
 from .detection import OLE_MAGIC
 
 # The streams of each format. Excel up to 95 names its stream Book.
@@ -26,8 +26,8 @@ def detect_container_type(content: bytes, media_type: str) -> str:
         UnsupportedFormat: If the container has a format that cannot be read.
         ParseFailed: If the file is damaged or protected by a password.
     """
-    if content.startswith(zip_containers.MAGIC) and (media_type in formats.ZIPPED or media_type == formats.ZIP):
-        return zip_containers.detect_zip_type(content)
+    if content.startswith(zip_files.MAGIC) and (media_type in formats.ZIPPED or media_type == formats.ZIP):
+        return zip_files.detect_zip_type(content)
     if content.startswith(OLE_MAGIC):
         return _detect_ole_type(content, media_type)
     return media_type

@@ -1,0 +1,1 @@
+"""Base classes of admin pages: what their user may see and change."""
