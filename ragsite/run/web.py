@@ -22,7 +22,9 @@ from ragsite.settings.env import DATA_DIR
 # Of each process of gunicorn. Each thread has a connection to PostgreSQL.
 THREADS = 24
 _MAX_FILES = 16384
-_STOP_SECONDS = 12
+# After the requests in progress, what gunicorn and nginx take to end.
+_EXTRA_STOP_SECONDS = 5
+_NAME_OF_STOPPING = "stopping"
 
 
 def main(listen: str) -> int:
@@ -30,22 +32,26 @@ def main(listen: str) -> int:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     socket = socket_folder(folder) / "gunicorn.sock"
     configuration = folder / "nginx.conf"
-    configuration.write_text(_configuration(listen, socket))
+    stopping = folder / _NAME_OF_STOPPING  # exists while health checks say that the server stops
+    stopping.unlink(missing_ok=True)
+    configuration.write_text(_configuration(listen, socket, stopping))
     try:
         nginx = [str(_nginx()), "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
     except EmbeddedError:
         print("nginx is missing: install it, or name its program in RAG_NGINX.", file=sys.stderr)
         return 1
-    return _run_servers(gunicorn=_gunicorn(socket), nginx=nginx)
+    return _run_servers(gunicorn=_gunicorn(socket), nginx=nginx, stopping=stopping)
 
 
-def _configuration(listen: str, socket: Path) -> str:
+def _configuration(listen: str, socket: Path, stopping: Path) -> str:
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     max_files = _MAX_FILES if hard_limit == resource.RLIM_INFINITY else min(_MAX_FILES, hard_limit)
     limit = settings.RAG_MAX_REQUESTS_PER_ADDRESS
     return Template(Path(__file__).with_name("nginx.conf").read_text()).substitute(
         listen=listen,
         socket=socket,
+        stopping=stopping,
+        stop_seconds=settings.RAG_STOP_SECONDS,
         # A worker that root starts would otherwise become another user, who may not read the folder.
         user="user root root;" if os.geteuid() == 0 else "",
         max_files=max_files,
@@ -81,11 +87,16 @@ def _gunicorn(socket: Path) -> list[str]:
     command += ["--threads", str(THREADS)]
     # A process accepts no more than its threads can handle; the rest waits for whichever process is free first.
     command += ["--worker-connections", str(THREADS), "--backlog", "2048", "--keep-alive", "0"]
-    return [*command, "--timeout", "120", "--graceful-timeout", "10", "--no-control-socket"]
+    graceful = settings.RAG_STOP_SECONDS + _EXTRA_STOP_SECONDS
+    return [*command, "--timeout", "120", "--graceful-timeout", str(graceful), "--no-control-socket"]
 
 
-def _run_servers(*, gunicorn: list[str], nginx: list[str]) -> int:
-    """Run both until a signal comes or one of them ends; return the exit status."""
+def _run_servers(*, gunicorn: list[str], nginx: list[str], stopping: Path) -> int:
+    """Run both until a signal comes or one of them ends; return the exit status.
+
+    After the first signal the server goes on for RAG_DRAIN_SECONDS, or until the second signal, but its health checks
+    fail: `stopping` exists.
+    """
     stop_requested: list[int] = []
 
     def request_stop(number: int, frame: FrameType | None) -> None:
@@ -94,14 +105,22 @@ def _run_servers(*, gunicorn: list[str], nginx: list[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, request_stop)
     servers = [subprocess.Popen(nginx, stdin=subprocess.DEVNULL), subprocess.Popen(gunicorn, stdin=subprocess.DEVNULL)]
-    while not stop_requested and all(server.poll() is None for server in servers):
+
+    def is_running() -> bool:
+        return all(server.poll() is None for server in servers)
+
+    while not stop_requested and is_running():
+        time.sleep(0.1)
+    stopping.touch()
+    last_moment = time.monotonic() + settings.RAG_DRAIN_SECONDS
+    while len(stop_requested) == 1 and is_running() and time.monotonic() < last_moment:
         time.sleep(0.1)
     status = next((server.returncode for server in servers if server.returncode is not None), 0)
     # nginx first finishes the requests in progress, for which it needs gunicorn.
     for server, number in zip(servers, (signal.SIGQUIT, signal.SIGTERM), strict=True):
         server.send_signal(number)
         try:
-            server.wait(_STOP_SECONDS)
+            server.wait(settings.RAG_STOP_SECONDS + _EXTRA_STOP_SECONDS + 2)
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()

@@ -69,6 +69,8 @@ CELERY_TASK_ROUTES = {
     **{name: {"queue": "maintenance"} for name in (*_FREQUENT, *_BY_THE_CLOCK)},
     **{name: {"queue": "background"} for name in _BACKGROUND},
 }
+# Any number of schedulers may run; one of them sends the tasks.
+CELERY_BEAT_SCHEDULER = "ragsite.run.scheduler:SingleScheduler"
 # Messages expire, so that they do not pile up while no worker runs.
 CELERY_BEAT_SCHEDULE = {
     **{name: {"task": name, "schedule": seconds, "options": {"expires": 60}} for name, seconds in _FREQUENT.items()},

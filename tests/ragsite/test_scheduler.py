@@ -1,0 +1,133 @@
+"""Several schedulers: one sends the periodic tasks, and another one continues when it ends (decision 0071)."""
+
+import datetime
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import redis
+from celery import Celery
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from ragsite.run import scheduler
+from ragsite.run.scheduler import Lease, SingleScheduler
+
+CODE = """
+import sys
+from ragsite.run.scheduler import _describe_process
+print(_describe_process(), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def prefix(tmp_path: Path) -> Iterator[str]:
+    name = f"{settings.CELERY_BROKER_TRANSPORT_OPTIONS['global_keyprefix']}{tmp_path.name}:"
+    yield name
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.delete(f"{name}scheduler", f"{name}scheduler-runs")
+
+
+@pytest.fixture
+def client(prefix: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def frozen_time(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """The time of the leases, which does not go on by itself."""
+    now = SimpleNamespace(seconds=1000.0)
+    monkeypatch.setattr(scheduler, "time", SimpleNamespace(monotonic=lambda: now.seconds))
+    return now
+
+
+@pytest.fixture
+def create(prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., SingleScheduler]:
+    def create_scheduler(name: str, sent: list[str]) -> SingleScheduler:
+        app = Celery(name, broker=settings.CELERY_BROKER_URL, set_as_current=False)
+        app.conf.update(
+            broker_transport_options={"global_keyprefix": prefix},
+            beat_schedule={"nightly": {"task": "nightly", "schedule": datetime.timedelta(hours=24)}},
+            timezone="UTC",
+        )
+        created = SingleScheduler(app, schedule_filename=str(tmp_path / name))
+        monkeypatch.setattr(created, "apply_entry", lambda entry, **_: sent.append(f"{name} {entry.name}"))
+        return created
+
+    return create_scheduler
+
+
+def make_due(started: Any) -> None:
+    entry = started.schedule["nightly"]
+    entry.last_run_at = entry.last_run_at - datetime.timedelta(days=2)
+
+
+def test_one_of_two_schedulers_sends_the_tasks_and_the_other_continues(create: Any) -> None:
+    sent: list[str] = []
+    first, second = create("first", sent), create("second", sent)
+    for started in (first, second):
+        make_due(started)
+    for _ in range(3):
+        first.tick()
+        second.tick()
+    assert sent == ["first nightly"]
+    first.lease.release()
+    for _ in range(3):
+        second.tick()
+    assert sent == ["first nightly"], "the second one knows that the task has run"
+    make_due(second)
+    second._heap = None
+    second.tick()
+    assert sent == ["first nightly", "second nightly"]
+    for _ in range(3):
+        first._is_active = first.lease.hold()
+    assert not first._is_active
+
+
+def test_a_lease_belongs_to_one_owner_until_it_ends(client: Any, prefix: str, frozen_time: SimpleNamespace) -> None:
+    first, second = Lease(client, f"{prefix}scheduler", owner="a"), Lease(client, f"{prefix}scheduler", owner="b")
+    assert first.hold()
+    assert not second.hold()
+    frozen_time.seconds += 10
+    assert first.hold(), "it is renewed"
+    client.delete(f"{prefix}scheduler")  # as when it has ended, or Redis has lost it
+    assert second.hold()
+    frozen_time.seconds += 10
+    assert not first.hold(), "the one that was cut off notices it at the next renewal"
+    first.release()
+    assert client.get(f"{prefix}scheduler") == "b", "nobody releases the lease of another one"
+    assert 0 < client.pttl(f"{prefix}scheduler") <= 15_000
+
+
+def test_no_lease_outlives_its_time_without_redis(client: Any, prefix: str, frozen_time: SimpleNamespace) -> None:
+    lease = Lease(client, f"{prefix}scheduler", owner="a")
+    assert lease.hold()
+    lease._client = redis.Redis(unix_socket_path="/nonexistent", retry=Retry(NoBackoff(), 0))
+    frozen_time.seconds += 10
+    assert lease.hold()
+    frozen_time.seconds += 10
+    assert not lease.hold()
+
+
+def test_the_lease_of_a_process_that_has_ended_is_taken_at_once(client: Any, prefix: str) -> None:
+    command = [sys.executable, "-c", CODE]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ) as other:
+        assert other.stdout
+        assert other.stdin
+        owner = other.stdout.readline().strip()
+        assert Lease(client, f"{prefix}scheduler", owner=owner).hold()
+        waiting = Lease(client, f"{prefix}scheduler")
+        assert not waiting.hold()
+        other.stdin.close()
+    assert waiting.hold()
+    elsewhere = "another machine" + owner[owner.index("|") :]
+    client.set(f"{prefix}scheduler", elsewhere)
+    assert not Lease(client, f"{prefix}scheduler").hold(), "nobody knows whether it runs there"
