@@ -11,7 +11,9 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 # A publisher fails fast while Redis is down; the sweep sends the messages later.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 2,
-    "socket_timeout": 30,
+    # A worker that stops waits for the response to its last BRPOP (kombu's Channel.close), which comes within a second
+    # unless the connection is dead. It must not wait longer for that than its process may take to stop.
+    "socket_timeout": 5,
     "visibility_timeout": 3600,
     "global_keyprefix": "ragsite:",
 }

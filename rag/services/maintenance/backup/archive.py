@@ -22,6 +22,8 @@ _PART_BYTES = 16 * 1024 * 1024
 _READ_BYTES = 256 * 1024
 _ORIGINAL = re.compile(r"originals/[0-9a-f-]{36}/[0-9a-f-]{36}")
 _MAX_MANIFEST_BYTES = 16 * 1024 * 1024
+_ORDINARY = (tarfile.REGTYPE, tarfile.AREGTYPE)
+_REQUIRED = {"format", "created_at", "version", "migrations", "tables", "sequences", "originals"}
 
 
 class InvalidArchive(Exception):
@@ -121,11 +123,12 @@ class ArchiveReader:
             with tarfile.open(self._path, "r:") as tar:
                 while entry := tar.next():
                     tar.members = []  # type: ignore[attr-defined]  # not in the stubs
-                    content = tar.extractfile(entry)
+                    # Links lead to other entries, and sparse files have sizes that the archive does not have.
+                    content = tar.extractfile(entry) if entry.type in _ORDINARY else None
                     if content is None:
                         raise InvalidArchive(f"{entry.name} is not an ordinary file.")
                     yield entry.name, entry.size, content
-        except (tarfile.TarError, EOFError) as error:
+        except (tarfile.TarError, EOFError, ValueError) as error:  # ValueError: an impossible header
             raise InvalidArchive(f"The archive cannot be read: {error}") from error
 
     def _read_manifest(self) -> dict[str, Any]:
@@ -134,9 +137,14 @@ class ArchiveReader:
             raise InvalidArchive("The archive has no manifest: it is incomplete, or not a backup of ragsite.")
         if hashlib.sha256(last[_MANIFEST]).hexdigest().encode() != last[_MANIFEST_HASH]:
             raise InvalidArchive("The manifest is damaged.")
-        manifest: dict[str, Any] = json.loads(last[_MANIFEST])
-        if manifest.get("format") != FORMAT:
-            raise InvalidArchive(f"The archive has the format {manifest.get('format')}, this version reads {FORMAT}.")
+        try:
+            manifest: dict[str, Any] = json.loads(last[_MANIFEST])
+        except (ValueError, RecursionError):
+            manifest = {}
+        if not isinstance(manifest, dict) or not manifest.keys() >= _REQUIRED:
+            raise InvalidArchive("The manifest is not one of ragsite.")
+        if manifest["format"] != FORMAT:
+            raise InvalidArchive(f"The archive has the format {manifest['format']}, this version reads {FORMAT}.")
         return manifest
 
     def tables(self) -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -199,11 +207,17 @@ class OriginalsDigest:
 
 
 def _decompress(contents: Iterable[IO[bytes]]) -> Iterator[bytes]:
+    """Yield the rows in pieces of at most _READ_BYTES, though a compressed piece can hold a thousand times as much."""
     decompressor = zlib.decompressobj()
-    for content in contents:
-        while data := content.read(_READ_BYTES):
-            yield decompressor.decompress(data)
-    yield decompressor.flush()
+    try:
+        for content in contents:
+            while data := content.read(_READ_BYTES):
+                while data:
+                    yield decompressor.decompress(data, _READ_BYTES)
+                    data = decompressor.unconsumed_tail
+        yield decompressor.flush()
+    except zlib.error as error:
+        raise InvalidArchive(f"A table cannot be decompressed: {error}") from error
 
 
 def _is_manifest(name: str, size: int) -> bool:
