@@ -23,6 +23,7 @@ from .services.ingestion.sync import worker as sync_worker
 from .services.maintenance import (
     bm25_index,
     history_retention,
+    index_changes,
     input_retention,
     term_statistics,
     token_signature_backfill,
@@ -73,6 +74,12 @@ def embed_other_languages(source_ids: Sequence[str] = ()) -> None:
 def maintain_vector_index() -> None:
     """Build missing vector indexes."""
     vector_index.maintain()
+
+
+@shared_task(name="rag.apply_index_changes")
+def apply_index_changes() -> None:
+    """Copy changes to a search index outside of the database."""
+    index_changes.apply_changes()
 
 
 @shared_task(name="rag.maintain_bm25_index")

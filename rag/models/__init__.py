@@ -1,4 +1,4 @@
-from .content import pgvector_tables  # noqa: F401  # registers the store's tables, which only the store uses
+from .content import index_changes, pgvector_tables  # noqa: F401  # registers the stores' tables, which only they use
 from .content.chunks import Chunk
 from .content.documents import Document
 from .content.originals import Original

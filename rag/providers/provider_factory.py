@@ -29,8 +29,11 @@ from .rerankers.cohere import CohereReranker
 from .rerankers.local import LocalReranker
 from .stores.base import ChunkStore
 from .stores.pgvector.store import PgVectorStore
+from .stores.qdrant.client import QdrantClient
+from .stores.qdrant.store import QdrantStore
 
 _RERANK_TIMEOUT_SECONDS = 10.0
+_QDRANT_TIMEOUT_SECONDS = 10.0
 # The endpoint's health is requested at most once in this time.
 _HEALTH_CACHE_SECONDS = 5
 
@@ -166,8 +169,24 @@ def _remote_reranker(name: str, base_url: str, api_key: str, dialect: str) -> Re
 
 
 def chunk_store() -> ChunkStore:
-    """Return the store of all chunks, of every embedding model."""
+    """Return the store of all chunks, of every embedding model (VECTOR_STORE)."""
+    return qdrant_store() if settings.VECTOR_STORE == "qdrant" else pgvector_store()
+
+
+def pgvector_store() -> PgVectorStore:
+    """Return the store that searches in PostgreSQL."""
     return PgVectorStore(exact_limit=settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
+
+
+def qdrant_store() -> QdrantStore:
+    """Return the store that searches in Qdrant (QDRANT_URL)."""
+    client = _qdrant_client(settings.QDRANT_URL, settings.QDRANT_API_KEY)
+    return QdrantStore(client, exact_limit=settings.RAG_EXACT_SEARCH_MAX_CHUNKS)
+
+
+@functools.lru_cache(maxsize=4)
+def _qdrant_client(url: str, api_key: str) -> QdrantClient:
+    return QdrantClient(url, api_key=api_key, timeout=_QDRANT_TIMEOUT_SECONDS)
 
 
 def connector(connection: SyncConnection) -> Connector:

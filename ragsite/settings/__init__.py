@@ -5,6 +5,7 @@ from .web import *
 from .sign_in import *
 from .email import *
 from .rag import *
+from .vector_store import *
 from .files import *
 from .api import *
 from .celery import *

@@ -34,6 +34,7 @@ CELERY_TASK_QUEUES = (Queue("ingestion"), Queue("maintenance"), Queue("backgroun
 _FREQUENT = {
     "rag.sweep_ingestion": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.purge_deleted": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.apply_index_changes": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.maintain_vector_index": 3 * RAG_SWEEP_INTERVAL_SECONDS,
     "rag.maintain_bm25_index": 3 * RAG_SWEEP_INTERVAL_SECONDS,
     "rag.reembed": RAG_SWEEP_INTERVAL_SECONDS,

@@ -159,6 +159,16 @@ class ChunkStore(Protocol):
         """
         ...
 
+    def apply_changes(self, *, limit: int) -> int:
+        """Copy up to `limit` committed changes to an index outside of the database, and return how many.
+
+        Always 0 for a store that writes nothing outside of the caller's transaction.
+
+        Raises:
+            IndexUnavailable: If the index does not answer. The changes remain to be copied.
+        """
+        ...
+
     # --- Searching
 
     def search(self, text: str, queries: Sequence[ScopeQuery], *, mode: Mode, limit: int) -> list[Candidates]:

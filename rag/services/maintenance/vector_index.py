@@ -14,7 +14,12 @@ _CACHE_SECONDS = 600
 
 
 def maintain() -> None:
-    """Build the indexes that are due. Called as often as the sweep; cheap if no index is due."""
+    """Build the indexes that are due. Called as often as the sweep; cheap if no index is due.
+
+    Searches in Qdrant do not use them.
+    """
+    if settings.VECTOR_STORE == "qdrant":
+        return
     store = provider_factory.chunk_store()
     for index in store.vector_indexes():
         is_large = index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS

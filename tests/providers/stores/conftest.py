@@ -1,12 +1,64 @@
 """The chunk stores that must pass the conformance tests."""
 
+import os
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import pytest
 
-from rag.providers.stores.base import ChunkStore
+from rag.models import EmbeddingModel
+from rag.providers.stores.base import Candidates, ChunkStore, ScopeQuery
+from rag.providers.stores.qdrant import changes, collection
+from rag.providers.stores.qdrant.client import QdrantClient
+from rag.providers.stores.qdrant.store import QdrantStore
+from rag.types import Mode
+from tests.support.qdrant_server import QdrantServer
 
 from .conformance import STORES
 
 
-@pytest.fixture(params=STORES)
+@pytest.fixture(scope="session")
+def qdrant_server() -> Iterator[QdrantServer]:
+    with QdrantServer().running() as server:
+        yield server
+
+
+@pytest.fixture
+def qdrant(qdrant_server: QdrantServer) -> QdrantServer:
+    """The server without collections."""
+    qdrant_server.clear()
+    qdrant_server.is_down = False
+    return qdrant_server
+
+
+class CopyingStore(QdrantStore):
+    """Copies what is written before it searches: most tests never commit."""
+
+    def search(self, text: str, queries: Sequence[ScopeQuery], *, mode: Mode, limit: int) -> list[Candidates]:
+        self.apply_changes(limit=1000)
+        return super().search(text, queries, mode=mode, limit=limit)
+
+
+@pytest.fixture
+def copying_store(request: pytest.FixtureRequest, settings: Any) -> Iterator[ChunkStore]:
+    """The store over the local mode, or over the server of QDRANT_URL with collections that it deletes."""
+    request.getfixturevalue("live_world" if "live_world" in request.fixturenames else "world")
+    settings.QDRANT_COLLECTION_PREFIX = f"test_{uuid.uuid4().hex}"
+    url = os.environ.get("QDRANT_URL") or request.getfixturevalue("qdrant").url
+    client = QdrantClient(url, api_key=os.environ.get("QDRANT_API_KEY", ""), timeout=10)
+    changes.record(True)
+    yield CopyingStore(client, exact_limit=20_000)
+    if "live_world" in request.fixturenames:
+        changes.record(False)
+    for model in EmbeddingModel.objects.all():
+        if collection.name(model.pk) in client.collections():
+            client.delete_collection(collection.name(model.pk))
+
+
+@pytest.fixture(params=[*STORES, "qdrant"])
 def store(request: pytest.FixtureRequest) -> ChunkStore:
-    return STORES[request.param]()
+    if request.param != "qdrant":
+        return STORES[request.param]()
+    copying_store: ChunkStore = request.getfixturevalue("copying_store")
+    return copying_store

@@ -69,6 +69,9 @@ class PgVectorStore:
             terms.delete_statistics(source_id)
         return count
 
+    def apply_changes(self, *, limit: int) -> int:
+        return 0
+
     # --- Searching
 
     def search(self, text: str, queries: Sequence[ScopeQuery], *, mode: Mode, limit: int) -> list[Candidates]:

@@ -1,0 +1,68 @@
+"""The outbox: which documents have changed since they were copied to Qdrant (docs/decisions/0070-qdrant.md)."""
+
+import uuid
+from collections.abc import Iterable
+
+from django.db import connection, transaction
+
+from rag.models import EmbeddingModel
+from rag.models.content.index_changes import IndexChange
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
+from ragsite.postgres.base import run_as_owner
+from ragsite.postgres.locks import try_advisory_xact_lock
+
+from . import points
+from .client import QdrantClient
+
+# How many documents are copied in one transaction, which holds their locks.
+_BATCH = 50
+_TABLES = ("rag_chunkterms", *(table._meta.db_table for table in EMBEDDING_TABLES.values()))
+_TRIGGERS = ("index_change_insert", "index_change_update", "index_change_delete")
+
+
+def are_recorded() -> bool:
+    """Return whether PostgreSQL records changes."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rag_records_index_changes()")
+        return bool(cursor.fetchone()[0])
+
+
+def record(is_on: bool) -> None:
+    """Begin or end to record changes. Waits for transactions that are writing, and writers wait for it."""
+    action = "ENABLE" if is_on else "DISABLE"
+    with run_as_owner(), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lock_timeout = '10s'")
+        for table in _TABLES:
+            actions = ", ".join(f"{action} TRIGGER {trigger}" for trigger in _TRIGGERS)
+            cursor.execute(f"ALTER TABLE {connection.ops.quote_name(table)} {actions}")
+
+
+def apply(client: QdrantClient, *, limit: int) -> int:
+    """Copy the documents of up to `limit` changes, oldest first, and return how many changes are done.
+
+    Documents that another process is copying are left to it, or to the next call.
+
+    Raises:
+        IndexUnavailable: If Qdrant does not answer. The changes remain.
+    """
+    rows = list(IndexChange.objects.order_by("pk").values_list("pk", "document_id")[:limit])
+    changes: dict[uuid.UUID, list[int]] = {}
+    for change_id, document_id in rows:
+        changes.setdefault(document_id, []).append(change_id)
+    count = 0
+    for batch in points.in_batches(list(changes), _BATCH):
+        with transaction.atomic():
+            locked = copy(client, batch)
+            # Those that were read before the copy. Later ones are of later changes.
+            done = [change_id for document_id in locked for change_id in changes[document_id]]
+            IndexChange.objects.filter(pk__in=done).delete()
+            count += len(done)
+    return count
+
+
+def copy(client: QdrantClient, document_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
+    """Copy the documents that no other process is copying, in the caller's transaction, and return their ids."""
+    locked = [pk for pk in document_ids if try_advisory_xact_lock(f"qdrant/{pk}")]
+    if locked:
+        points.copy_documents(client, locked, EmbeddingModel.objects.order_by("pk"))
+    return locked

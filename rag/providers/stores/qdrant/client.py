@@ -1,0 +1,93 @@
+"""Qdrant's REST API: the few requests that the store sends (https://api.qdrant.tech)."""
+
+import functools
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx2
+
+from rag.errors import IndexUnavailable
+from rag.providers.http.bounded import BoundedClient, read_all
+
+Json = dict[str, Any]
+
+
+class CollectionMissing(IndexUnavailable):
+    """Qdrant has no collection of this name."""
+
+
+class QdrantClient:
+    """Sends requests to a server of Qdrant. Keeps its connections; threads may share it."""
+
+    def __init__(self, url: str, *, api_key: str, timeout: float) -> None:
+        self._url = url.rstrip("/")
+        self._headers = {"api-key": api_key} if api_key else {}
+        self._timeout = timeout
+
+    def collections(self) -> set[str]:
+        """Return the names of all collections."""
+        return {row["name"] for row in self._send("GET", "/collections")["collections"]}
+
+    def create_collection(self, name: str, settings: Json, indexes: Mapping[str, Json]) -> None:
+        """Create a collection with payload indexes. Another process may create the same one at the same time."""
+        try:
+            self._send("PUT", f"/collections/{name}", settings)
+        except IndexUnavailable:
+            if name not in self.collections():
+                raise
+        for field, schema in indexes.items():
+            self._send("PUT", f"/collections/{name}/index?wait=true", {"field_name": field, "field_schema": schema})
+
+    def delete_collection(self, name: str) -> None:
+        self._send("DELETE", f"/collections/{name}")
+
+    def query(self, collection: str, searches: Sequence[Json]) -> list[list[uuid.UUID]]:
+        """Run the searches in one request, and return the ids that each of them has found, best first."""
+        results = self._send("POST", f"/collections/{collection}/points/query/batch", {"searches": list(searches)})
+        return [[uuid.UUID(point["id"]) for point in result["points"]] for result in results]
+
+    def scroll(
+        self, collection: str, *, conditions: Sequence[Json], field: str, limit: int, offset: uuid.UUID | None
+    ) -> tuple[dict[uuid.UUID, str], uuid.UUID | None]:
+        """Return up to `limit` points as id → a field of the payload, and where to continue; None at the end."""
+        body: Json = {
+            "filter": {"must": list(conditions)},
+            "limit": limit,
+            "with_payload": [field],
+            "with_vector": False,
+        }
+        if offset:
+            body["offset"] = str(offset)
+        page = self._send("POST", f"/collections/{collection}/points/scroll", body)
+        points = {uuid.UUID(point["id"]): str((point["payload"] or {}).get(field, "")) for point in page["points"]}
+        following = page.get("next_page_offset")
+        return points, uuid.UUID(following) if following else None
+
+    def upsert(self, collection: str, points: Sequence[Json]) -> None:
+        """Write points; searches find them when this returns."""
+        self._send("PUT", f"/collections/{collection}/points?wait=true", {"points": list(points)})
+
+    def delete(self, collection: str, ids: Sequence[uuid.UUID]) -> None:
+        """Delete points. Those that do not exist are ignored."""
+        self._send("POST", f"/collections/{collection}/points/delete?wait=true", {"points": [str(pk) for pk in ids]})
+
+    def _send(self, method: str, path: str, body: Json | None = None) -> Any:
+        try:
+            with self._client.stream(method, self._url + path, json=body, headers=self._headers) as response:
+                if response.status_code == httpx2.codes.NOT_FOUND:
+                    raise CollectionMissing("The search index (Qdrant) has no collection for this embedding model.")
+                response.raise_for_status()
+                return json.loads(read_all(response.iter_bytes()))["result"]
+        except httpx2.HTTPStatusError as error:
+            message = f"The search index (Qdrant) refused a request ({error.response.status_code})."
+            raise IndexUnavailable(message) from error
+        except httpx2.HTTPError as error:
+            raise IndexUnavailable("The search index (Qdrant) does not answer.") from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise IndexUnavailable("The search index (Qdrant) answered with something that cannot be read.") from error
+
+    @functools.cached_property
+    def _client(self) -> BoundedClient:
+        return BoundedClient(timeout=self._timeout)

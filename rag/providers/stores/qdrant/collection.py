@@ -1,0 +1,62 @@
+"""The collection of an embedding model: its name, its settings, and the filters of searches.
+
+The dense vectors are compared as one byte per dimension in memory and rescored with 16-bit floats on the disk. The
+organisation is the tenant key: Qdrant stores the points of an organisation next to each other.
+"""
+
+import uuid
+from collections.abc import Collection
+from typing import Any
+
+from django.conf import settings
+
+from rag.models import EmbeddingModel
+from rag.types import Filters
+
+DENSE, WORDS = "dense", "words"
+# The fields of a point's payload, and how Qdrant indexes those that searches filter by.
+INDEXES: dict[str, dict[str, Any]] = {
+    "organization": {"type": "uuid", "is_tenant": True},
+    "source": {"type": "uuid"},
+    "document": {"type": "uuid"},
+    "source_type": {"type": "keyword"},
+    "content_type": {"type": "keyword"},
+    "lang": {"type": "keyword"},
+    "tags": {"type": "keyword"},
+    "date": {"type": "datetime"},
+}
+
+
+def name(model_id: uuid.UUID) -> str:
+    """Return the name of the model's collection."""
+    return f"{settings.QDRANT_COLLECTION_PREFIX}_{model_id.hex}"
+
+
+def description(model: EmbeddingModel) -> dict[str, Any]:
+    """Return the settings with which the model's collection is created."""
+    return {
+        "vectors": {
+            DENSE: {"size": model.dimensions, "distance": "Cosine", "datatype": "float16", "on_disk": True},
+        },
+        "sparse_vectors": {WORDS: {}},
+        "hnsw_config": {"m": 16, "ef_construct": 128},
+        "quantization_config": {"scalar": {"type": "int8", "quantile": 0.99, "always_ram": True}},
+        "on_disk_payload": True,
+    }
+
+
+def conditions(sources: Collection[uuid.UUID], organizations: Collection[uuid.UUID], filters: Filters) -> list[Any]:
+    """Return the conditions of points in these sources of these organisations that match the filters."""
+    any_of = {
+        "organization": list(map(str, organizations)),
+        "source": list(map(str, sources)),
+        "tags": list(filters.tags),
+        "source_type": list(filters.source_types),
+        "content_type": list(filters.content_types),
+        "lang": list(filters.langs),
+    }
+    result: list[Any] = [{"key": key, "match": {"any": values}} for key, values in any_of.items() if values]
+    bounds = {"gte": filters.date_from, "lte": filters.date_to}
+    if dates := {key: value.isoformat() for key, value in bounds.items() if value}:
+        result.append({"key": "date", "range": dates})
+    return result

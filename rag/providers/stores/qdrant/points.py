@@ -1,0 +1,137 @@
+"""Copies chunks to Qdrant: a document's points are compared with its chunks, and what differs is written.
+
+A point has a digest of everything that it was made of. So copying is idempotent, and repeating it costs little.
+"""
+
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django.db import connection
+
+from rag.models import EmbeddingModel
+from rag.models.content.pgvector_tables import EMBEDDING_TABLES
+
+from . import collection
+from .client import Json, QdrantClient
+
+# How many points one request reads, and writes: a point of 3072 dimensions has about 35 KB of JSON.
+_READ_BATCH, _WRITE_BATCH = 1_000, 100
+# The chunks that the model's collection has, with all that a point is made of. A source's own model has chunks without
+# vectors too, for searches by words.
+_CHUNKS = (
+    "FROM rag_chunk AS chunk "
+    "JOIN rag_document AS document ON document.id = chunk.document_id AND document.deleted_at IS NULL "
+    "JOIN rag_datasource AS source ON source.id = chunk.source_id "
+    "LEFT JOIN rag_chunkterms AS terms ON terms.chunk_id = chunk.id "
+    "LEFT JOIN {table} AS vector ON vector.chunk_id = chunk.id AND vector.model_id = %(model)s "
+    "WHERE (vector.chunk_id IS NOT NULL OR (terms.chunk_id IS NOT NULL AND source.embedding_model_id = %(model)s)) "
+)
+_DIGEST = (
+    "md5(concat_ws('|', source.organization_id, chunk.source_id, document.id, document.source_type, "
+    "document.content_type, document.lang, document.tags::text, extract(epoch FROM document.date), "
+    "md5(halfvec_send(vector.embedding)), md5(sparsevec_send(terms.weights))))"
+)
+_CONTENT = (
+    "source.organization_id, chunk.source_id, document.id, document.source_type, document.content_type, "
+    "document.lang, document.tags, document.date, vector.embedding::real[], terms.terms, terms.weights::text"
+)
+
+
+def copy_documents(client: QdrantClient, document_ids: Sequence[uuid.UUID], models: Iterable[EmbeddingModel]) -> int:
+    """Make the documents' points equal to their chunks in the collection of each model, and return how many changed.
+
+    The caller keeps other processes from copying the same documents.
+    """
+    collections = client.collections()
+    changed = 0
+    for model in models:
+        name = collection.name(model.pk)
+        chunk_digests = _digests(model, document_ids)
+        if chunk_digests and name not in collections:
+            client.create_collection(name, collection.description(model), collection.INDEXES)
+        elif name not in collections:
+            continue
+        stored_digests = dict(_stored(client, name, document_ids))
+        outdated = [pk for pk, digest in chunk_digests.items() if stored_digests.get(pk) != digest]
+        for batch in in_batches(outdated, _WRITE_BATCH):
+            client.upsert(name, _points(model, batch))
+        superfluous = [pk for pk in stored_digests if pk not in chunk_digests]
+        for batch in in_batches(superfluous, _READ_BATCH):
+            client.delete(name, batch)
+        changed += len(outdated) + len(superfluous)
+    return changed
+
+
+def in_batches(ids: Sequence[uuid.UUID], size: int) -> Iterator[Sequence[uuid.UUID]]:
+    """Yield up to `size` ids at a time."""
+    return (ids[start : start + size] for start in range(0, len(ids), size))
+
+
+def _digests(model: EmbeddingModel, document_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+    query = f"SELECT chunk.id, {_DIGEST} {_chunks(model)} AND chunk.document_id = ANY(%(ids)s)"
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"model": model.pk, "ids": list(document_ids)})
+        return dict(cursor.fetchall())
+
+
+def _stored(client: QdrantClient, name: str, document_ids: Sequence[uuid.UUID]) -> Iterator[tuple[uuid.UUID, str]]:
+    """Yield the id and the digest of each point of the documents."""
+    of_documents = [{"key": "document", "match": {"any": [str(pk) for pk in document_ids]}}]
+    offset = None
+    while True:
+        page, offset = client.scroll(name, conditions=of_documents, field="digest", limit=_READ_BATCH, offset=offset)
+        yield from page.items()
+        if offset is None:
+            return
+
+
+def _points(model: EmbeddingModel, chunk_ids: Sequence[uuid.UUID]) -> list[Json]:
+    query = f"SELECT chunk.id, {_DIGEST}, {_CONTENT} {_chunks(model)} AND chunk.id = ANY(%(ids)s)"
+    with connection.cursor() as cursor:
+        cursor.execute(query, {"model": model.pk, "ids": list(chunk_ids)})
+        return [_point(*row) for row in cursor.fetchall()]
+
+
+def _point(chunk_id: uuid.UUID, digest: str, *content: Any) -> Json:
+    organization, source, document, source_type, content_type, lang, tags, date, embedding, terms, weights = content
+    vectors: Json = {}
+    if embedding:
+        vectors[collection.DENSE] = embedding
+    if terms:
+        # The format of a sparse vector in pgvector, {1:0.5,7:1.2}/1000000000, in the order of the terms.
+        values = [float(pair.partition(":")[2]) for pair in weights[1 : weights.index("}")].split(",")]
+        vectors[collection.WORDS] = {"indices": terms, "values": values}
+    payload = {
+        "organization": str(organization),
+        "source": str(source),
+        "document": str(document),
+        "source_type": source_type,
+        "content_type": content_type,
+        "lang": lang,
+        "tags": tags,
+        "date": date.isoformat() if date else None,
+        "digest": digest,
+    }
+    return {"id": str(chunk_id), "vector": vectors, "payload": payload}
+
+
+def _chunks(model: EmbeddingModel) -> str:
+    return _CHUNKS.format(table=connection.ops.quote_name(EMBEDDING_TABLES[model.dimensions]._meta.db_table))
+
+
+def delete_leftovers(client: QdrantClient, model: EmbeddingModel) -> int:
+    """Delete the points of the model's collection whose chunk does not exist, and return their number."""
+    name, offset, count = collection.name(model.pk), None, 0
+    if name not in client.collections():
+        return 0
+    while True:
+        page, offset = client.scroll(name, conditions=(), field="digest", limit=_READ_BATCH, offset=offset)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT id FROM rag_chunk WHERE id = ANY(%s)", [list(page)])
+            leftovers = list(page.keys() - {pk for (pk,) in cursor.fetchall()})
+        if leftovers:
+            client.delete(name, leftovers)
+            count += len(leftovers)
+        if offset is None:
+            return count

@@ -1,0 +1,163 @@
+"""Search in one scope: Qdrant finds candidates, PostgreSQL decides before and after which of them are permitted."""
+
+import math
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from django.db import connection
+from pgvector import HalfVector
+
+from rag.errors import IndexUnavailable
+from rag.models import Document
+from rag.providers.base import Vectors
+from rag.providers.stores.base import Candidate, Candidates
+from rag.providers.stores.pgvector.filter_sql import FILTERS, SCOPE, filter_values, scope_values
+from rag.providers.stores.pgvector.lexical import LexicalQuery
+from rag.types import Mode, SearchScope
+
+from . import collection
+from .client import CollectionMissing, Json, QdrantClient
+
+_NOTHING = Candidates((), (), ())
+_SOURCES = f"SELECT source_id, organization_id FROM rag_list_scope({SCOPE})"
+_SCORE = (
+    "SELECT chunk_id, distance, word_distance, matched_terms "
+    f"FROM rag_score_chunks({SCOPE}, {FILTERS}, %s, %s, %s::sparsevec, %s::int[], %s::uuid[])"
+)
+# How many times the limit is fetched: at first, because some may be outdated, and at most, if many of them are, or have
+# the same score as the last one.
+_FIRST_FACTOR, _STEP, _LAST_FACTOR = 2, 4, 32
+# The candidates of the graph, of which the best are rescored.
+_PARAMETERS = {"hnsw_ef": 256, "quantization": {"rescore": True, "oversampling": 2.0}}
+
+# (chunk id, distance by vector, distance by words, terms), as `rag_score_chunks` returns them.
+_Scores = dict[uuid.UUID, tuple[float | None, float | None, list[int] | None]]
+_Ranked = list[tuple[float, uuid.UUID]]
+
+
+def find(
+    client: QdrantClient, scope: SearchScope, vector: Vectors | None, query: LexicalQuery, *, mode: Mode, limit: int
+) -> Candidates:
+    """Find candidates with one request to Qdrant, rarely two or three.
+
+    Args:
+        client: The client of the server.
+        scope: The scope to search.
+        vector: The query's vector, of length 1; None to search by words alone.
+        query: The query's words.
+        mode: How candidates are found.
+        limit: The maximum number of chunks by vector, and by words.
+
+    Raises:
+        IndexUnavailable: If Qdrant does not answer, or has no collection for the scope's model.
+    """
+    sources = _permitted_sources(scope)
+    by_vector = vector is not None and mode != Mode.LEXICAL
+    by_words = query.vector is not None and mode != Mode.DENSE
+    if not sources or not (by_vector or by_words):
+        return _NOTHING
+    conditions = collection.conditions(list(sources), set(sources.values()), scope.filters)
+    factor = _FIRST_FACTOR
+    while True:
+        fetched = factor * limit
+        searches = [
+            *([_by_vector(vector)] if by_vector and vector is not None else []),
+            *([_by_words(query)] if by_words else []),
+        ]
+        shared = {"filter": {"must": conditions}, "limit": fetched, "with_payload": False}
+        ids_by_search = _query(client, scope, sources, [search | shared for search in searches])
+        scores = _score(scope, vector, query, list({pk for ids in ids_by_search for pk in ids}))
+        by_distance = {pk: distance for pk, (distance, _, _) in scores.items()}
+        by_word_distance = {pk: distance for pk, (_, distance, _) in scores.items()}
+        nearest = _rank(ids_by_search[0], by_distance, below=math.inf) if by_vector else []
+        # A distance of 0 by words means that the chunk contains no word of the query.
+        best = _rank(ids_by_search[-1], by_word_distance, below=0) if by_words else []
+        rankings = [*([nearest] if by_vector else []), *([best] if by_words else [])]
+        if factor >= _LAST_FACTOR or all(
+            len(ids) < fetched or _is_complete(ranking, limit)
+            for ids, ranking in zip(ids_by_search, rankings, strict=True)
+        ):
+            return _candidates(nearest[:limit], best[:limit], scores, query)
+        factor *= _STEP
+
+
+def _permitted_sources(scope: SearchScope) -> dict[uuid.UUID, uuid.UUID]:
+    """Return the scope's sources that the caller may query now, each with its organisation."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SOURCES, scope_values(scope))
+        return dict(cursor.fetchall())
+
+
+def _by_vector(vector: Vectors) -> Json:
+    values = np.asarray(vector, np.float32).tolist()
+    return {"query": values, "using": collection.DENSE, "params": _PARAMETERS}
+
+
+def _by_words(query: LexicalQuery) -> Json:
+    weights = query.weights
+    return {
+        "query": {"indices": list(weights), "values": list(weights.values())},
+        "using": collection.WORDS,
+    }
+
+
+def _query(
+    client: QdrantClient, scope: SearchScope, sources: Collection[uuid.UUID], searches: Sequence[Json]
+) -> list[list[uuid.UUID]]:
+    try:
+        return client.query(collection.name(scope.model_id), searches)
+    except CollectionMissing:
+        # A model whose sources have no documents yet has no collection.
+        if (
+            not Document.objects.live()
+            .filter(source__in=sources, source__embedding_model=scope.model_id, chunk_count__gt=0)
+            .exists()
+        ):
+            return [[] for _ in searches]
+        raise IndexUnavailable(
+            "The search index (Qdrant) has no collection for this embedding model. The operator can copy the chunks "
+            "with: manage.py move_vectors qdrant"
+        ) from None
+
+
+def _score(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]) -> _Scores:
+    """Return the scores of the chunks that exist and that the caller may query now."""
+    values: list[Any] = [
+        len(vector) if vector is not None else 0,
+        HalfVector(vector).to_text() if vector is not None else None,
+        query.vector,
+        list(query.weights),
+        list(chunk_ids),
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_SCORE, [*scope_values(scope), *filter_values(scope), *values])
+        return {chunk_id: tuple(scores) for chunk_id, *scores in cursor.fetchall()}
+
+
+def _rank(ids: Sequence[uuid.UUID], distances: Mapping[uuid.UUID, float | None], *, below: float) -> _Ranked:
+    """Return the chunks that PostgreSQL confirms with a distance below this one, by distance and then by id."""
+    pairs = ((distances.get(pk), pk) for pk in ids)
+    return sorted((distance, pk) for distance, pk in pairs if distance is not None and distance < below)
+
+
+def _is_complete(ranking: _Ranked, limit: int) -> bool:
+    """Return whether chunks beyond those that were fetched are worse than the last that is returned."""
+    return len(ranking) > limit and ranking[-1][0] > ranking[limit - 1][0]
+
+
+def _candidates(nearest: _Ranked, best: _Ranked, scores: _Scores, query: LexicalQuery) -> Candidates:
+    dense_ids, lexical_ids = (tuple(pk for _, pk in ranking) for ranking in (nearest, best))
+    chunks = []
+    for chunk_id in dict.fromkeys((*dense_ids, *lexical_ids)):
+        distance, word_distance, terms = scores[chunk_id]
+        chunks.append(
+            Candidate(
+                chunk_id,
+                cosine=0.0 if distance is None else 1.0 - distance,
+                lexical_score=-word_distance if word_distance else 0.0,
+                coverage=query.coverage(terms or ()),
+            )
+        )
+    return Candidates(tuple(chunks), dense_ids, lexical_ids)

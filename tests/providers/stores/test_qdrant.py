@@ -1,0 +1,203 @@
+"""The store in Qdrant: what PostgreSQL refuses is not found, and nothing is lost between the two."""
+
+import importlib
+import io
+import uuid
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db import transaction
+
+from orgs.access.caller import Caller
+from rag.errors import IndexUnavailable
+from rag.models import Chunk, DataSource, EmbeddingModel, Grant
+from rag.models.content.index_changes import IndexChange
+from rag.pipeline.embed import embed_question
+from rag.providers import provider_factory
+from rag.providers.stores.base import ScopeQuery
+from rag.providers.stores.qdrant import changes, collection
+from rag.providers.stores.qdrant.store import QdrantStore
+from rag.services.maintenance import index_changes
+from rag.types import Mode, SearchScope
+from ragsite.postgres import identity
+from ragsite.settings import vector_store
+from tests.support.factories import World, ingest_text
+from tests.support.qdrant_server import QdrantServer
+
+
+@pytest.fixture
+def configured(qdrant: QdrantServer, settings: Any) -> QdrantStore:
+    settings.VECTOR_STORE, settings.QDRANT_URL = "qdrant", qdrant.url
+    settings.QDRANT_COLLECTION_PREFIX = f"test_{uuid.uuid4().hex}"
+    return provider_factory.qdrant_store()
+
+
+@pytest.fixture
+def store(configured: QdrantStore, world: World) -> QdrantStore:
+    changes.record(True)
+    return configured
+
+
+def found_by(world: World, name: str, *sources: DataSource) -> set[uuid.UUID]:
+    """What a user finds of these sources by vector and by words, whatever they may query."""
+    model = sources[0].embedding_model
+    scope = SearchScope(tuple(source.pk for source in sources), model.pk)
+    query = ScopeQuery(scope, embed_question("zebra", model=model))
+    with identity.run_as(Caller(world.users[name]).database_identity):
+        (candidates,) = provider_factory.chunk_store().search("zebra", [query], mode=Mode.HYBRID, limit=10)
+    assert set(candidates.dense_ids) >= set(candidates.lexical_ids)
+    return {candidate.chunk_id for candidate in candidates.chunks}
+
+
+def chunk_of(source: DataSource) -> uuid.UUID:
+    return Chunk.objects.get(source=source).pk
+
+
+def points(qdrant: QdrantServer, model: EmbeddingModel) -> list[Any]:
+    records, _ = qdrant.engine.scroll(collection.name(model.pk), limit=100, with_vectors=True)
+    return list(records)
+
+
+def test_a_point_that_claims_another_source_shows_nothing(
+    store: QdrantStore, world: World, qdrant: QdrantServer
+) -> None:
+    public, hidden = world.source("open"), world.source("hidden", visibility="personal")
+    for source in (public, hidden):
+        ingest_text(source, "a", f"A zebra in {source.slug}.")
+    store.apply_changes(limit=100)
+    assert found_by(world, "member", public, hidden) == {chunk_of(public)}
+    forged = {"source": str(public.pk), "organization": str(public.organization_id)}
+    name = collection.name(public.embedding_model_id)
+    qdrant.engine.set_payload(name, forged, points=[str(chunk_of(hidden))])
+    assert found_by(world, "member", public, hidden) == {chunk_of(public)}
+    assert found_by(world, "member", public) == {chunk_of(public)}
+
+
+def test_a_revoked_grant_applies_at_once(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
+    source = world.source("private", visibility="private")
+    ingest_text(source, "a", "A zebra.")
+    store.apply_changes(limit=100)
+    assert found_by(world, "member", source) == set()
+    grant = Grant.objects.create(source=source, user=world.users["member"])
+    assert found_by(world, "member", source) == {chunk_of(source)}
+    grant.delete()
+    assert found_by(world, "member", source) == set()
+
+
+def test_points_of_deleted_chunks_are_not_found_and_then_deleted(
+    store: QdrantStore, world: World, qdrant: QdrantServer
+) -> None:
+    source = world.source()
+    document = ingest_text(source, "a", "A zebra.")
+    store.apply_changes(limit=100)
+    chunk_id = chunk_of(source)
+    store.delete_document_chunks(list(Chunk.objects.values_list("document_id", flat=True)), limit=10)
+    assert [point.id for point in points(qdrant, source.embedding_model)] == [str(chunk_id)]
+    assert found_by(world, "owner", source) == set(), document
+    assert store.apply_changes(limit=100)
+    assert points(qdrant, source.embedding_model) == []
+
+
+def test_many_outdated_points_do_not_crowd_out_others(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
+    source = world.source()
+    ingest_text(source, "a", "A zebra.")
+    store.apply_changes(limit=100)
+    (real,) = points(qdrant, source.embedding_model)
+    copies = [{"id": str(uuid.uuid4()), "vector": real.vector, "payload": real.payload} for _ in range(40)]
+    qdrant.answer("PUT", f"/collections/{collection.name(source.embedding_model_id)}/points", {"points": copies})
+    assert len(points(qdrant, source.embedding_model)) == 41
+    assert found_by(world, "owner", source) == {chunk_of(source)}
+
+
+def test_changes_wait_until_qdrant_answers(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
+    source = world.source()
+    ingest_text(source, "a", "A zebra.")
+    qdrant.is_down = True
+    index_changes.apply_changes()
+    assert IndexChange.objects.exists()
+    assert not store.is_available()
+    with pytest.raises(IndexUnavailable):
+        found_by(world, "owner", source)
+    qdrant.is_down = False
+    assert store.is_available()
+    index_changes.apply_changes()
+    assert not IndexChange.objects.exists()
+    assert found_by(world, "owner", source) == {chunk_of(source)}
+
+
+def test_a_crash_after_the_copy_repeats_nothing(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
+    source = world.source()
+    ingest_text(source, "a", "A zebra.")
+    with transaction.atomic():
+        store.apply_changes(limit=100)
+        transaction.set_rollback(True)  # PostgreSQL forgets that the points were written
+    assert IndexChange.objects.exists()
+    qdrant.requests.clear()
+    assert store.apply_changes(limit=100)
+    assert "PUT /points" not in qdrant.requests
+    assert found_by(world, "owner", source) == {chunk_of(source)}
+
+
+def test_a_rolled_back_change_is_not_recorded(store: QdrantStore, world: World) -> None:
+    with transaction.atomic():
+        ingest_text(world.source(), "a", "A zebra.")
+        transaction.set_rollback(True)
+    assert not IndexChange.objects.exists()
+
+
+def test_an_installation_without_recorded_changes_is_not_ready(configured: QdrantStore, world: World) -> None:
+    assert not configured.is_available()
+
+
+def test_a_running_system_moves_to_qdrant_and_back(
+    configured: QdrantStore, live_world: World, settings: Any, qdrant: QdrantServer
+) -> None:
+    settings.VECTOR_STORE = "pgvector"
+    source = live_world.source()
+    ingest_text(source, "a", "A zebra.")
+    ingest_text(source, "b", "Another zebra.")
+    assert not IndexChange.objects.exists()
+    expected = found_by(live_world, "owner", source)
+    settings.VECTOR_STORE = "qdrant"
+    with pytest.raises(IndexUnavailable, match="move_vectors"):
+        found_by(live_world, "owner", source)
+    try:
+        qdrant.is_down = True
+        with pytest.raises(CommandError, match="Run the command again"):
+            call_command("move_vectors", "qdrant", stdout=io.StringIO())
+        qdrant.is_down = False
+        output = io.StringIO()
+        call_command("move_vectors", "qdrant", stdout=output)
+        assert "Recall of the nearest ten: 1.000" in output.getvalue()
+        assert found_by(live_world, "owner", source) == expected
+        ingest_text(source, "c", "A third zebra.")
+        assert len(found_by(live_world, "owner", source)) == 3, "copied right after the commit"
+        Chunk.objects.filter(pk__in=expected).delete()
+        IndexChange.objects.all().delete()  # as after a restore of an older backup
+        output = io.StringIO()
+        call_command("move_vectors", "qdrant", stdout=output)
+        assert len(points(qdrant, source.embedding_model)) == 1
+        with pytest.raises(CommandError, match="VECTOR_STORE=pgvector"):
+            call_command("move_vectors", "pgvector", finish=True, stdout=output)
+        settings.VECTOR_STORE = "pgvector"
+        call_command("move_vectors", "pgvector", stdout=output)
+        call_command("move_vectors", "pgvector", finish=True, stdout=output)
+        assert not changes.are_recorded()
+        assert len(found_by(live_world, "owner", source)) == 1
+    finally:
+        changes.record(False)
+
+
+@pytest.mark.parametrize(
+    ("store_name", "url"),
+    [("milvus", ""), ("qdrant", ""), ("qdrant", ":memory:"), ("qdrant", "/var/lib/qdrant"), ("qdrant", "ftp://q")],
+)
+def test_wrong_settings_are_refused(monkeypatch: pytest.MonkeyPatch, store_name: str, url: str) -> None:
+    with monkeypatch.context() as environment:
+        environment.setenv("VECTOR_STORE", store_name)
+        environment.setenv("QDRANT_URL", url)
+        with pytest.raises(ImproperlyConfigured):
+            importlib.reload(vector_store)
+    importlib.reload(vector_store)

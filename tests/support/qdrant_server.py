@@ -1,0 +1,123 @@
+"""Qdrant's REST API over the local mode of qdrant-client, whose models check each request. It is no real server.
+
+It answers the requests that the store sends. `is_down` makes it refuse all of them.
+"""
+
+import contextlib
+import json
+import re
+import threading
+import warnings
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from pydantic import BaseModel
+from qdrant_client import QdrantClient, models
+
+_PATH = re.compile(r"/collections(?:/(?P<name>[^/?]+))?(?P<rest>[^?]*)")
+
+
+class QdrantServer:
+    """A server on a free port of the loopback interface."""
+
+    def __init__(self) -> None:
+        warnings.filterwarnings("ignore", category=UserWarning, module="qdrant_client")
+        self.engine = QdrantClient(":memory:")
+        self.is_down = False
+        self.requests: list[str] = []
+        self._lock = threading.Lock()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _respond(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                body = json.loads(self.rfile.read(length) or b"{}")
+                status, result = server.answer(self.command, self.path, body)
+                content = json.dumps({"result": result, "status": "ok", "time": 0}).encode()
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_PUT = do_POST = do_DELETE = _respond  # names that the base class calls
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def clear(self) -> None:
+        """Delete all collections."""
+        with self._lock:
+            for collection in self.engine.get_collections().collections:
+                self.engine.delete_collection(collection.name)
+
+    def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
+        """Return the status and the result of a request."""
+        match = _PATH.match(path)
+        assert match, path
+        name, operation = match["name"], f"{method} {match['rest']}"
+        with self._lock:
+            self.requests.append(operation)
+            if self.is_down:
+                return 503, None
+            if name is None:
+                return 200, self.engine.get_collections().model_dump(mode="json")
+            if operation != "PUT " and not self.engine.collection_exists(name):
+                return 404, None
+            return 200, _dump(self._run(operation, name, body))
+
+    def _run(self, operation: str, name: str, body: dict[str, Any]) -> Any:
+        engine = self.engine
+        match operation:
+            case "PUT ":
+                settings = models.CreateCollection.model_validate(body)
+                return engine.create_collection(
+                    name, vectors_config=settings.vectors, sparse_vectors_config=settings.sparse_vectors
+                )
+            case "DELETE ":
+                return engine.delete_collection(name)
+            case "PUT /index":
+                models.CreateFieldIndex.model_validate(body)
+                return True
+            case "PUT /points":
+                return engine.upsert(name, models.PointsList.model_validate(body).points)
+            case "POST /points/delete":
+                return engine.delete(name, models.PointIdsList.model_validate(body).points)
+            case "POST /points/scroll":
+                page = models.ScrollRequest.model_validate(body)
+                records, following = engine.scroll(
+                    name,
+                    page.filter,
+                    limit=page.limit or 10,
+                    offset=page.offset,
+                    with_payload=page.with_payload or False,
+                )
+                return {"points": _dump(records), "next_page_offset": following}
+            case "POST /points/query/batch":
+                requests = models.QueryRequestBatch.model_validate(body).searches
+                return engine.query_batch_points(name, requests)
+        raise AssertionError(operation)
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator["QdrantServer"]:
+        thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield self
+        finally:
+            self._server.shutdown()
+            self._server.server_close()
+            thread.join()
+
+
+def _dump(result: Any) -> Any:
+    if isinstance(result, list):
+        return [_dump(part) for part in result]
+    return result.model_dump(mode="json") if isinstance(result, BaseModel) else result
