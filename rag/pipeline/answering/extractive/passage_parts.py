@@ -20,6 +20,14 @@ _NUMBERED_TITLE = re.compile(r"(?:\d{1,2}\.){1,3}(?:\d{1,2})?\s+[^\W\d_a-z][^\n]
 # "**It does not start.** Check the cable.": a title that its paragraph begins with.
 _RUN_IN_TITLE = re.compile(r"(\*\*|__)[^*_]+[.!?:]\1")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
+# An item that is nothing but a link within the documents, as in a table of contents.
+_NAVIGATION = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+\[[^\[\]]{1,200}\]\((?!https?://)[^()\s]{0,300}\)")
+# "See [Send documents](send-documents.md)."
+_POINTER = re.compile(
+    r"(?:see|read|siehe|voir|véase)(?: also| auch| aussi)?(?: the)? "
+    r"(?:\[[^\[\]]{1,200}\]\([^()\s]{0,300}\)(?:,? (?:and|or|und|et|y) )?)+\.?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,11 @@ def split_cells(row: str) -> list[str]:
     inner = row.strip().removeprefix("|")
     inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
+
+
+def leads_elsewhere(kind: UnitKind, text: str) -> bool:
+    """Return whether a part only says where to read on."""
+    return bool(_POINTER.fullmatch(text)) or (kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(text)))
 
 
 def _join_units(text: str, units: Sequence[TextUnit]) -> list[Part]:

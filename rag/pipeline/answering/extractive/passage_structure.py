@@ -10,10 +10,16 @@ from rag.text.quotable_units import UnitKind
 from rag.text.words import content_words, stem, stems
 from rag.types import Passage
 
-from .passage_parts import LEAD_IN_ENDINGS, QUESTION_ENDINGS, SENTENCE_ENDINGS, Part, split_cells, split_parts
+from .passage_parts import (
+    LEAD_IN_ENDINGS,
+    QUESTION_ENDINGS,
+    SENTENCE_ENDINGS,
+    Part,
+    leads_elsewhere,
+    split_cells,
+    split_parts,
+)
 
-# An item that is nothing but a link within the documents, as in a table of contents.
-_NAVIGATION = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+\[[^\[\]]{1,200}\]\((?!https?://)[^()\s]{0,300}\)")
 _STEP = re.compile(r"\d{1,3}[.)]\s")
 _TITLE = re.compile(r"# |= [^=]")
 # A sentence is preceded by at most so many others that it needs.
@@ -71,14 +77,13 @@ class PassageStructure:
     def is_quotable(self, index: int) -> bool:
         """Return whether a part can be quoted: not a heading, a question, a table's header or a cut part."""
         part, text = self.parts[index], self.text(index)
-        if part.kind is UnitKind.HEADING or not part.is_whole or self._is_header(part) or self._is_navigation(index):
+        if part.kind is UnitKind.HEADING or not part.is_whole or self._is_header(part):
+            return False
+        if leads_elsewhere(part.kind, text):
             return False
         return not text.endswith((*QUESTION_ENDINGS, *LEAD_IN_ENDINGS)) or (
             text.endswith(LEAD_IN_ENDINGS) and bool(self._following_block(index))
         )
-
-    def _is_navigation(self, index: int) -> bool:
-        return self.parts[index].kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(self.text(index)))
 
     def visible_text(self, index: int) -> str:
         """Return the text of a part without tags of HTML."""
@@ -212,7 +217,7 @@ class PassageStructure:
         is_unfinished = self.parts[first].kind is UnitKind.CODE and not self.text(index).endswith(SENTENCE_ENDINGS)
         if not is_unfinished and not self.text(index).endswith(LEAD_IN_ENDINGS):
             return set()
-        if self._is_navigation(first):
+        if leads_elsewhere(self.parts[first].kind, self.text(first)):
             return set()
         following: list[int] = []
         for number in range(first, len(self.parts)):

@@ -8,10 +8,11 @@ from rag.text.words import split_words
 
 from .answer_candidates import QuoteCandidate, find_candidates
 from .expected_answers import has_expected
+from .passage_parts import QUESTION_ENDINGS
 from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion
 from .scoring import score_candidates, total, word_weights
-from .section_headings import find_headings
+from .section_headings import SectionHeading, find_headings
 from .sentence_similarity import SentenceSimilarity
 
 _MAX_CANDIDATES = 3
@@ -27,6 +28,8 @@ _MAX_TOTAL_CHARACTERS = 400
 # From this match on, the beginning of a heading's section is the answer, up to this length.
 _MIN_HEADING_MATCH = 0.70
 _MAX_SECTION_START_CHARACTERS = 500
+# A heading that is a question, in the best passage, needs this much less: the search has chosen its section.
+_BEST_PASSAGE_BONUS = 0.12
 # A candidate that shares this much of its words with a quoted one repeats it.
 _MIN_REPEATED_WORDS = 0.8
 
@@ -58,8 +61,8 @@ def select_parts(
     weights = word_weights(candidates)
     headings = find_headings(structures, question.words, weights, similarity)
     selected: dict[int, set[int]] = {}
-    section = max(headings, key=lambda heading: heading.match, default=None)
-    if section and section.match >= _MIN_HEADING_MATCH:
+    section = max(headings, key=lambda heading: _section_match(heading, structures, question), default=None)
+    if section and _section_match(section, structures, question) >= _MIN_HEADING_MATCH:
         structure = structures[section.passage_number - 1]
         start = structure.section_start(section.index, _MAX_SECTION_START_CHARACTERS)
         if question.expected is None or any(has_expected(structure.text(part), question.expected) for part in start):
@@ -74,6 +77,18 @@ def select_parts(
         return Selection(selected)
     _add_following(selected, structures, chosen[0])
     return Selection(selected, (chosen[0].passage_number, chosen[0].index))
+
+
+def _section_match(
+    heading: SectionHeading, structures: Sequence[PassageStructure], question: AnalysedQuestion
+) -> float:
+    """Return how well a heading matches the question, where its section may be the whole answer.
+
+    A question in the best passage has an advantage, unless a number is to be defined: tables and texts list those.
+    """
+    is_preferred = heading.passage_number == 1 and not question.term.isdigit()
+    is_question = structures[heading.passage_number - 1].text(heading.index).rstrip(" #=*_").endswith(QUESTION_ENDINGS)
+    return heading.match + (_BEST_PASSAGE_BONUS if is_preferred and is_question else 0.0)
 
 
 def _add_following(
