@@ -26,9 +26,10 @@ _EXTENSIONS = "SELECT extname, extversion FROM pg_extension WHERE extname <> 'pl
 # of constraints stay. Foreign keys come after the unique indexes that they need, and are checked faster before
 # row-level security is forced again.
 _OBSTACLES = """
-SELECT format('ALTER TABLE %1$s DISABLE TRIGGER USER', oid::regclass),
-    format('ALTER TABLE %1$s ENABLE TRIGGER USER', oid::regclass), 1 AS position
-FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relhastriggers
+SELECT format('ALTER TABLE %1$s DISABLE TRIGGER %2$I', tgrelid::regclass, tgname),
+    format('ALTER TABLE %1$s ENABLE TRIGGER %2$I', tgrelid::regclass, tgname), 1 AS position
+FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND NOT tgisinternal AND tgenabled <> 'D'
 UNION ALL
 SELECT format('DROP INDEX %1$s', indexrelid::regclass), pg_get_indexdef(indexrelid), 2
 FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
