@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from rag.errors import IndexUnavailable
-from rag.providers.http.bounded import BoundedClient, read_all
+from rag.providers.http.bounded_responses import BoundedClient, read_all
 
 Json = dict[str, Any]
 
