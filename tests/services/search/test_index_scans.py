@@ -16,9 +16,10 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
 from rag.models.search import searched_models
 from rag.providers import provider_factory
 from rag.providers.stores.base import DocumentVersion
+from rag.providers.stores.pgvector import lexical
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection
-from rag.types import ChunkDraft, Mode, Question
+from rag.types import ChunkDraft, Mode, Question, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World
 
@@ -40,6 +41,23 @@ def fill(source: DataSource) -> None:
     drafts = [ChunkDraft(place, place, place + 1, text, (), 1) for place, text in enumerate(texts)]
     version = DocumentVersion(document, drafts, [uuid.uuid4() for _ in drafts], range(CHUNKS), vectors, is_new=True)
     provider_factory.chunk_store().write([version], model=model)
+
+
+def fill_each(sources: list[DataSource]) -> None:
+    """Write one chunk into each source."""
+    model = EmbeddingModel.objects.default()
+    vectors = np.random.default_rng(2).standard_normal((len(sources), 384)).astype(np.float16)
+    versions = []
+    for number, source in enumerate(sources):
+        document = Document(
+            source=source, path="one", title="", text="", content_hash="", chunk_size=1, chunk_overlap=0,
+            chunk_count=1, revision=uuid.uuid4(), source_type="doc", lang="en",
+        )  # fmt: skip
+        drafts = [ChunkDraft(0, 0, 1, f"zebra number {number}", (), 1)]
+        vector = vectors[number : number + 1]
+        versions.append(DocumentVersion(document, drafts, [uuid.uuid4()], range(1), vector, is_new=True))
+    Document.objects.bulk_create([version.document for version in versions])
+    provider_factory.chunk_store().write(versions, model=model)
 
 
 def scans(name: str) -> int:
@@ -93,6 +111,53 @@ def test_a_search_uses_its_indexes(member: Caller, monkeypatch: pytest.MonkeyPat
     assert after.pop("terms_words") > 0
     assert after == dict.fromkeys(TABLES, 0)
     assert max(called.values()) <= MAX_CALLS, called
+
+
+@pytest.fixture
+def many(world: World) -> tuple[Caller, list[DataSource]]:
+    """A member, and 120 private sources with a chunk each, of which all but the last ten are granted to them."""
+    fields = {"organization": world.home, "embedding_model": EmbeddingModel.objects.default(), "visibility": "private"}
+    names = [f"many-{number}" for number in range(120)]
+    sources = DataSource.objects.bulk_create([DataSource(slug=name, name=name, **fields) for name in names])
+    member = world.users["member"]
+    Grant.objects.bulk_create([Grant(source=source, user=member) for source in sources[:110]])
+    fill_each(sources)
+    return Caller(member), sources
+
+
+@pytest.mark.parametrize("max_listed", [200, 0])
+def test_an_exact_search_finds_the_chunks_of_all_sources_with_one_scan(
+    many: tuple[Caller, list[DataSource]], monkeypatch: pytest.MonkeyPatch, max_listed: int
+) -> None:
+    caller, sources = many
+    monkeypatch.setattr(searched_models, "MAX_LISTED", max_listed)
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ANALYZE")
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_bitmapscan = off")
+    names = ("embedding384_scope", "terms_of_document")
+    before = {name: scans(name) for name in names}
+    with identity.run_as(caller.database_identity):
+        retrieval = permitted_queries.search(Question("Which zebra?", 200, mode=Mode.HYBRID), SourceSelection(caller))
+    assert {passage.source_id for passage in retrieval.passages} == {source.pk for source in sources[:110]}
+    # PostgreSQL counts a scan for each part of the index that it looks up: neighbouring sources are one.
+    assert all(0 < scans(name) - count < 10 for name, count in before.items())
+
+
+def test_words_are_counted_in_the_granted_sources_alone(many: tuple[Caller, list[DataSource]]) -> None:
+    """Of 120 sources, 110 are granted: the statistics of the others are subtracted from those of the organisation."""
+    caller, sources = many
+    queryable = DataSource.objects.queryable_by(caller)
+    assert queryable.granted
+    scope = SearchScope((), EmbeddingModel.objects.default().pk, granted=queryable.granted)
+    with identity.run_as(caller.database_identity):
+        query = lexical.build_query("zebra 7", [scope])
+        assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (110, [1, 110])
+    Grant.objects.filter(source__in=sources[:60]).delete()
+    with identity.run_as(caller.database_identity):
+        query = lexical.build_query("zebra 117", [scope])  # of fewer than half, the granted ones are added
+        assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (50, [0, 50])
 
 
 def test_policies_call_no_function_for_each_row(member: Caller) -> None:
