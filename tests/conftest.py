@@ -63,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """The collector need not look again and again at what imports and collection made: it lives as long as the process.
+    """Freeze what imports and collection created: it lives as long as the process, so collections need not examine it.
 
     What tests make is collected less often, because most of it is freed without the collector.
     """
