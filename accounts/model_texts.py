@@ -18,6 +18,8 @@ def translate_model_texts() -> None:
         for member in choices:
             member._label_ = _lazy(member.label)
     for model in apps.get_models():
+        if isinstance(model._meta.verbose_name, str):  # Django derives the plural lazily, before it can be translated
+            model._meta.verbose_name_plural = str(model._meta.verbose_name_plural)
         model._meta.verbose_name = _lazy(model._meta.verbose_name)
         model._meta.verbose_name_plural = _lazy(model._meta.verbose_name_plural)
         for field in model._meta.local_fields + model._meta.local_many_to_many:

@@ -27,7 +27,7 @@ from django.views.decorators.http import require_safe
 from accounts.audit import events as audit
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, organizations_with_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, organizations_with_permission
 from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
 
@@ -82,10 +82,7 @@ class AuditEventAdmin(ScopedAdmin):
         return AuditEvent.objects.filter(organization_id__in=organizations.values("pk"))
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return (
-            bool(request.user.is_superuser)
-            or organizations_with_permission(request, Permission.MEMBERS_MANAGE).exists()
-        )
+        return bool(request.user.is_superuser) or holds_permission(request, Permission.MEMBERS_MANAGE)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Also accept the lookups of the organisation filter and of the date hierarchy."""

@@ -10,9 +10,9 @@ from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 
-from orgs.access.permissions import DEFAULT_ROLES
+from orgs.access.permissions import DEFAULT_ROLES, Permission
 from orgs.admin.bases.delegated_admin import RefusalAdmin
-from orgs.admin.bases.scoped_admin import ScopedAdmin, manageable_organizations
+from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, manageable_organizations
 from orgs.models import Organization, Role
 
 _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_minute", "service_searches_per_minute")
@@ -39,7 +39,7 @@ class OrganizationAdmin(ScopedAdmin, RefusalAdmin):
         return manageable_organizations(request)
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return manageable_organizations(request).exists()
+        return holds_permission(request, Permission.MEMBERS_MANAGE)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return request.user.is_active and request.user.is_superuser

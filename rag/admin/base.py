@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, organizations_with_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, organizations_with_permission
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import Action, DataSource
 from ragsite.postgres.models import as_uuid
@@ -94,7 +94,7 @@ class SourceContentAdmin(ScopedAdmin):
         return rows.filter(**{f"{organization}__in": managed_organizations(request).values("pk")})
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return managed_organizations(request).exists()
+        return holds_permission(request, Permission.SOURCES_MANAGE)
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         return selectable_rows(request, model)

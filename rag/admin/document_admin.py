@@ -14,7 +14,7 @@ from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import organizations_with_permission
+from orgs.admin.bases.scoped_admin import holds_permission
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.providers import file_storage
@@ -87,7 +87,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         return Document.objects.live().filter(source__in=self.selectable_rows(request, DataSource))
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return super().is_allowed(request) or organizations_with_permission(request, Permission.SOURCES_INGEST).exists()
+        return super().is_allowed(request) or holds_permission(request, Permission.SOURCES_INGEST)
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         if model is DataSource:

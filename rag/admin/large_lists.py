@@ -2,15 +2,19 @@
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.views.main import ORDER_VAR, ChangeList
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.functional import cached_property
+from django.utils.translation import gettext
 
 from rag.services.operations import row_counts
 
 # The values that a filter offers are those of so many of the newest rows.
 _MAX_FILTER_ROWS = 1_000
+_MAX_SORTED_ROWS = 20_000
 
 
 class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscriptable at runtime
@@ -28,11 +32,26 @@ class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscrip
         return row_counts.count_rows(user.pk, rows)[""]
 
 
+class LargeChangeList(ChangeList):
+    """Does not sort very many rows to show a page of them: a filter makes them few enough."""
+
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+        user: Any = request.user
+        if ORDER_VAR in self.params and row_counts.count_rows(user.pk, queryset)[""] > _MAX_SORTED_ROWS:
+            self.params = {name: value for name, value in self.params.items() if name != ORDER_VAR}
+            text = gettext("More than {number} rows are not sorted. Choose a filter first.")
+            messages.info(request, text.format(number=_MAX_SORTED_ROWS))
+        return list(super().get_ordering(request, queryset))
+
+
 class LargeListMixin:
     """The list of a model with very many rows."""
 
     show_full_result_count = False
     list_per_page = 50
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return LargeChangeList
 
     def get_paginator(self, request: HttpRequest, *args: Any, **kwargs: Any) -> RememberingPaginator:
         return RememberingPaginator(request, *args, **kwargs)

@@ -63,7 +63,7 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
         html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
         conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
         url = reverse("conversation", args=[conversation]) if conversation else ""
-        return {"html": html, "conversation": conversation, "url": url}
+        return {"html": html, "conversation": conversation, "url": url, "title": question}
 
     return stream(
         events,

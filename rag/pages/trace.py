@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
@@ -15,7 +15,7 @@ from rag.services.search.trace import search_trace, trace_permissions
 
 from .access import limited, page, render_problem
 from .forms import AskForm
-from .sources import list_queryable_sources
+from .sources import list_queryable_sources, may_trace
 
 # Labels of the stages, in their order (rag.services.search.trace.search_trace.StageCounts).
 STAGE_LABELS = (
@@ -32,11 +32,14 @@ STAGE_LABELS = (
 
 
 @page
-@require_POST
+@require_http_methods(["GET", "HEAD", "POST"])
 @limited(QUERIES)
 def show_trace(request: HttpRequest) -> HttpResponse:
-    """Show what each stage of the search for a question does."""
+    """Show what each stage of the search for a question does; without a question, the form that asks for it."""
     caller = get_caller(request)
+    if request.method != "POST":
+        context = {"title": gettext("Search trace"), "may_trace": may_trace(caller)}
+        return render(request, "pages/trace_form.html", context)
     form = AskForm(request.POST, sources=list_queryable_sources(caller))
     if not form.is_valid():
         text = gettext("Ask it again, and open its trace then.")

@@ -38,6 +38,12 @@ function finish(article, data) {
   if (!data.url) return;
   form.elements.conversation.value = data.conversation;
   history.replaceState(null, "", data.url);
+  if (form.dataset.new === undefined) return;
+  // The first answer of a conversation: the page is now that of the conversation.
+  delete form.dataset.new;
+  document.querySelector("h1").textContent = data.title;
+  document.title = `${data.title} · ragsite`;
+  form.elements.question.placeholder = form.dataset.followUp;
 }
 
 async function showAnswer(article, response) {

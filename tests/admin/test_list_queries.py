@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from rag.admin import large_lists
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.operations import row_counts
 from tests.admin.test_admin import browser
@@ -74,3 +75,37 @@ def test_only_numbers_of_very_many_rows_are_remembered(world: World, monkeypatch
 def test_a_list_may_be_empty(world: World, name: str) -> None:
     page: Any = browser(world.users["owner"]).get(f"/admin/rag/{name}/", {"q": "nothing has this name"})
     assert (page.status_code, page.context["cl"].result_count) == (200, 0)
+
+
+def test_the_count_of_job_documents_is_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their list computes a column from the time of the request, which must not make each count another one."""
+    add_rows(world, 0, 1)
+    client = browser(world.users["owner"])
+    monkeypatch.setattr(row_counts, "_MAX_COUNTED_ROWS", 1)
+    for _ in range(2):
+        page: Any = client.get("/admin/rag/ingestiondocument/")
+        assert page.context["cl"].result_count == 3
+        IngestionDocument.objects.filter(index=0).delete()
+
+
+def test_very_many_rows_are_sorted_only_after_a_filter(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_rows(world, 0, 3)
+    client = browser(world.users["owner"])
+
+    def titles(**chosen: str) -> list[str]:
+        page: Any = client.get("/admin/rag/document/", {"o": "1", **chosen})
+        return [document.title for document in page.context["cl"].result_list]
+
+    assert titles() == ["Page 0", "Page 1", "Page 2"]
+    monkeypatch.setattr(large_lists, "_MAX_SORTED_ROWS", 2)
+    assert titles() == ["Page 2", "Page 1", "Page 0"], "the newest first"
+    source = Document.objects.get(title="Page 1").source
+    assert titles(source__id__exact=str(source.pk)) == ["Page 1"]
+
+
+def test_the_sidebar_asks_once_for_each_permission(world: World) -> None:
+    client = browser(world.users["owner"])
+    client.get("/admin/rag/webhook/")
+    with CaptureQueriesContext(connection) as queries:
+        client.get("/admin/rag/syncrun/")
+    assert len(queries) <= 30

@@ -26,6 +26,17 @@ def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
     return organizations_with_permission(request, Permission.MEMBERS_MANAGE)
 
 
+def holds_permission(request: HttpRequest, permission: Permission) -> bool:
+    """Return whether the user of this request has the permission in an organisation.
+
+    It decides which pages are offered: the sidebar asks it for each model, so it is remembered for the request.
+    """
+    answers: dict[Permission, bool] = request.__dict__.setdefault("_held_permissions", {})
+    if permission not in answers:
+        answers[permission] = organizations_with_permission(request, permission).exists()
+    return answers[permission]
+
+
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
     """Limits the choices of a filter to the rows that the page's forms offer."""
 
@@ -148,4 +159,4 @@ class OrganizationRowsAdmin(ScopedAdmin):
         return None
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return manageable_organizations(request).exists()
+        return holds_permission(request, Permission.MEMBERS_MANAGE)

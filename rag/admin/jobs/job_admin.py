@@ -15,7 +15,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
-from rag.admin.large_lists import LargeListMixin
+from rag.admin.large_lists import LargeChangeList, LargeListMixin
 from rag.models import Condition, IngestionDocument, IngestionJob
 from rag.services.jobs import close_and_cancel, job_lookup
 
@@ -44,7 +44,7 @@ class StateFilter(admin.SimpleListFilter):
                 return queryset.filter(status=value)
 
 
-class JobChangeList(ChangeList):
+class JobChangeList(LargeChangeList):
     """Counts the documents of the jobs that are shown, and of no others."""
 
     def get_results(self, request: HttpRequest) -> None:
@@ -114,7 +114,7 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
     @admin.display(description=_("job"), ordering="source__name")
     def name(self, job: Any) -> str:
         """Name a job as people do: by where, how many and when."""
-        started = date_format(timezone.localtime(job.created_at), "j M, H:i e")
+        started = date_format(timezone.localtime(job.created_at), "DAY_TIME_FORMAT")
         documents = ngettext("{number} document", "{number} documents", job.total).format(number=job.total)
         return f"{job.source.name}: {documents}, {started}"
 
@@ -132,11 +132,11 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
     @admin.display(description=_("documents"))
     def progress(self, job: Any) -> str:
         ended = job.done + job.failed
-        failed = gettext(", {failed} failed").format(failed=job.failed) if job.failed else ""
+        text = gettext("{number} of {total}").format(number=ended, total=job.total)
+        text += gettext(", {failed} failed").format(failed=job.failed) if job.failed else ""
         return format_html(
-            '<span data-live="progress-{0}"{1}><progress max="{2}" value="{3}" aria-label="Progress"></progress> '
-            "{3} of {2}{4}</span>",
-            job.pk, _open_mark(job), job.total, ended, failed,
+            '<span data-live="progress-{}"{}><progress max="{}" value="{}" aria-label="{}"></progress> {}</span>',
+            job.pk, _open_mark(job), job.total, ended, gettext("Progress"), text,
         )  # fmt: skip
 
     @admin.display(description=_("open documents"))

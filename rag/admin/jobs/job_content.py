@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
@@ -42,7 +43,7 @@ class ConditionFilter(admin.SimpleListFilter):
     parameter_name = "condition"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        return [(condition.value, condition.name.capitalize()) for condition in Condition]
+        return [(condition.value, str(capfirst(STATE_LABELS[condition.value]))) for condition in Condition]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> QuerySet[Model]:
         if self.value() not in Condition.values:

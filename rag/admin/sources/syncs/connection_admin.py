@@ -13,7 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from orgs.access.caller import get_caller
-from orgs.admin.bases.scoped_admin import ScopedAdmin
+from orgs.access.permissions import Permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
 from rag.admin.base import managed_organizations
 from rag.errors import InvalidRequest
 from rag.models import DataSource, SyncConnection, SyncKind, SyncRun
@@ -25,7 +26,7 @@ class SyncConnectionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
     """Asks for a secret without showing the stored one, and refuses places that would not be read."""
 
     new_secret = forms.CharField(
-        label=gettext_lazy("secret key"),
+        label=gettext_lazy("Secret key"),
         required=False,
         max_length=500,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
@@ -86,7 +87,7 @@ class SyncConnectionAdmin(ScopedAdmin):
         return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return managed_organizations(request).exists()
+        return holds_permission(request, Permission.SOURCES_MANAGE)
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         sources: QuerySet[Any] = synced_sources(get_caller(request)).filter(

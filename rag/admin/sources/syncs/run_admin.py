@@ -11,7 +11,8 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, ngettext
 
 from orgs.access.caller import get_caller
-from orgs.admin.bases.scoped_admin import ScopedAdmin
+from orgs.access.permissions import Permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
 from rag.admin.base import ReadOnlyMixin, managed_organizations
 from rag.models import SyncConnection, SyncRun
 from rag.services.ingestion.sync import control
@@ -40,7 +41,7 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
         return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return managed_organizations(request).exists()
+        return holds_permission(request, Permission.SOURCES_MANAGE)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
