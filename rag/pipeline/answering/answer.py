@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
 from rag.pipeline.grounding.calibration_curve import confidence_of_quotes, mode_name
-from rag.pipeline.grounding.gaps import find_missing_topics
+from rag.pipeline.grounding.gaps import find_missing_topics, share_in_quotes
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import find_passages
@@ -118,7 +118,11 @@ def _generate_answer(
         return Answer(
             f"{text} {gaps}".strip(),
             _with_pages(generation.quotes, context),
-            confidence_of_quotes(grounding.score, is_from_section=generation.is_from_section),
+            confidence_of_quotes(
+                grounding.score,
+                is_from_section=generation.is_from_section,
+                word_share=share_in_quotes(question.text, generation.quotes),
+            ),
             model=generation.model,
             warnings=grounding.warnings,
         )

@@ -57,6 +57,10 @@ ODDS_OF_ANSWERABLE = 2.0
 # The most that is known of a quote from a text without sections. Where headings say what a text is about, hardly one of
 # ten quotes with a high probability is wrong; elsewhere three of ten are, whatever their probability.
 MAX_CONFIDENCE_WITHOUT_SECTIONS = 0.75
+# The same if quotes and their headings have less than this share of the question's words: half of the wrong quotes with
+# a high probability have less, and few right ones do.
+MIN_WORDS_IN_QUOTES = 0.65
+MAX_CONFIDENCE_WITHOUT_WORDS = 0.75
 
 
 class ModeFields(TypedDict):
@@ -110,7 +114,7 @@ def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     return dataclasses.replace(default, is_measured=is_measured)
 
 
-def confidence_of_quotes(probability: float, *, is_from_section: bool) -> float:
+def confidence_of_quotes(probability: float, *, is_from_section: bool, word_share: float = 1.0) -> float:
     """Return the confidence of quoted sentences, 0…1.
 
     Curves are fitted with as many answerable as unanswerable questions. In use, more questions can be answered: by
@@ -119,9 +123,12 @@ def confidence_of_quotes(probability: float, *, is_from_section: bool) -> float:
     Args:
         probability: The probability that the passages contain the answer, by a curve, 0…1.
         is_from_section: Whether the best quote is below a heading that is not the document's title.
+        word_share: The share of the question's words that the quotes and their headings have.
     """
     confidence = ODDS_OF_ANSWERABLE * probability / (1 - probability + ODDS_OF_ANSWERABLE * probability)
-    return confidence if is_from_section else min(confidence, MAX_CONFIDENCE_WITHOUT_SECTIONS)
+    if not is_from_section:
+        confidence = min(confidence, MAX_CONFIDENCE_WITHOUT_SECTIONS)
+    return min(confidence, MAX_CONFIDENCE_WITHOUT_WORDS) if word_share < MIN_WORDS_IN_QUOTES else confidence
 
 
 def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Curve:

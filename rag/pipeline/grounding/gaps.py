@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.text.entities import find_names, find_numbers, normalized_numbers
-from rag.text.question_language import foreign_function_words
+from rag.text.question_language import foreign_function_words, is_english, is_foreign
 from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
-from rag.types import Passage
+from rag.types import Citation, Passage
 
 # Parts with nothing but this between them are neighbours and form one phrase.
 _SEPARATOR = re.compile(r"[ \-/&]?\Z")
@@ -106,6 +106,32 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
             missing |= set(phrase)
     gaps = _phrases(query, [part for part in parts if part in missing])
     return tuple(query[phrase[0].start : phrase[-1].end] for phrase in gaps)
+
+
+def share_in_quotes(query: str, citations: Sequence[Citation]) -> float:
+    """Return the share of a question's words that quotes and the headings above them have, 0…1.
+
+    Args:
+        query: The question. Words with which it only asks do not count.
+        citations: The quotes.
+
+    Returns:
+        1 if question and quotes may be in different languages, because then they share no words.
+    """
+    if not is_english(query) or any(is_foreign(citation.passage.lang) for citation in citations):
+        return 1.0
+    parts = [part for part in extract_query_parts(query, "") if not _only_asks(part)]
+    sought = {stem(word, "") for part in parts for word in part.words}
+    passages = {id(citation.passage): citation.passage for citation in citations}.values()
+    above = [text for passage in passages for text in (passage.title, *passage.headings)]
+    inner = [
+        line
+        for citation in citations
+        for line in citation.passage.text[: citation.start - citation.passage.start].splitlines()
+        if line.startswith("#")
+    ]
+    quoted = "\n".join([*(citation.quote for citation in citations), *above, *inner])
+    return len(stems_among(quoted, sought, "")) / len(sought) if sought else 1.0
 
 
 def find_missing_topics(query: str, gaps: Sequence[str], lang: str = "") -> tuple[str, ...]:

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from rag.pipeline.grounding import calibration_curve
-from rag.pipeline.grounding.gaps import extract_query_parts, find_missing_topics
+from rag.pipeline.grounding.gaps import extract_query_parts, find_missing_topics, share_in_quotes
 from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.standout_score import add_standout_scores
 from rag.services.search.agent import selected_text_passage
-from rag.types import Context, Passage
+from rag.types import Citation, Context, Passage
 
 QUESTION = "When did Maria Keller open the copper mine in Ulm, and with how many of the 12 engineers?"
 
@@ -103,6 +103,17 @@ def test_quotes_are_as_probable_as_with_two_answerable_questions_for_one_that_is
 def test_a_quote_from_a_text_without_sections_never_has_high_confidence() -> None:
     assert calibration_curve.confidence_of_quotes(0.99, is_from_section=False) == 0.75
     assert calibration_curve.confidence_of_quotes(0.2, is_from_section=False) == pytest.approx(1 / 3)
+
+
+def test_quotes_without_the_words_of_the_question_never_have_high_confidence() -> None:
+    text = "Open the sign-in page and enter your e-mail address."
+    quoted = passage(text)
+    quotes = [Citation(1, quoted, text, quoted.start, quoted.end)]
+    assert share_in_quotes("Where do I enter my e-mail address?", quotes) == 1
+    share = share_in_quotes("How do I change the colour of my address?", quotes)
+    assert share == pytest.approx(1 / 3)
+    assert calibration_curve.confidence_of_quotes(0.99, is_from_section=True, word_share=share) == 0.75
+    assert share_in_quotes("Wie ändere ich meine Adresse?", quotes) == 1
 
 
 @pytest.mark.parametrize(
