@@ -1,0 +1,22 @@
+"""A member who asks about the documents of an organisation."""
+
+from collections.abc import Callable
+
+import pytest
+
+from orgs.access.permissions import Visibility
+from tests.support.factories import World, ingest_text
+from tests.support.http import Client
+
+
+@pytest.fixture
+def member(api: Callable[..., Client], live_world: World) -> Client:
+    """A member of an organisation with three documents, one of which the member may not read."""
+    library = live_world.source("library")
+    ingest_text(
+        library, "/bikes", "Bicycles are parked in the yard. The porter has the key of the shed.", title="Bicycles"
+    )
+    ingest_text(library, "/tea", "The kettle is on the second floor. Water boils at 100 degrees.", title="Tea")
+    closed = live_world.source("closed", visibility=Visibility.PRIVATE)
+    ingest_text(closed, "/secret", "Bicycles of the board are parked in the cellar.", title="Secret")
+    return api("member")
