@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos syncs abuse clients bench eval guard
+.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos syncs abuse clients integrations bench eval guard
 .PHONY: ingest-sample clean-data lock screenshots messages
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make syncs          a folder that is synced while it is edited and workers are killed (SYNC_EDITS, SYNC_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
 	@echo "make clients        supabase-js, TypeScript types, LangChain and LlamaIndex against the real server (Node, network)"
+	@echo "make integrations   scim2-tester, and oidc-provider with a browser, against the real server (Node, Chromium, network)"
 	@echo "make messages       bring the translations up to date with the texts of templates and code"
 	@echo "make schema         update the snapshot of the API schema"
 	@echo "make bench          measure ingestion and search"
@@ -101,6 +102,9 @@ abuse: install-dev
 
 clients: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/clients" -- $(BIN)/python -m tests.system.clients
+
+integrations: install-dev
+	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/integrations" -- $(BIN)/python -m tests.system.integrations
 
 bench: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)

@@ -24,8 +24,7 @@ def render_user(membership: Membership, base: str) -> dict[str, Any]:
         "id": str(membership.pk),
         **({"externalId": scim_user.external_id} if scim_user else {}),
         "userName": user.email,
-        "name": {"formatted": user.name},
-        "displayName": user.name,
+        **({"name": {"formatted": user.name}, "displayName": user.name} if user.name else {}),
         "emails": [{"value": user.email, "type": "work", "primary": True}],
         "active": membership.is_active and user.is_active,
         "groups": [
@@ -99,7 +98,7 @@ def schemas(base: str) -> list[dict[str, Any]]:
         _attribute("userName", "string", required=True, uniqueness="server"),
         _attribute("name", "complex", subAttributes=[_attribute("formatted", "string")]),
         _attribute("displayName", "string"),
-        _attribute("active", "boolean"),
+        _attribute("active", "boolean", required=True),
         _attribute(
             "emails",
             "complex",
@@ -115,7 +114,8 @@ def schemas(base: str) -> list[dict[str, Any]]:
             subAttributes=[text, _attribute("display", "string"), _attribute("type", "string")],
         ),
     ]
-    member_parts = [text, _attribute("display", "string", mutability="readOnly"), _attribute("type", "string")]
+    member_parts = [text, _attribute("display", "string", mutability="readOnly")]
+    member_parts.append(_attribute("type", "string", canonicalValues=["User"]))
     member_parts.append(_attribute("$ref", "reference", referenceTypes=["User"]))
     group = [
         _attribute("displayName", "string", required=True),

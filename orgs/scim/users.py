@@ -80,10 +80,12 @@ def create_user(organization: Organization, values: UserValues) -> Membership:
             raise ScimError(409, "There is a user of this userName already.", "uniqueness")
         if user is not None and user.is_superuser:
             raise ScimError(403, "Superusers are not managed by a directory.")
-        user = user or _create_account(values)
-        membership = Membership.objects.create(user=user, organization=organization)
+        is_new_account = user is None
+        membership = Membership.objects.create(user=user or _create_account(values), organization=organization)
         membership.roles.set(Role.objects.filter(organization=organization, name=_DEFAULT_ROLE))
-        _apply(membership, values)
+        # Read again, without the password, which the audit trail would compare with the one that sign-in reads: the
+        # role of sign-in has a connection of its own, which does not see the account before the end of the transaction.
+        _apply(list_users(organization).get(pk=membership.pk), values, is_new_account=is_new_account)
     return membership
 
 
@@ -123,7 +125,7 @@ def _create_account(values: UserValues) -> User:
         raise ScimError(409, "There is an account of this userName already.", "uniqueness") from None
 
 
-def _apply(membership: Membership, values: UserValues) -> None:
+def _apply(membership: Membership, values: UserValues, *, is_new_account: bool = False) -> None:
     user, organization = membership.user, membership.organization
     if (user.email, user.name) != (values.email, values.name) and is_owned(organization, user):
         _require_verified(organization, values.email)
@@ -140,10 +142,10 @@ def _apply(membership: Membership, values: UserValues) -> None:
     else:
         ScimUser.objects.filter(membership=membership).delete()
     if values.is_active != membership.is_active or (values.is_active and not user.is_active):
-        _set_active(membership, is_active=values.is_active)
+        _set_active(membership, is_active=values.is_active, is_new_account=is_new_account)
 
 
-def _set_active(membership: Membership, *, is_active: bool) -> None:
+def _set_active(membership: Membership, *, is_active: bool, is_new_account: bool = False) -> None:
     """Open or close the organisation to a member, and their account if it belongs to no other organisation.
 
     An account that somebody else has deactivated stays so: a directory activates only what it has deactivated itself.
@@ -163,7 +165,8 @@ def _set_active(membership: Membership, *, is_active: bool) -> None:
             elif not is_active and not elsewhere.exists():
                 if user.is_active:
                     _save_activity(user, is_active=False, directory=membership.organization_id)
-                _end_sign_ins(user)
+                if not is_new_account:  # nobody has signed in with it
+                    _end_sign_ins(user)
     except AccessChangeRefused as refusal:
         raise ScimError(409, str(refusal)) from None
 

@@ -137,7 +137,8 @@ class Single(ScimView):
 
     def patch(self, request: Request, pk: str) -> Response:
         self._check_version(request, pk)
-        return self._replace(request, pk, patches.apply(self._before_patch(request, pk), request.data))
+        before = self._before_patch(request, pk)
+        return self._replace(request, pk, self._after_patch(before, patches.apply(before, request.data)))
 
     def delete(self, request: Request, pk: str) -> Response:
         self._check_version(request, pk)
@@ -146,6 +147,9 @@ class Single(ScimView):
 
     def _before_patch(self, request: Request, pk: str) -> dict[str, Any]:
         return self._body(request, pk)
+
+    def _after_patch(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+        return after
 
     def _replace(self, request: Request, pk: str, body: Any) -> Response:
         self.kind.replace(self._row(request, pk), self.kind.read_values(body))
@@ -177,6 +181,13 @@ class User(Single):
         """What the directory wanted last, so that other changes do not close the membership of a suspended account."""
         return {**super()._before_patch(request, pk), "active": self._row(request, pk).is_active}
 
+    def _after_patch(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+        """`name` and `displayName` show one value: whoever removes one of them removes the other, unless it was set."""
+        names = {"name", "displayName"}
+        if names <= after.keys() or not names <= before.keys():
+            return after
+        return {name: value for name, value in after.items() if name not in names or value != before[name]}
+
 
 class Groups(Collection):
     kind = GROUPS
@@ -201,6 +212,13 @@ class Description(ScimView):
             return Response(single)
         counts = {"totalResults": len(described), "startIndex": 1, "itemsPerPage": len(described)}
         return Response({"schemas": [resources.LIST_SCHEMA], **counts, "Resources": described})
+
+
+class Search(ScimView):
+    """Queries by POST, which are not supported (RFC 7644, 3.4.3 and 3.12)."""
+
+    def post(self, request: Request) -> Response:
+        raise ScimError(501, "Queries are sent with GET.")
 
 
 class Unknown(ScimView):

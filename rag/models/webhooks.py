@@ -29,6 +29,9 @@ class WebhookEvent(models.TextChoices):
     DOCUMENT_FAILED = "document.failed", "document.failed: a document could not be ingested"
     QUOTA_NEARLY_REACHED = "quota.nearly_reached", "quota.nearly_reached: 90% of a quota is used"
     SOURCE_REEMBEDDED = "source.reembedded", "source.reembedded: a source was switched to another embedding model"
+    SYNC_FINISHED = "sync.finished", "sync.finished: a sync has ended"
+    SYNC_FAILED = "sync.failed", "sync.failed: a sync has failed"
+    SYNC_WAITING = "sync.waiting", "sync.waiting: a sync waits for the confirmation that it may remove documents"
 
 
 class WebhookQuerySet(TrackedQuerySet["Webhook"]):

@@ -13,13 +13,27 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from rag import task_queue
-from rag.models import DataSource, IngestionDocument, IngestionJob, Reembedding, Webhook, WebhookDelivery, WebhookEvent
+from rag.models import (
+    DataSource,
+    IngestionDocument,
+    IngestionJob,
+    Reembedding,
+    SyncRun,
+    Webhook,
+    WebhookDelivery,
+    WebhookEvent,
+)
 
 DELIVERY_TASK = "rag.deliver_webhooks"
 # A webhook with this many waiting deliveries skips further events; failed documents stop earlier, so that there is room
 # for the end of their job.
 _MAX_WAITING = 2_000
 _MAX_WAITING_DOCUMENTS = 1_000
+_SYNC_EVENTS: dict[str, WebhookEvent] = {
+    SyncRun.State.FINISHED: WebhookEvent.SYNC_FINISHED,
+    SyncRun.State.FAILED: WebhookEvent.SYNC_FAILED,
+    SyncRun.State.WAITING: WebhookEvent.SYNC_WAITING,
+}
 
 
 def record_job_end(job: IngestionJob) -> None:
@@ -59,6 +73,20 @@ def record_reembedding(reembedding: Reembedding) -> None:
     models = {"fromModel": reembedding.from_model.name, "toModel": reembedding.to_model.name}
     source = reembedding.source
     _record(source.organization_id, WebhookEvent.SOURCE_REEMBEDDED, {**_source_out(source), **models})
+
+
+def record_sync(run: SyncRun) -> None:
+    """Record that a sync has ended or waits for a confirmation, inside the transaction in which it does.
+
+    A sync that a person has stopped is no event: they can resume it.
+    """
+    event = _SYNC_EVENTS.get(run.state)
+    source = DataSource.objects.only("slug", "organization_id").get(sync_connection=run.connection_id)
+    if event is None or not _has_webhook(source.organization_id, event):
+        return
+    counts = {name: getattr(run, name) for name in ("added", "changed", "renamed", "removed", "missing", "failed")}
+    data = {"syncId": str(run.pk), "state": run.state, **_source_out(source), **counts, "error": run.error}
+    _record(source.organization_id, event, data)
 
 
 def record_for(webhook: Webhook, event: str, data: Mapping[str, Any]) -> WebhookDelivery:

@@ -57,6 +57,28 @@ def test_a_user_is_created_found_and_deleted(directory: Directory, world: World)
     assert directory.create("User", **ADA)["active"] is True
 
 
+@pytest.mark.django_db(transaction=True)  # sign-in reads passwords in a connection of its own
+def test_a_directory_may_create_somebody_who_is_inactive(live_world: World) -> None:
+    directory = connect(live_world.home, "home.example")
+    created = directory.create("User", **{**ADA, "active": False})
+    user = User.objects.get(email="ada@home.example")
+    assert (created["active"], user.is_active, user.memberships.get().is_active) == (False, False, False)
+    activated = directory.patch(f"/Users/{created['id']}", {"op": "replace", "path": "active", "value": True})
+    assert (activated.json()["active"], User.objects.get(pk=user.pk).is_active) == (True, True)
+
+
+@pytest.mark.parametrize("name", ["name", "displayName"])
+def test_a_name_is_removed(directory: Directory, name: str) -> None:
+    path = f"/Users/{directory.create('User', **ADA)['id']}"
+    changed = directory.patch(
+        path, {"op": "remove", "path": name}, {"op": "replace", "path": "displayName", "value": "A"}
+    )
+    assert changed.json()["displayName"] == "A", "what is set in the same request stays"
+    removed = directory.patch(path, {"op": "remove", "path": name}).json()
+    assert {"name", "displayName"} & removed.keys() == set()
+    assert User.objects.get(email="ada@home.example").name == ""
+
+
 def test_lists_have_pages_and_leave_out_attributes(directory: Directory, world: World) -> None:
     page = directory.get("/Users?startIndex=2&count=2&excludedAttributes=name,groups")
     assert (page["totalResults"], page["startIndex"], page["itemsPerPage"]) == (5, 2, 2)
@@ -202,6 +224,9 @@ def test_the_service_describes_itself(directory: Directory) -> None:
     for path in ("/Bulk", "/Schemas/x", "/Users/x/y"):
         assert directory.send("GET", path).status_code == 404, path
     assert directory.send("PUT", "/Users", {}).status_code == 405
+    for path in ("/.search", "/Users/.search"):
+        authorization = {"Authorization": f"Bearer {directory.secret}"}
+        assert Client().post(BASE + path, {}, "application/scim+json", headers=authorization).status_code == 501, path
 
 
 def test_the_documented_program_runs(live_server: LiveServer, live_world: World) -> None:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from rag import task_queue
 from rag.models import SyncConnection, SyncRun
+from rag.services.webhooks import events
 
 from . import runs
 
@@ -80,6 +81,7 @@ def confirm_removal(run: SyncRun) -> None:
     task_queue.send(TASK, expires=60)
 
 
+@transaction.atomic
 def refuse_removal(run: SyncRun) -> None:
     """End the run without removing anything.
 
@@ -89,3 +91,5 @@ def refuse_removal(run: SyncRun) -> None:
     waiting = SyncRun.objects.filter(pk=run.pk, state=State.WAITING)
     if not waiting.update(state=State.FINISHED, error=KEPT, finished_at=timezone.now()):
         raise SyncRefused(_("This sync does not wait for a confirmation."))
+    run.refresh_from_db()
+    events.record_sync(run)

@@ -35,12 +35,11 @@ def remove_missing(run: SyncRun, deadline: float) -> bool:
         stored = SyncItem.objects.filter(connection=run.connection_id, document__deleted_at=None)
         stored = stored.exclude(document=None)
         number = missing.filter(pk__in=stored.values("pk")).count()
-        is_waiting = needs_confirmation(missing=number, total=stored.count())
-        state = State.WAITING if is_waiting else State.RUNNING
-        # A removal that has begun goes on, also if what is left is a larger share.
-        runs.update(run, missing=number, state=state, is_removal_confirmed=not is_waiting)
-        if is_waiting:
+        if needs_confirmation(missing=number, total=stored.count()):
+            runs.wait_for_confirmation(run, missing=number)
             return False
+        # A removal that has begun goes on, also if what is left is a larger share.
+        runs.update(run, missing=number, is_removal_confirmed=True)
     while batch := list(missing.order_by("pk")[:_BATCH_ITEMS]):
         for item in batch:
             _remove(run, item)

@@ -6,6 +6,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from rag.models import SyncItem, SyncRun
+from rag.services.webhooks import events
 
 logger = structlog.get_logger(__name__)
 
@@ -21,6 +22,14 @@ def update(run: SyncRun, **values: object) -> None:
 def count(run: SyncRun, name: str, number: int = 1) -> None:
     """Add a number to a counter, in the caller's transaction."""
     update(run, **{name: F(name) + number})
+
+
+@transaction.atomic
+def wait_for_confirmation(run: SyncRun, *, missing: int) -> None:
+    """Let the run wait until a person has confirmed that this many documents are removed."""
+    update(run, missing=missing, state=State.WAITING)
+    run.refresh_from_db()
+    events.record_sync(run)
 
 
 def is_stopped(run: SyncRun) -> bool:
@@ -42,9 +51,11 @@ def record_failure(run: SyncRun, item: SyncItem, code: str, message: str) -> Non
     update(run, failed=F("failed") + 1, errors=errors)
 
 
+@transaction.atomic
 def end(run: SyncRun, state: SyncRun.State, error: str = "") -> None:
     """End the run, unless it has ended. A run that was stopped or has failed can be resumed."""
     still_open = SyncRun.objects.filter(pk=run.pk, state__in=SyncRun.OPEN_STATES)
     if still_open.update(state=state, error=error[:300], finished_at=timezone.now(), is_stop_requested=False):
-        run.refresh_from_db(fields=["state", "error", "finished_at"])
+        run.refresh_from_db()
+        events.record_sync(run)
         logger.info("sync_ended", sync=str(run.pk), connection=str(run.connection_id), state=state)

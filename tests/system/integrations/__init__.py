@@ -1,0 +1,1 @@
+"""make integrations: counterparts of others, against the running product."""
