@@ -16,7 +16,7 @@ EVENTS = [
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0036_qdrant")]
+    dependencies = [("rag", "0031_source_lists")]
 
     operations = [
         migrations.AlterField(
