@@ -1,4 +1,4 @@
-"""English words whose forms have no common stem: "lost" and "lose", "paid" and "pay", "children" and "child"."""
+"""English words whose forms have no common stem: "lost" and "lose", "children" and "child", "backup" and "back up"."""
 
 # Each line is the basic form, then the others. Forms that are frequent words of their own are left out: "saw", "found",
 # "left", "ground".
@@ -87,7 +87,26 @@ win won
 woman women
 write wrote written
 """
-_BASIC_FORMS = {form: basic for basic, *forms in map(str.split, _FORMS.strip().splitlines()) for form in forms}
+# Verbs, and the particles that they are written together with as a noun: "the backup", but "to back up". The particle
+# is a function word, so the verb is what both have in common.
+_SEPARABLE = """
+back up
+check in out
+clean up
+log in on off out
+look up
+roll back out
+set up
+shut down
+sign in on off out up
+start up
+"""
+_BASIC_FORMS = {form: basic for basic, *forms in map(str.split, _FORMS.strip().splitlines()) for form in forms} | {
+    f"{verb}{particle}{plural}": verb
+    for verb, *particles in map(str.split, _SEPARABLE.strip().splitlines())
+    for particle in particles
+    for plural in ("", "s")
+}
 
 
 def basic_form(word: str) -> str:

@@ -88,3 +88,6 @@ def test_irregular_forms_of_english_words_have_one_stem() -> None:
     assert words.stem("lost") == words.stem("lose") == words.stem("losing")
     assert words.stem("children") == words.stem("child")
     assert words.stem("paid", "de") != words.stem("pay", "de")
+    assert words.stem("backups") == words.stem("backed") == words.stem("back")
+    assert words.stem("login") == words.stem("logging")
+    assert words.stem("input") != words.stem("in")

@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.grounding.between_languages import is_in_other_language
 from rag.pipeline.grounding.calibration_curve import confidence_of_quotes, mode_name
 from rag.pipeline.grounding.gaps import find_missing_topics, share_in_quotes
 from rag.pipeline.grounding.ground import assess_grounding
@@ -122,6 +123,9 @@ def _generate_answer(
                 grounding.score,
                 is_from_section=generation.is_from_section,
                 word_share=share_in_quotes(question.text, generation.quotes),
+                is_between_languages=is_in_other_language(
+                    question.text, [quote.passage for quote in generation.quotes]
+                ),
             ),
             model=generation.model,
             warnings=grounding.warnings,

@@ -23,11 +23,26 @@ def between_languages(passage: Passage) -> float:
     return _CURVE(passage.score)
 
 
+def is_in_other_language(query: str, passages: Sequence[Passage]) -> bool:
+    """Return whether one of the passages is in another language than the question. In doubt none is."""
+    return bool(_in_other_languages(query, passages))
+
+
 def find_other_languages(query: str, passages: Sequence[Passage]) -> frozenset[uuid.UUID]:
     """Return the ids of the chunks in another language than the question that the multilingual model has compared.
 
     In doubt, a passage is in the language of the question.
     """
+    others = _in_other_languages(query, passages)
+    if not others:
+        return frozenset()
+    is_compared = Q(second_model_ready_at__isnull=False) | Q(embedding_model__name=settings.RAG_MULTILINGUAL_MODEL)
+    source_ids = {passage.source_id for passage in others}
+    compared = set(DataSource.objects.filter(is_compared, pk__in=source_ids).values_list("pk", flat=True))
+    return frozenset(passage.chunk_id for passage in others if passage.source_id in compared)
+
+
+def _in_other_languages(query: str, passages: Sequence[Passage]) -> list[Passage]:
     is_english_question = is_english(query)
     code = "" if is_english_question else detect_language(query)
 
@@ -36,10 +51,4 @@ def find_other_languages(query: str, passages: Sequence[Passage]) -> frozenset[u
             return is_foreign(lang)
         return lang == "en" or (bool(code and lang) and code != lang)
 
-    others = [passage for passage in passages if differs(passage.lang)]
-    if not others:
-        return frozenset()
-    is_compared = Q(second_model_ready_at__isnull=False) | Q(embedding_model__name=settings.RAG_MULTILINGUAL_MODEL)
-    source_ids = {passage.source_id for passage in others}
-    compared = set(DataSource.objects.filter(is_compared, pk__in=source_ids).values_list("pk", flat=True))
-    return frozenset(passage.chunk_id for passage in others if passage.source_id in compared)
+    return [passage for passage in passages if differs(passage.lang)]

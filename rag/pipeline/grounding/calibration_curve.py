@@ -61,6 +61,9 @@ MAX_CONFIDENCE_WITHOUT_SECTIONS = 0.75
 # a high probability have less, and few right ones do.
 MIN_WORDS_IN_QUOTES = 0.65
 MAX_CONFIDENCE_WITHOUT_WORDS = 0.75
+# The same if a quote is in another language than the question: the curve says that a passage has the answer, but no
+# words say whether the quote is it. Of two wrong answers to German questions both had 0.97.
+MAX_CONFIDENCE_BETWEEN_LANGUAGES = 0.75
 
 
 class ModeFields(TypedDict):
@@ -114,7 +117,9 @@ def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     return dataclasses.replace(default, is_measured=is_measured)
 
 
-def confidence_of_quotes(probability: float, *, is_from_section: bool, word_share: float = 1.0) -> float:
+def confidence_of_quotes(
+    probability: float, *, is_from_section: bool, word_share: float = 1.0, is_between_languages: bool = False
+) -> float:
     """Return the confidence of quoted sentences, 0…1.
 
     Curves are fitted with as many answerable as unanswerable questions. In use, more questions can be answered: by
@@ -124,11 +129,15 @@ def confidence_of_quotes(probability: float, *, is_from_section: bool, word_shar
         probability: The probability that the passages contain the answer, by a curve, 0…1.
         is_from_section: Whether the best quote is below a heading that is not the document's title.
         word_share: The share of the question's words that the quotes and their headings have.
+        is_between_languages: Whether a quote is in another language than the question.
     """
+    limits = (
+        (not is_from_section, MAX_CONFIDENCE_WITHOUT_SECTIONS),
+        (word_share < MIN_WORDS_IN_QUOTES, MAX_CONFIDENCE_WITHOUT_WORDS),
+        (is_between_languages, MAX_CONFIDENCE_BETWEEN_LANGUAGES),
+    )
     confidence = ODDS_OF_ANSWERABLE * probability / (1 - probability + ODDS_OF_ANSWERABLE * probability)
-    if not is_from_section:
-        confidence = min(confidence, MAX_CONFIDENCE_WITHOUT_SECTIONS)
-    return min(confidence, MAX_CONFIDENCE_WITHOUT_WORDS) if word_share < MIN_WORDS_IN_QUOTES else confidence
+    return min([confidence, *(limit for applies, limit in limits if applies)])
 
 
 def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Curve:

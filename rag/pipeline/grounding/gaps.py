@@ -17,6 +17,12 @@ _ASKING_WORDS = {
     "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
     "mention", "mentioned", "kind", "kinds", "type", "types", "different", "specific", "though",
 }  # fmt: skip
+# Verbs and adverbs that need not be repeated by what says how: "Turn off text recognition" is answered by "Set X".
+_GENERAL_WORDS = {
+    "turn", "turns", "turned", "turning", "stop", "stops", "stopping", "work", "works", "working", "want", "wants",
+    "need", "needs", "try", "tries", "tried", "happening", "possible", "able", "automatically", "manually", "actually",
+    "currently", "normally", "usually", "quickly", "easily", "really", "simply", "directly", "properly", "correctly",
+}  # fmt: skip
 # What separates the things that one question asks for, in English, German, French and Spanish.
 _CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
@@ -100,7 +106,7 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
         Phrases as they are written in the question.
     """
     covered_by_any: frozenset[QueryPart] = frozenset().union(*covered_parts)
-    missing = {part for part in parts if part not in covered_by_any and not _only_asks(part)}
+    missing = {part for part in parts if part not in covered_by_any and not _only_asks(part) and not _is_general(part)}
     for phrase in _phrases(query, [part for part in parts if part.is_name]):
         if len(phrase) > 1 and not any(covered.issuperset(phrase) for covered in covered_parts):
             missing |= set(phrase)
@@ -153,6 +159,10 @@ def find_missing_topics(query: str, gaps: Sequence[str], lang: str = "") -> tupl
 
 def _only_asks(part: QueryPart) -> bool:
     return part.text.lower() in _ASKING_WORDS
+
+
+def _is_general(part: QueryPart) -> bool:
+    return part.text.lower() in _GENERAL_WORDS
 
 
 def _phrases(query: str, parts: Sequence[QueryPart]) -> list[list[QueryPart]]:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from rag.pipeline.grounding import calibration_curve
-from rag.pipeline.grounding.gaps import extract_query_parts, find_missing_topics, share_in_quotes
+from rag.pipeline.grounding.between_languages import is_in_other_language
+from rag.pipeline.grounding.gaps import extract_query_parts, find_gaps, find_missing_topics, share_in_quotes
 from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.standout_score import add_standout_scores
@@ -133,3 +134,16 @@ def test_an_answer_names_missing_names_and_clauses_but_no_other_words() -> None:
     assert find_missing_topics("How far in advance do I book?", ["advance"]) == ()
     assert find_missing_topics("Is there a stand for Aldmoor?", ["Aldmoor"]) == ("Aldmoor",)
     assert find_missing_topics("Where are the bicycles, and is there a helicopter?", ["helicopter"]) == ("helicopter",)
+
+
+def test_a_quote_in_another_language_than_the_question_never_has_high_confidence() -> None:
+    assert calibration_curve.confidence_of_quotes(0.99, is_from_section=True, is_between_languages=True) == 0.75
+    english = dataclasses.replace(passage("Vaccines are kept cold."), lang="en")
+    assert is_in_other_language("Bei welcher Temperatur werden die Impfstoffe gelagert?", [english])
+    assert not is_in_other_language("At what temperature are vaccines kept?", [english])
+
+
+def test_general_verbs_and_adverbs_are_no_gaps() -> None:
+    query = "How do I stop the scanner from turning pages automatically?"
+    parts = extract_query_parts(query, "")
+    assert find_gaps(query, parts, [frozenset()]) == ("scanner", "pages")

@@ -30,6 +30,8 @@ _MIN_HEADING_MATCH = 0.70
 _MAX_SECTION_START_CHARACTERS = 500
 # A heading that is a question, in the best passage, needs this much less: the search has chosen its section.
 _BEST_PASSAGE_BONUS = 0.12
+# But a heading elsewhere that says the same as the question is better than one that has some more words.
+_MAX_PREFERRED_MATCH = 0.95
 # A candidate that shares this much of its words with a quoted one repeats it.
 _MIN_REPEATED_WORDS = 0.8
 
@@ -88,7 +90,9 @@ def _section_match(
     """
     is_preferred = heading.passage_number == 1 and not question.term.isdigit()
     is_question = structures[heading.passage_number - 1].text(heading.index).rstrip(" #=*_").endswith(QUESTION_ENDINGS)
-    return heading.match + (_BEST_PASSAGE_BONUS if is_preferred and is_question else 0.0)
+    if not (is_preferred and is_question):
+        return heading.match
+    return max(heading.match, min(heading.match + _BEST_PASSAGE_BONUS, _MAX_PREFERRED_MATCH))
 
 
 def _add_following(

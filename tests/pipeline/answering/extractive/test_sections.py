@@ -16,3 +16,15 @@ def test_a_question_in_the_best_passage_needs_a_weaker_match() -> None:
 def test_a_sentence_that_only_leads_elsewhere_is_no_answer() -> None:
     pointers = "See [Scanned documents](send.md).\n\nScanned pages are read, and pictures too."
     assert answer("Can I send scanned documents?", passage(pointers)) == "Scanned pages are read, and pictures too. [1]"
+
+
+def test_a_heading_with_the_question_itself_wins_over_one_with_more_words_in_the_best_passage() -> None:
+    question = "How do I revoke the refresh token of my browser session?"
+    expired = "# Limits\n\n## How do I revoke the refresh token of my expired browser session?\n\nThat is not needed."
+    here = f"# Sign in\n\n## {question}\n\nSend it to this address."
+    assert answer(question, passage(expired), passage(here)) == "Send it to this address. [2]"
+
+
+def test_a_verb_with_its_particle_matches_the_noun_in_one_word() -> None:
+    pages = "# Upkeep\n\n## How do I make a backup?\n\nRun this command.\n\n## How do I restart?\n\nStop it first."
+    assert answer("How do I back up?", passage(pages)) == "Run this command. [1]"
