@@ -160,6 +160,21 @@ def test_words_are_counted_in_the_granted_sources_alone(many: tuple[Caller, list
         assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (50, [0, 50])
 
 
+def test_words_are_counted_in_all_sources_of_one_kind_and_few_of_another(
+    world: World, many: tuple[Caller, list[DataSource]]
+) -> None:
+    """All 100 private sources come from the total of the organisation, and 5 of 20 personal ones are added."""
+    caller, sources = many
+    personal = DataSource.objects.filter(pk__in=[source.pk for source in sources[100:]])
+    personal.update(visibility="personal", owner=world.users["editor"])
+    personal.filter(pk__in=[source.pk for source in sources[100:105]]).update(owner=world.users["member"])
+    granted = DataSource.objects.queryable_by(caller).granted
+    scope = SearchScope((), EmbeddingModel.objects.default().pk, granted=granted)
+    with identity.run_as(caller.database_identity):
+        query = lexical.build_query("zebra 104", [scope])
+    assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (105, [1, 105])
+
+
 def test_policies_call_no_function_for_each_row(member: Caller) -> None:
     before = calls()
     with identity.run_as(member.database_identity):
