@@ -24,8 +24,9 @@ from django.conf import settings
 MODEL_HOSTS, WEBHOOK_HOSTS = "RAG_ALLOWED_PRIVATE_HOSTS", "RAG_WEBHOOK_PRIVATE_HOSTS"
 SIGN_IN_HOSTS, SYNC_HOSTS = "RAG_SIGN_IN_PRIVATE_HOSTS", "RAG_SYNC_PRIVATE_HOSTS"
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-# Azure's service for its machines, whose address is in a public range.
-_CLOUD_SERVICES = {ipaddress.ip_address("168.63.129.16")}
+# Services of clouds for their machines: Azure's, whose address is in a public range, and Oracle's, whose range only
+# newer versions of Python call private.
+_CLOUD_SERVICES = (ipaddress.ip_network("168.63.129.16/32"), ipaddress.ip_network("192.0.0.0/24"))
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _IPV4_WITHIN_IPV6 = ipaddress.ip_network("64:ff9b::/96")
 
@@ -90,7 +91,8 @@ def _resolve(host: str, port: int, setting: str, organization: str) -> list[str]
 
 def _is_allowed(host: str, address: Address, setting: str, entries: Iterable[str]) -> bool:
     address = _unwrap(address)
-    is_public = address.is_global and not address.is_multicast and address not in _CLOUD_SERVICES
+    is_public = address.is_global and not address.is_multicast
+    is_public = is_public and not any(address in network for network in _CLOUD_SERVICES)
     if is_public and (address.version == 4 or address in _GLOBAL_UNICAST):
         return True
     # What a sync reads is shown to people, and a name may lead to any address: networks allow only addresses.

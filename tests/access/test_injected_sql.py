@@ -68,6 +68,22 @@ def test_injected_sql_is_refused_secrets_roles_and_access_changes(live_world: Wo
     assert source.visibility == "private"
 
 
+def test_injected_sql_makes_no_triggers_with_more_rights(live_world: World) -> None:
+    """On a temporary table, such a trigger would write what its caller wants."""
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT proname FROM pg_proc WHERE prosecdef AND prorettype = 'trigger'::regtype "
+            "AND pronamespace = 'public'::regnamespace"
+        )
+        names = [name for (name,) in cursor.fetchall()]
+    assert "rag_record_index_change" in names
+    make_trigger = "CREATE TRIGGER evil AFTER INSERT ON pg_temp.evil EXECUTE FUNCTION {}()"
+    with injection.web_process(), identity.run_as(Identity("ragsite_reader", live_world.users["member"].pk)):
+        assert injection.execute("CREATE TEMPORARY TABLE evil AS SELECT gen_random_uuid() AS document_id") == []
+        assert injection.execute(make_trigger.format("pg_catalog.suppress_redundant_updates_trigger")) == []
+        assert [name for name in names if injection.execute(make_trigger.format(f"public.{name}")) is not None] == []
+
+
 @pytest.mark.parametrize("name", ["member", "supporter", "editor"])
 @pytest.mark.parametrize("with_key", [False, True])
 def test_injected_sql_changes_no_access(live_world: World, name: str, with_key: bool) -> None:
