@@ -67,7 +67,7 @@ def read_keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:
         if entry.keys is not None and (was_asked or not is_fresh):
             return entry.keys
         entry.keys_requested_at = now
-    entry.keys = request("GET", find_endpoint(issuer, "jwks_uri"))
+    entry.keys = request("GET", find_endpoint(issuer, "jwks_uri"), issuer=issuer)
     return entry.keys
 
 
@@ -77,7 +77,7 @@ def _read(issuer: str, *, is_fresh: bool) -> _Cached:
     with _cache_lock:
         entry = _cache.get(issuer)
     if entry is None or entry.expires_at < now or is_fresh:
-        configuration = request("GET", f"{issuer}/.well-known/openid-configuration")
+        configuration = request("GET", f"{issuer}/.well-known/openid-configuration", issuer=issuer)
         if str(configuration.get("issuer", "")).rstrip("/") != issuer:
             raise ProviderFailed("The identity provider names another issuer.")
         entry = _Cached(now + _CACHE_SECONDS, configuration)

@@ -133,9 +133,8 @@ def exchange_code(
     credentials = (client.client_id, client.client_secret) if "client_secret_basic" in methods else None
     if credentials is None:
         form |= {"client_id": client.client_id, "client_secret": client.client_secret}
-    tokens = request(
-        "POST", discovery.find_endpoint(client.issuer, "token_endpoint"), form=form, credentials=credentials
-    )
+    endpoint = discovery.find_endpoint(client.issuer, "token_endpoint")
+    tokens = request("POST", endpoint, issuer=client.issuer, form=form, credentials=credentials)
     id_token = tokens.get("id_token")
     if not isinstance(id_token, str):
         raise InvalidResponse("The identity provider sent no ID token.")
@@ -216,7 +215,8 @@ def _add_user_info(issuer: str, claims: dict[str, Any], tokens: dict[str, Any], 
         return claims
     if not discovery.read_configuration(issuer).get("userinfo_endpoint"):
         return claims
-    info = request("GET", discovery.find_endpoint(issuer, "userinfo_endpoint"), bearer=access_token)
+    endpoint = discovery.find_endpoint(issuer, "userinfo_endpoint")
+    info = request("GET", endpoint, issuer=issuer, bearer=access_token)
     if info.get("sub") != claims["sub"]:
         raise InvalidResponse("The identity provider speaks about another person.")
     return {**info, **claims}

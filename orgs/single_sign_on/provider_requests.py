@@ -13,9 +13,12 @@ from ragsite.http import private_networks
 
 _TIMEOUT_SECONDS = 5.0
 _MAX_SECONDS = 10.0
-# Web threads that may wait for providers at the same time, and how long others wait for their turn.
-_places = threading.BoundedSemaphore(8)
+# Web threads that may wait for providers at the same time, how many of them for one provider, so that the others remain
+# for those of other organisations, and how long a thread waits for its turn.
+_MAX_PLACES, _MAX_PLACES_PER_ISSUER = 8, 4
 _MAX_WAIT_SECONDS = 1.0
+_issuers_waited_for: list[str] = []
+_places = threading.Condition()
 _MAX_BYTES = 1024 * 1024
 
 
@@ -38,6 +41,7 @@ def request(
     method: str,
     url: str,
     *,
+    issuer: str,
     form: Mapping[str, str] | None = None,
     credentials: tuple[str, str] | None = None,
     bearer: str = "",
@@ -47,6 +51,7 @@ def request(
     Args:
         method: The HTTP method.
         url: The address: HTTPS, or a private host that the operator allows.
+        issuer: The identity provider's address, which names it.
         form: The fields of a form to post.
         credentials: The client's id and secret, for basic authentication.
         bearer: An access token.
@@ -58,7 +63,7 @@ def request(
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
     try:
         with (
-            _place(),
+            _place(issuer),
             _Client(timeout=_TIMEOUT_SECONDS, follow_redirects=False) as client,
             client.stream(method, url, data=form, headers=headers, auth=credentials) as response,
         ):
@@ -79,14 +84,24 @@ def request(
 
 
 @contextlib.contextmanager
-def _place() -> Iterator[None]:
+def _place(issuer: str) -> Iterator[None]:
     """Take one of the places: identity providers that respond slowly must not occupy all threads of the web process."""
-    if not _places.acquire(timeout=_MAX_WAIT_SECONDS):
-        raise ProviderFailed("Too many people sign in with identity providers at the moment. Try again in a minute.")
+
+    def is_free() -> bool:
+        waited_for = _issuers_waited_for
+        return len(waited_for) < _MAX_PLACES and waited_for.count(issuer) < _MAX_PLACES_PER_ISSUER
+
+    with _places:
+        if not _places.wait_for(is_free, _MAX_WAIT_SECONDS):
+            text = "Too many people sign in with identity providers at the moment. Try again in a minute."
+            raise ProviderFailed(text)
+        _issuers_waited_for.append(issuer)
     try:
         yield
     finally:
-        _places.release()
+        with _places:
+            _issuers_waited_for.remove(issuer)
+            _places.notify_all()
 
 
 def _read(response: httpx2.Response) -> bytes:

@@ -108,4 +108,4 @@ def test_a_sign_in_with_claims_that_cannot_be_stored(
 def test_a_response_of_very_deep_json_is_refused(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_requests, "_read", lambda response: b"[" * 500_000)
     with pytest.raises(ProviderFailed, match="not a JSON object"):
-        provider_requests.request("GET", f"{server.issuer}/keys")
+        provider_requests.request("GET", f"{server.issuer}/keys", issuer=server.issuer)

@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import threading
 from typing import Any
 
 import pytest
@@ -63,19 +62,40 @@ def test_a_provider_is_waited_for_until_a_deadline(
     """Also its headers: each part of them begins the time-out of the connection again."""
     monkeypatch.setattr(provider_requests, "_MAX_SECONDS", -1.0)
     with pytest.raises(ProviderFailed, match="ReadTimeout"):
-        provider_requests.request("GET", f"{server.issuer}/keys")
+        request_keys(server)
 
 
-def test_few_threads_wait_for_providers(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    places = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(provider_requests, "_places", places)
+def request_keys(server: Any) -> dict[str, Any]:
+    return provider_requests.request("GET", f"{server.issuer}/keys", issuer=server.issuer)
+
+
+@pytest.fixture
+def places(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The issuers that threads wait for, without waiting for a turn."""
+    issuers: list[str] = []
     monkeypatch.setattr(provider_requests, "_MAX_WAIT_SECONDS", 0.0)
-    with places, pytest.raises(ProviderFailed, match="Too many people"):
-        provider_requests.request("GET", f"{server.issuer}/keys")
+    monkeypatch.setattr(provider_requests, "_issuers_waited_for", issuers)
+    return issuers
+
+
+def test_few_threads_wait_for_providers(server: Any, places: list[str]) -> None:
+    places += [f"https://{number}.example" for number in range(8)]
+    with pytest.raises(ProviderFailed, match="Too many people"):
+        request_keys(server)
+    places.pop()
     for url in ("http://127.0.0.1:1", f"{server.issuer}/token"):
+        form = {"code": "x", "code_verifier": "x", "redirect_uri": "x"}
         with contextlib.suppress(ProviderFailed):
-            provider_requests.request("POST", url, form={"code": "x", "code_verifier": "x", "redirect_uri": "x"})
-    assert provider_requests.request("GET", f"{server.issuer}/keys"), "each request has given its place back"
+            provider_requests.request("POST", url, issuer=server.issuer, form=form)
+    assert request_keys(server), "each request has given its place back"
+
+
+def test_a_slow_provider_leaves_places_to_others(server: Any, places: list[str]) -> None:
+    """An organisation chooses its provider, and everybody can begin to sign in with it."""
+    places += ["https://slow.example"] * 4
+    assert request_keys(server)
+    with pytest.raises(ProviderFailed, match="Too many people"):
+        provider_requests.request("GET", f"{server.issuer}/keys", issuer="https://slow.example")
 
 
 def test_only_the_form_begins_a_sign_in(provider: IdentityProvider) -> None:
