@@ -140,6 +140,30 @@ def test_a_crash_after_the_copy_repeats_nothing(store: QdrantStore, world: World
     assert found_by(world, "owner", source) == {chunk_of(source)}
 
 
+@pytest.mark.parametrize(
+    "result",
+    [None, [], {}, [{"points": None}], [{"points": [{"id": 7}]}], [{"points": ["x"]}], [{"points": []}] * 3, "text"],
+)
+def test_a_search_does_not_trust_the_form_of_a_response(
+    store: QdrantStore, world: World, qdrant: QdrantServer, result: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = world.source()
+    ingest_text(source, "a", "A zebra.")
+    monkeypatch.setattr(qdrant, "answer", lambda *request: (200, result))
+    with pytest.raises(IndexUnavailable):
+        found_by(world, "owner", source)
+    assert not store.is_available()
+
+
+def test_no_more_results_are_looked_up_than_were_asked_for(
+    store: QdrantStore, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [uuid.uuid4() for _ in range(5)]
+    results = [{"points": [{"id": str(pk)} for pk in (ids[0], *ids)]}]
+    monkeypatch.setattr(qdrant, "answer", lambda *request: (200, results))
+    assert store._client.query("any", [{"limit": 3}]) == [ids[:2]]
+
+
 def test_a_rolled_back_change_is_not_recorded(store: QdrantStore, world: World) -> None:
     with transaction.atomic():
         ingest_text(world.source(), "a", "A zebra.")

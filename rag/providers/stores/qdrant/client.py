@@ -1,9 +1,10 @@
 """Qdrant's REST API: the few requests that the store sends (https://api.qdrant.tech)."""
 
+import contextlib
 import functools
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import httpx2
@@ -28,7 +29,9 @@ class QdrantClient:
 
     def collections(self) -> set[str]:
         """Return the names of all collections."""
-        return {row["name"] for row in self._send("GET", "/collections")["collections"]}
+        result = self._send("GET", "/collections")
+        with _reading():
+            return {row["name"] for row in result["collections"]}
 
     def create_collection(self, name: str, settings: Json, indexes: Mapping[str, Json]) -> None:
         """Create a collection with payload indexes. Another process may create the same one at the same time."""
@@ -46,7 +49,12 @@ class QdrantClient:
     def query(self, collection: str, searches: Sequence[Json]) -> list[list[uuid.UUID]]:
         """Run the searches in one request, and return the ids that each of them has found, best first."""
         results = self._send("POST", f"/collections/{collection}/points/query/batch", {"searches": list(searches)})
-        return [[uuid.UUID(point["id"]) for point in result["points"]] for result in results]
+        with _reading():
+            # No id twice, and no more than were asked for: PostgreSQL looks each of them up.
+            return [
+                list(dict.fromkeys(uuid.UUID(point["id"]) for point in result["points"][: search["limit"]]))
+                for search, result in zip(searches, results, strict=True)
+            ]
 
     def scroll(
         self, collection: str, *, conditions: Sequence[Json], field: str, limit: int, offset: uuid.UUID | None
@@ -61,9 +69,10 @@ class QdrantClient:
         if offset:
             body["offset"] = str(offset)
         page = self._send("POST", f"/collections/{collection}/points/scroll", body)
-        points = {uuid.UUID(point["id"]): str((point["payload"] or {}).get(field, "")) for point in page["points"]}
-        following = page.get("next_page_offset")
-        return points, uuid.UUID(following) if following else None
+        with _reading():
+            points = {uuid.UUID(point["id"]): str((point["payload"] or {}).get(field, "")) for point in page["points"]}
+            following = page.get("next_page_offset")
+            return points, uuid.UUID(following) if following else None
 
     def upsert(self, collection: str, points: Sequence[Json]) -> None:
         """Write points; searches find them when this returns."""
@@ -75,7 +84,10 @@ class QdrantClient:
 
     def _send(self, method: str, path: str, body: Json | None = None) -> Any:
         try:
-            with self._client.stream(method, self._url + path, json=body, headers=self._headers) as response:
+            with (
+                _reading(),
+                self._client.stream(method, self._url + path, json=body, headers=self._headers) as response,
+            ):
                 if response.status_code == httpx2.codes.NOT_FOUND:
                     raise CollectionMissing("The search index (Qdrant) has no collection for this embedding model.")
                 response.raise_for_status()
@@ -85,9 +97,16 @@ class QdrantClient:
             raise IndexUnavailable(message) from error
         except httpx2.HTTPError as error:
             raise IndexUnavailable("The search index (Qdrant) does not answer.") from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise IndexUnavailable("The search index (Qdrant) answered with something that cannot be read.") from error
 
     @functools.cached_property
     def _client(self) -> BoundedClient:
         return BoundedClient(timeout=self._timeout)
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """Report a response that is not what Qdrant documents like one that does not come."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise IndexUnavailable("The search index (Qdrant) answered with something that cannot be read.") from error
