@@ -4,6 +4,7 @@ The right to send them is a lease in Redis, where their messages go as well: a s
 cannot send messages either. The times of the latest runs are stored next to it for the next scheduler.
 """
 
+import contextlib
 import datetime
 import os
 import secrets
@@ -23,6 +24,8 @@ log = structlog.get_logger(__name__)
 _LEASE_SECONDS = 15
 _RENEWAL_SECONDS = 4
 _TIMEOUT_SECONDS = 2
+# How far the clocks of two machines are apart at most.
+_MAX_CLOCK_DIFFERENCE = datetime.timedelta(minutes=1)
 # Both set the lease only if nobody else has renewed or taken it in the meantime.
 _REPLACE = """
 local holder = redis.call('GET', KEYS[1])
@@ -112,9 +115,13 @@ class SingleScheduler(PersistentScheduler):
         except redis.RedisError:
             return
         entries: dict[str, Any] = self.schedule
+        now = self.app.now()
         for name, entry in entries.items():
-            if name in runs:
-                entry.last_run_at = max(entry.last_run_at, datetime.datetime.fromisoformat(str(runs[name])))
+            with contextlib.suppress(KeyError, ValueError):
+                last_run = datetime.datetime.fromisoformat(str(runs[name]))
+                # Where the clock was wrong, a time in the future would keep the task from running until then.
+                if entry.last_run_at < last_run <= now + _MAX_CLOCK_DIFFERENCE:
+                    entry.last_run_at = last_run
         self._heap = None  # is filled again with these times
 
 

@@ -92,6 +92,19 @@ def test_one_of_two_schedulers_sends_the_tasks_and_the_other_continues(create: A
     assert not first._is_active
 
 
+@pytest.mark.parametrize("stored", ["in the future", "in no format"])
+def test_a_wrong_time_of_a_last_run_keeps_no_task_from_running(create: Any, stored: str) -> None:
+    sent: list[str] = []
+    started = create("only", sent)
+    make_due(started)
+    tomorrow = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
+    value = tomorrow.isoformat() if stored == "in the future" else "?"
+    started._client.hset(started._last_runs, "nightly", value)
+    for _ in range(3):
+        started.tick()
+    assert sent == ["only nightly"]
+
+
 def test_a_lease_belongs_to_one_owner_until_it_ends(client: Any, prefix: str, frozen_time: SimpleNamespace) -> None:
     first, second = Lease(client, f"{prefix}scheduler", owner="a"), Lease(client, f"{prefix}scheduler", owner="b")
     assert first.hold()
