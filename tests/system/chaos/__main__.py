@@ -8,7 +8,6 @@ import dataclasses
 import json
 import os
 import random
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -16,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import django
+from django.core.management import call_command
+from django.db import connection
 
 from ragsite.postgres import identity
 
@@ -32,9 +33,8 @@ def main(folder: Path) -> int:
     started_at = time.monotonic()
     with Endpoint().running() as endpoint, Site(folder) as site:
         assert isinstance(endpoint, Endpoint)
-        subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
+        _migrate()
         identity.run_process_as(identity.WORKER)
-        django.setup()
         print(f"installation started: {time.monotonic() - started_at:.0f} s", flush=True)
         from .random_faults import inject_random_faults
         from .run import Report, Run
@@ -56,6 +56,14 @@ def main(folder: Path) -> int:
         figures = {**dataclasses.asdict(dataclasses.replace(report, faults=Counter())), **extra}
         Path(path).write_text(json.dumps(figures))
     return 0 if report.is_good else 1
+
+
+def _migrate() -> None:
+    """Create the tables in this process: another start of Django would take seconds."""
+    identity.run_process_as(identity.OWNER)
+    django.setup()
+    call_command("migrate", verbosity=0)
+    connection.close()  # the next one belongs to the worker's identity
 
 
 def _print(title: str, report: "Report") -> None:

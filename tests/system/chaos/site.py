@@ -21,7 +21,7 @@ class Site:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._workers: list[subprocess.Popen[bytes]] = []
+        self._workers: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> "Site":
         self._remove()
@@ -58,29 +58,43 @@ class Site:
     # The ingestion worker with one child for each core, and the scheduler. Each is a process group.
 
     def start_worker(self) -> None:
-        self.kill_worker()
+        """Start the ingestion worker anew, and the scheduler if it does not run."""
+        self.kill_ingestion_worker()
+        self._start("worker", processes.worker())
+        if not self._is_running("scheduler"):
+            self._kill("scheduler")  # its children may remain
+            self._start("scheduler", processes.scheduler(folder=self.folder))
+
+    def _start(self, name: str, command: list[str]) -> None:
         with open(self.folder / "worker.log", "ab") as log:
-            self._workers = [
-                subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-                for command in (processes.worker(), processes.scheduler(folder=self.folder))
-            ]
+            self._workers[name] = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
     def worker_runs(self) -> bool:
-        return bool(self._workers) and all(worker.poll() is None for worker in self._workers)
+        return self._is_running("worker") and self._is_running("scheduler")
+
+    def _is_running(self, name: str) -> bool:
+        return name in self._workers and self._workers[name].poll() is None
 
     def kill_worker(self) -> None:
         """Send SIGKILL to both process groups, as when the machine loses power."""
-        for worker in self._workers:
+        self.kill_ingestion_worker()
+        self._kill("scheduler")
+
+    def kill_ingestion_worker(self) -> None:
+        """Send SIGKILL to its process group alone: the scheduler finds out."""
+        self._kill("worker")
+
+    def _kill(self, name: str) -> None:
+        if worker := self._workers.pop(name, None):
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(worker.pid, signal.SIGKILL)
             worker.wait()
-        self._workers = []
 
     def kill_child(self) -> bool:
         """Kill one child of the worker, as the kernel's OOM killer does; False if there is none yet."""
         if not self.worker_runs():
             return False
-        children = psutil.Process(self._workers[0].pid).children()
+        children = psutil.Process(self._workers["worker"].pid).children()
         if children:
             with contextlib.suppress(psutil.NoSuchProcess):
                 children[-1].kill()

@@ -88,11 +88,9 @@ class Scenario:
 
 def before_the_claim(scenario: Scenario) -> None:
     """The worker has selected rows and updates the fairness record; nothing is committed."""
-    scenario.run.site.kill_worker()  # else it could claim before the lock is taken
-    scenario.submit()
     organization = scenario.run.disturbed.organization_id
     with lock_rows("rag_ingestionfairness", [organization], key="organization_id") as row_lock:
-        scenario.run.site.start_worker()
+        scenario.submit()
         row_lock.wait_for("rag_ingestionfairness")
         rows = scenario.rows()
         scenario.require({(row.state, row.attempts) for row in rows} == {(State.QUEUED, 0)}, "something is claimed")
@@ -102,7 +100,7 @@ def before_the_claim(scenario: Scenario) -> None:
 def after_parsing(scenario: Scenario) -> None:
     with scenario.embedding_blocked():
         scenario.require(scenario.is_old(), "it is written already")
-        scenario.run.site.kill_worker()
+        scenario.run.site.kill_ingestion_worker()
 
 
 def in_the_middle_of_embedding(scenario: Scenario) -> None:
@@ -112,7 +110,7 @@ def in_the_middle_of_embedding(scenario: Scenario) -> None:
             max(scenario.run.endpoint.answered_batch_sizes, default=0) >= 128, "none of its batches was answered"
         )
         scenario.require(scenario.is_old(), "it is written already")
-        scenario.run.site.kill_worker()
+        scenario.run.site.kill_ingestion_worker()
 
 
 def before_the_first_write(scenario: Scenario) -> None:
@@ -121,7 +119,7 @@ def before_the_first_write(scenario: Scenario) -> None:
         scenario.run.endpoint.release()
         row_lock.wait_for("rag_datasource")
         scenario.require(scenario.rows()[-1].state == State.RUNNING, "it is done already")
-        scenario.run.site.kill_worker()
+        scenario.run.site.kill_ingestion_worker()
 
 
 def in_the_middle_of_the_commit(scenario: Scenario) -> None:
@@ -130,7 +128,7 @@ def in_the_middle_of_the_commit(scenario: Scenario) -> None:
         scenario.run.endpoint.release()
         row_lock.wait_for(f'"{_DOCUMENTS}"', chunks_written=True)
         scenario.require(scenario.is_old(), "it is committed already")
-        scenario.run.site.kill_worker()
+        scenario.run.site.kill_ingestion_worker()
 
 
 def before_the_acknowledgement(scenario: Scenario) -> None:
@@ -141,7 +139,7 @@ def before_the_acknowledgement(scenario: Scenario) -> None:
         row_lock.wait_for("rag_ingestionjob")
         scenario.require(not scenario.is_old(), "it is not written")
         scenario.require(_unacknowledged(scenario), "its message is acknowledged already")
-        scenario.run.site.kill_worker()
+        scenario.run.site.kill_worker()  # the scheduler too, which would close the job
     scenario.job.refresh_from_db()
     scenario.require(scenario.job.status == Status.PROCESSING, "the job was closed")
 
