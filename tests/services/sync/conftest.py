@@ -31,6 +31,11 @@ def contents(source: DataSource) -> dict[str, str]:
     return dict(live.values_list("path", "text"))
 
 
+def fill(folder: Path, number: int) -> None:
+    for index in range(number):
+        (folder / f"{index}.md").write_text(f"# Page {index}\n\nThe lamp number {index} is in room {index}.")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     path = tmp_path / "shared"
