@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from rag.services.operations import demo
 from tests.support.http import Client
 
 ROOT = Path(__file__).parents[2]
@@ -47,10 +49,19 @@ class Product:
         hidden = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "RAG_LOCAL", "DJANGO_SETTINGS_MODULE"}
         environment = {name: value for name, value in os.environ.items() if name not in hidden}
         environment |= {"RAGSITE_DATA": str(self.folder), "PORT": str(self.port), "PYTHONUNBUFFERED": "1"}
+        environment["RAG_DEMO_FOLDER"] = str(self.pages())
         return subprocess.Popen(
             [sys.executable, "-m", "ragsite.run.launch"], cwd=ROOT, env=environment, text=True, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         )  # fmt: skip
+
+    def pages(self) -> Path:
+        """Two pages of the demo data: to ingest them all would take longer than the rest of the test."""
+        folder = self.folder.with_name("docs")
+        for name in ("README.md", "send-documents.md"):
+            (folder / "user").mkdir(parents=True, exist_ok=True)
+            shutil.copy(demo.DOCS / "user" / name, folder / "user" / name)
+        return folder
 
     def processes(self) -> list[psutil.Process]:
         """The processes whose command line or environment names the product's folder."""
@@ -111,6 +122,11 @@ def test_start_search_crash_restart_and_stop(product: Product) -> None:
     assert "Traceback" not in output
     assert product.process.returncode == 0
     assert product.processes() == []
+
+
+def test_each_demo_source_has_pages_of_the_documentation() -> None:
+    for source in demo.SOURCES:
+        assert [file for pattern in source.pages for file in demo.DOCS.glob(pattern)], source.slug
 
 
 def search(product: Product, email: str) -> list[str]:

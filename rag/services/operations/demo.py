@@ -16,7 +16,7 @@ from rag.services.ingestion import document_inputs
 from rag.services.jobs import submit
 from rag.types import Submission
 
-DOCS = Path(settings.BASE_DIR) / "docs"
+DOCS = Path(settings.RAG_DEMO_FOLDER or settings.BASE_DIR / "docs")
 
 
 @dataclass(frozen=True)
