@@ -14,6 +14,7 @@ class AdminConfig(admin_apps.SimpleAdminConfig):
 
 class AccountsConfig(AppConfig):
     name = "accounts"
+    verbose_name = _("Accounts")
     default = True
     default_auto_field = "django.db.models.BigAutoField"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from accounts.models import User
@@ -82,7 +83,12 @@ class CountedDeletionMixin:
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         counts = dict(self.count_deletions(list(objs)))
-        return [f"{count:,} {gettext(name)}" for name, count in counts.items()], counts, set(), []
+        return (
+            [f"{number_format(count, force_grouping=True)} {gettext(name)}" for name, count in counts.items()],
+            counts,
+            set(),
+            [],
+        )
 
 
 class SourceContentAdmin(ScopedAdmin):

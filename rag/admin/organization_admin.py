@@ -6,6 +6,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest
 from django.template.defaultfilters import filesizeformat
+from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
@@ -59,7 +60,9 @@ class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
     @admin.display(description=_("chunks stored"), ordering="usage__chunks")
     def stored_chunks(self, organization: Organization) -> str:
         used = _usage(organization).chunks
-        return _format_usage(used, organization.max_chunks, f"{used:,}", f"{organization.max_chunks or 0:,}")
+        return _format_usage(
+            used, organization.max_chunks, *map(_with_separators, (used, organization.max_chunks or 0))
+        )
 
     @admin.display(description=_("bytes stored"), ordering="usage__bytes")
     def stored_bytes(self, organization: Organization) -> str:
@@ -72,6 +75,11 @@ class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
         members = Membership.objects.filter(organization=organization).values("user")
         total = HistoryUsage.objects.filter(user__in=members).aggregate(bytes=Sum("bytes"))["bytes"] or 0
         return filesizeformat(total)
+
+
+def _with_separators(number: int) -> str:
+    """Return the number as the page's language writes it."""
+    return number_format(number, force_grouping=True)
 
 
 def _usage(organization: Organization) -> Usage:

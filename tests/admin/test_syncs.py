@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import translation
 
 from accounts.audit.events import AuditEvent
 from rag.models import SyncConnection, SyncKind, SyncRun
@@ -123,7 +124,7 @@ def test_a_sync_shows_its_counts_and_errors(admin: Client, connection: SyncConne
     page = admin.get(f"{RUNS}{run.pk}/change/").content.decode()
     assert "&lt;b&gt;.pdf: PARSE_ERROR. It is broken." in page
     assert "1234" in page
-    assert "1234" in admin.get(f"{RUNS}?connection__id__exact={connection.pk}").content.decode()
+    assert "1,234" in admin.get(f"{RUNS}?connection__id__exact={connection.pk}").content.decode()
 
 
 @pytest.mark.parametrize("name", ["member", "supporter", "editor", "foreigner"])
@@ -139,3 +140,10 @@ def test_others_see_and_do_nothing(world: World, connection: SyncConnection, nam
     client.post(f"{LIST}{connection.pk}/change/", {"kind": "folder", "location": "/etc", "is_active": "on"})
     connection.refresh_from_db()
     assert (SyncRun.objects.get().state, connection.location) == (State.WAITING, "/srv/docs")
+
+
+def test_the_list_of_syncs_names_the_counts_that_are_not_0(admin: Client, connection: SyncConnection) -> None:
+    SyncRun.objects.create(connection=connection, state=State.FINISHED, listed=1234, failed=1)
+    assert "1,234 listed, 1 failed" in admin.get(RUNS).content.decode()
+    with translation.override("en"):  # a request leaves its language to the thread
+        assert "1.234 aufgelistet, 1 fehlgeschlagen" in admin.get(RUNS, HTTP_ACCEPT_LANGUAGE="de").content.decode()

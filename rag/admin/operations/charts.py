@@ -4,6 +4,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 _WIDTH, _HEIGHT, _GAP = 480, 96, 3
@@ -56,7 +57,8 @@ def build_chart(
     time_format = "%H:%M" if hours else "%Y-%m-%d"
 
     def text_of(value: float) -> str:
-        return f"{value:,.0f}{unit}" if value >= 10 or value == int(value) else f"{value:,.2f}{unit}"
+        decimals = 0 if value >= 10 or value == int(value) else 2
+        return f"{number_format(f'{value:.{decimals}f}', decimals, force_grouping=True)}{unit}"
 
     bars = []
     for index, (start, value) in enumerate(points):

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy, ngettext
@@ -23,7 +24,7 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
     """Lists syncs with their counts, and stops, resumes and confirms them."""
 
     _COUNTS = ("listed", "added", "changed", "renamed", "removed", "failed")
-    list_display = ("created_at", "source", "state", "phase", *_COUNTS, "error")
+    list_display = ("created_at", "source", "state", "phase", "counts", "error")
     list_filter = ("state", "connection")
     list_select_related = ("connection__source__organization",)
     list_per_page = 50
@@ -55,6 +56,15 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
     @admin.display(description=gettext_lazy("data source"))
     def source(self, run: SyncRun) -> str:
         return str(run.connection.source)
+
+    @admin.display(description=gettext_lazy("items"))
+    def counts(self, run: SyncRun) -> str:
+        """Return the counts that are not 0: a column for each would make the list wider than a screen."""
+        fields: list[Any] = [run._meta.get_field(name) for name in self._COUNTS]
+        counts = [(getattr(run, field.name), field.verbose_name) for field in fields]
+        return (
+            ", ".join(f"{number_format(count, force_grouping=True)} {label}" for count, label in counts if count) or "–"
+        )
 
     @admin.display(description=gettext_lazy("place"))
     def place(self, run: SyncRun) -> str:
