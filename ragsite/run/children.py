@@ -10,8 +10,10 @@ from pathlib import Path
 
 import psutil
 
-# A worker finishes the current document. The sweep assigns what it could not finish to another worker.
-_STOP_TIMEOUT_SECONDS = 8
+# A worker finishes the current document. The sweep assigns what it could not finish to another worker. A web server
+# first drains, and then finishes its requests (ragsite/settings/web.py).
+_EXTRA_STOP_SECONDS = 3
+_STOP_SETTINGS = {"RAG_DRAIN_SECONDS": 0, "RAG_STOP_SECONDS": 5}
 _MAX_RESTARTS = 5
 
 
@@ -91,11 +93,16 @@ def _find_process(pid: int, created: float) -> psutil.Process | None:
         return None
 
 
+def _stop_timeout() -> int:
+    drain, stop = (int(os.environ.get(name) or default) for name, default in _STOP_SETTINGS.items())
+    return drain + stop + _EXTRA_STOP_SECONDS
+
+
 def _stop(processes: list[psutil.Process]) -> None:
     """Terminate the processes, wait, then kill those still running with all their descendants."""
     for process in processes:
         process.terminate()
-    _, running = psutil.wait_procs(processes, timeout=_STOP_TIMEOUT_SECONDS)
+    _, running = psutil.wait_procs(processes, timeout=_stop_timeout())
     for process in running:
         # The process leads its session, so its process group contains its descendants.
         with contextlib.suppress(ProcessLookupError):
