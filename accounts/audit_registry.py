@@ -4,6 +4,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import user_logged_in, user_logged_out, user_login_failed
 from django.db.models import Q, signals
 from rest_framework.request import Request
+from rest_framework_simplejwt.utils import get_md5_hash_password
 
 from accounts.models import User
 
@@ -11,12 +12,24 @@ from .audit import events
 from .audit.events import AuditAction, AuditObject
 from .audit.tracking import TrackedModel, track
 
+
+def _comparable(user: User, name: str) -> object:
+    """Return the digest instead of the password.
+
+    Only sign-in may read a password, over a connection that does not see what this transaction has written.
+    """
+    if name != "password":
+        return getattr(user, name)
+    return get_md5_hash_password(user.password) if "password" in user.__dict__ else user.password_digest
+
+
 _USER = TrackedModel[User](
     AuditObject.USER,
     fields=("is_active", "is_staff", "is_superuser"),
     redacted=("email", "name", "password"),
     label=lambda user: "",
     subject=lambda user: user,
+    comparable=_comparable,
 )
 
 

@@ -39,6 +39,7 @@ class TrackedModel(Generic[Row]):
         label: The label of a row in the audit trail.
         subject: The person that a row is about.
         is_already_recorded: Whether the end of a row was recorded before the row is deleted.
+        comparable: What stands for the value of a redacted field when two states of a row are compared.
     """
 
     kind: AuditObject
@@ -49,6 +50,7 @@ class TrackedModel(Generic[Row]):
     label: Callable[[Row], str] = str
     subject: Callable[[Row], Person | None] = _none
     is_already_recorded: Callable[[Row], bool] = _never
+    comparable: Callable[[Row, str], object] = getattr
 
     def has_tracked_field(self, names: Iterable[str] | None) -> bool:
         """Return whether one of these fields is tracked. None stands for all fields of the model."""
@@ -71,18 +73,24 @@ class TrackedModel(Generic[Row]):
             **details,
         )
 
-    def record_change(self, old: Row | None, new: Row) -> None:
+    def redacted_values(self, row: Row, names: Iterable[str]) -> dict[str, object]:
+        """Return what stands for the values of those of these fields that are redacted."""
+        return {name: self.comparable(row, name) for name in names if name in self.redacted}
+
+    def record_change(self, old: Row | None, new: Row, redacted_before: Mapping[str, object]) -> None:
         """Record what changed between two states of a row, if anything did.
 
         Args:
             old: The row before the change. None if the database identity may not read it.
+            new: The row after the change.
+            redacted_before: What stood for the values of the redacted fields that were written.
         """
         if old is None:
             self.record(AuditAction.CHANGED, new, after=_without_empty(self.values(new)))
             return
         before, after = self.values(old), self.values(new)
         changed = [name for name in self.fields if before[name] != after[name]]
-        redacted = [name for name in _loaded(new, self.redacted) if getattr(old, name) != getattr(new, name)]
+        redacted = [name for name, value in redacted_before.items() if value != self.comparable(new, name)]
         end_actions = [
             action for name, action in self.end_actions.items() if getattr(old, name) is None and getattr(new, name)
         ]
@@ -123,12 +131,10 @@ class TrackedQuerySet(models.QuerySet[Row]):
         with transaction.atomic():
             rows = self.model._base_manager.select_for_update(no_key=True)
             before = {row.pk: row for row in rows.filter(pk__in=list(self.values_list("pk", flat=True)))}
-            hidden = [name for name in tracked.redacted if name in values]
-            _load(before.values(), hidden)
+            redacted = {pk: tracked.redacted_values(row, values) for pk, row in before.items()}
             count = super().update(**values)
             for row in self.model._base_manager.filter(pk__in=list(before)):
-                _load([row], hidden)
-                tracked.record_change(before[row.pk], row)
+                tracked.record_change(before[row.pk], row, redacted[row.pk])
         return count
 
     def bulk_create(self, objs: Iterable[Row], *args: Any, **kwargs: Any) -> list[Row]:
@@ -178,23 +184,14 @@ def _without_empty(values: dict[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value not in (None, "", [])}
 
 
-def _loaded(row: models.Model, names: Iterable[str]) -> list[str]:
-    """Those of the fields that the row has a value of. A credential that was never read has not changed."""
-    return [name for name in names if name not in row.get_deferred_fields()]
-
-
-def _load(rows: Iterable[models.Model], names: Iterable[str]) -> None:
-    """Read fields that queries leave out, before they are written."""
-    for row in rows:
-        for name in names:
-            getattr(row, name)
-
-
 def _remember_old_row(sender: type[models.Model], instance: Any, update_fields: Any = None, **_: object) -> None:
     if not instance._state.adding and _tracked[sender].has_tracked_field(update_fields):
-        instance._old_row = sender._base_manager.filter(pk=instance.pk).first()
-        if instance._old_row:
-            _load([instance._old_row], _loaded(instance, _tracked[sender].redacted))
+        old = sender._base_manager.filter(pk=instance.pk).first()
+        # A credential that was never read has not changed. This one is read before it is written.
+        written = set(_tracked[sender].redacted) - instance.get_deferred_fields()
+        if update_fields is not None:
+            written &= set(update_fields)
+        instance._old_row = old, _tracked[sender].redacted_values(old, sorted(written)) if old else {}
 
 
 def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: object) -> None:
@@ -202,7 +199,8 @@ def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: 
     if created:
         tracked.record(AuditAction.CREATED, instance, after=_without_empty(tracked.values(instance)))
     elif "_old_row" in instance.__dict__:
-        tracked.record_change(instance.__dict__.pop("_old_row"), instance)
+        old, redacted_before = instance.__dict__.pop("_old_row")
+        tracked.record_change(old, instance, redacted_before)
 
 
 def _read_related_rows(sender: type[models.Model], instance: Any, **_: object) -> None:

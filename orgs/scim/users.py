@@ -8,8 +8,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
-from accounts.models import TokenFamily, User
+from accounts.models import User
+from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Membership, Organization, Role, ScimUser, SignInDomain
 from ragsite.postgres.models import is_storable
@@ -80,12 +82,9 @@ def create_user(organization: Organization, values: UserValues) -> Membership:
             raise ScimError(409, "There is a user of this userName already.", "uniqueness")
         if user is not None and user.is_superuser:
             raise ScimError(403, "Superusers are not managed by a directory.")
-        is_new_account = user is None
         membership = Membership.objects.create(user=user or _create_account(values), organization=organization)
         membership.roles.set(Role.objects.filter(organization=organization, name=_DEFAULT_ROLE))
-        # Read again, without the password, which the audit trail would compare with the one that sign-in reads: the
-        # role of sign-in has a connection of its own, which does not see the account before the end of the transaction.
-        _apply(list_users(organization).get(pk=membership.pk), values, is_new_account=is_new_account)
+        _apply(membership, values)
     return membership
 
 
@@ -125,7 +124,7 @@ def _create_account(values: UserValues) -> User:
         raise ScimError(409, "There is an account of this userName already.", "uniqueness") from None
 
 
-def _apply(membership: Membership, values: UserValues, *, is_new_account: bool = False) -> None:
+def _apply(membership: Membership, values: UserValues) -> None:
     user, organization = membership.user, membership.organization
     if (user.email, user.name) != (values.email, values.name) and is_owned(organization, user):
         _require_verified(organization, values.email)
@@ -142,10 +141,10 @@ def _apply(membership: Membership, values: UserValues, *, is_new_account: bool =
     else:
         ScimUser.objects.filter(membership=membership).delete()
     if values.is_active != membership.is_active or (values.is_active and not user.is_active):
-        _set_active(membership, is_active=values.is_active, is_new_account=is_new_account)
+        _set_active(membership, is_active=values.is_active)
 
 
-def _set_active(membership: Membership, *, is_active: bool, is_new_account: bool = False) -> None:
+def _set_active(membership: Membership, *, is_active: bool) -> None:
     """Open or close the organisation to a member, and their account if it belongs to no other organisation.
 
     An account that somebody else has deactivated stays so: a directory activates only what it has deactivated itself.
@@ -165,8 +164,8 @@ def _set_active(membership: Membership, *, is_active: bool, is_new_account: bool
             elif not is_active and not elsewhere.exists():
                 if user.is_active:
                     _save_activity(user, is_active=False, directory=membership.organization_id)
-                if not is_new_account:  # nobody has signed in with it
-                    _end_sign_ins(user)
+                # For good: an account that is activated later does not get them back.
+                end_sign_ins(user, requested_at=timezone.now(), method="directory")
     except AccessChangeRefused as refusal:
         raise ScimError(409, str(refusal)) from None
 
@@ -174,14 +173,6 @@ def _set_active(membership: Membership, *, is_active: bool, is_new_account: bool
 def _save_activity(user: User, *, is_active: bool, directory: uuid.UUID | None) -> None:
     user.is_active, user.deactivated_by_directory = is_active, directory
     user.save(update_fields=["is_active", "deactivated_by_directory"])
-
-
-def _end_sign_ins(user: User) -> None:
-    """End tokens and sessions for good: an account that is activated later does not get them back."""
-    TokenFamily.objects.filter(user=user).delete()
-    if not user.has_usable_password():
-        user.set_unusable_password()  # another random value, which sessions and tokens depend on
-        user.save(update_fields=["password"])
 
 
 def _is_verified(organization: Organization, email: str) -> bool:

@@ -1,58 +1,19 @@
 """/scim/v2: a directory creates, changes and deactivates the members and groups of one organisation."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from rest_framework.exceptions import NotAuthenticated
-from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from orgs.models import Organization, ScimToken
-from ragsite.http.parsers import BoundedJSONParser
+from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
 
-from . import errors, filters, groups, patches, resources, users
+from . import filters, groups, patches, resources, users
+from .base_views import ScimView, base_address, read_integer, respond, select
 from .errors import ScimError
-from .tokens import ScimAuthentication
-
-_BASE = "/scim/v2"
-
-
-class ScimParser(BoundedJSONParser):
-    media_type = "application/scim+json"
-
-
-class ScimRenderer(JSONRenderer):
-    media_type = "application/scim+json"
-
-
-class ScimView(APIView):
-    """Base of the endpoints: the token decides the organisation."""
-
-    authentication_classes = (ScimAuthentication,)
-    permission_classes = ()
-    parser_classes = (ScimParser, BoundedJSONParser)
-    renderer_classes = (ScimRenderer,)
-    schema = None
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        if not isinstance(request.auth, ScimToken):
-            raise NotAuthenticated("Send the organisation's SCIM token: Authorization: Bearer scim_…")
-
-    def get_exception_handler(self) -> Any:
-        return errors.handle_exception
-
-    def organization(self, request: Request) -> Organization:
-        token: Any = request.auth
-        organization: Organization = token.organization
-        return organization
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,24 +61,24 @@ class Collection(ScimView):
         rows = self.kind.list_rows(self.organization(request))
         if text := request.query_params.get("filter", ""):
             rows = rows.filter(filters.to_condition(text, self.kind.fields)).distinct()
-        start = max(1, _integer(request, "startIndex", 1))
-        count = min(max(0, _integer(request, "count", 100)), resources.MAX_RESULTS)
-        page = [self.kind.render(row, _base(request)) for row in rows[start - 1 : start - 1 + count]]
+        start = max(1, read_integer(request, "startIndex", 1))
+        count = min(max(0, read_integer(request, "count", 100)), resources.MAX_RESULTS)
+        page = [self.kind.render(row, base_address(request)) for row in rows[start - 1 : start - 1 + count]]
         return Response(
             {
                 "schemas": [resources.LIST_SCHEMA],
                 "totalResults": rows.count(),
                 "startIndex": start,
                 "itemsPerPage": len(page),
-                "Resources": [_select(request, body) for body in page],
+                "Resources": [select(request, body) for body in page],
             }
         )
 
     def post(self, request: Request) -> Response:
         organization = self.organization(request)
         row = self.kind.create(organization, self.kind.read_values(request.data))
-        body = self.kind.render(self.kind.get_row(organization, row.pk), _base(request))
-        return _respond(request, body, status=201)
+        body = self.kind.render(self.kind.get_row(organization, row.pk), base_address(request))
+        return respond(request, body, status=201)
 
 
 class Single(ScimView):
@@ -129,7 +90,7 @@ class Single(ScimView):
         body = self._body(request, pk)
         if body["meta"]["version"] in request.headers.get("If-None-Match", ""):
             return Response(status=304, headers={"ETag": body["meta"]["version"]})
-        return _respond(request, body)
+        return respond(request, body)
 
     def put(self, request: Request, pk: str) -> Response:
         self._check_version(request, pk)
@@ -153,13 +114,13 @@ class Single(ScimView):
 
     def _replace(self, request: Request, pk: str, body: Any) -> Response:
         self.kind.replace(self._row(request, pk), self.kind.read_values(body))
-        return _respond(request, self._body(request, pk))
+        return respond(request, self._body(request, pk))
 
     def _row(self, request: Request, pk: str) -> Any:
         return self.kind.get_row(self.organization(request), as_uuid(pk))
 
     def _body(self, request: Request, pk: str) -> dict[str, Any]:
-        return self.kind.render(self._row(request, pk), _base(request))
+        return self.kind.render(self._row(request, pk), base_address(request))
 
     def _check_version(self, request: Request, pk: str) -> dict[str, Any]:
         """Return the present resource. Raises ScimError (412) if it is not the one that If-Match names."""
@@ -195,70 +156,3 @@ class Groups(Collection):
 
 class Group(Single):
     kind = GROUPS
-
-
-class Description(ScimView):
-    """What the service is: its configuration, types of resources and schemas."""
-
-    def get(self, request: Request, kind: str, name: str = "") -> Response:
-        base = _base(request)
-        if kind == "ServiceProviderConfig":
-            return Response(resources.configuration(base))
-        described = resources.resource_types(base) if kind == "ResourceTypes" else resources.schemas(base)
-        if name:
-            single = next((entry for entry in described if entry["id"] == name), None)
-            if single is None:
-                raise errors.not_found()
-            return Response(single)
-        counts = {"totalResults": len(described), "startIndex": 1, "itemsPerPage": len(described)}
-        return Response({"schemas": [resources.LIST_SCHEMA], **counts, "Resources": described})
-
-
-class Search(ScimView):
-    """Queries by POST, which are not supported (RFC 7644, 3.4.3 and 3.12)."""
-
-    def post(self, request: Request) -> Response:
-        raise ScimError(501, "Queries are sent with GET.")
-
-
-class Unknown(ScimView):
-    """Every other path, in SCIM's format."""
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return super().dispatch(request)
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request)
-        raise errors.not_found()
-
-
-def _respond(request: Request, body: dict[str, Any], status: int = 200) -> Response:
-    headers = {"ETag": body["meta"]["version"], "Location": body["meta"]["location"]}
-    return Response(_select(request, body), status=status, headers=headers)
-
-
-def _select(request: Request, body: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what `attributes` and `excludedAttributes` do not want (RFC 7644, 3.4.2.5)."""
-    included, excluded = (_names(request, name) for name in ("attributes", "excludedAttributes"))
-    always = {"schemas", "id"}
-    return {
-        name: value
-        for name, value in body.items()
-        if name in always or (name.lower() not in excluded and (not included or name.lower() in included))
-    }
-
-
-def _names(request: Request, parameter: str) -> set[str]:
-    entries = request.query_params.get(parameter, "").lower().split(",")
-    return {entry.strip().rpartition(":")[2].partition(".")[0] for entry in entries if entry.strip()}
-
-
-def _integer(request: Request, name: str, default: int) -> int:
-    text = request.query_params.get(name, str(default))
-    if not re.fullmatch(r"-?[0-9]{1,9}", text):
-        raise ScimError(400, f"{name} must be an integer.", "invalidValue")
-    return int(text)
-
-
-def _base(request: Request) -> str:
-    return request.build_absolute_uri(_BASE)

@@ -1,0 +1,82 @@
+"""What the endpoints below /scim/v2 have in common: who calls, what they read and how they respond."""
+
+import re
+from typing import Any
+
+from rest_framework.exceptions import NotAuthenticated
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from orgs.models import Organization, ScimToken
+from ragsite.http.parsers import BoundedJSONParser
+
+from . import errors
+from .errors import ScimError
+from .tokens import ScimAuthentication
+
+_BASE = "/scim/v2"
+
+
+class ScimParser(BoundedJSONParser):
+    media_type = "application/scim+json"
+
+
+class ScimRenderer(JSONRenderer):
+    media_type = "application/scim+json"
+
+
+class ScimView(APIView):
+    """Base of the endpoints: the token decides the organisation."""
+
+    authentication_classes = (ScimAuthentication,)
+    permission_classes = ()
+    parser_classes = (ScimParser, BoundedJSONParser)
+    renderer_classes = (ScimRenderer,)
+    schema = None
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        if not isinstance(request.auth, ScimToken):
+            raise NotAuthenticated("Send the organisation's SCIM token: Authorization: Bearer scim_…")
+
+    def get_exception_handler(self) -> Any:
+        return errors.handle_exception
+
+    def organization(self, request: Request) -> Organization:
+        token: Any = request.auth
+        organization: Organization = token.organization
+        return organization
+
+
+def respond(request: Request, body: dict[str, Any], status: int = 200) -> Response:
+    headers = {"ETag": body["meta"]["version"], "Location": body["meta"]["location"]}
+    return Response(select(request, body), status=status, headers=headers)
+
+
+def select(request: Request, body: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what `attributes` and `excludedAttributes` do not want (RFC 7644, 3.4.2.5)."""
+    included, excluded = (_names(request, name) for name in ("attributes", "excludedAttributes"))
+    always = {"schemas", "id"}
+    return {
+        name: value
+        for name, value in body.items()
+        if name in always or (name.lower() not in excluded and (not included or name.lower() in included))
+    }
+
+
+def _names(request: Request, parameter: str) -> set[str]:
+    entries = request.query_params.get(parameter, "").lower().split(",")
+    return {entry.strip().rpartition(":")[2].partition(".")[0] for entry in entries if entry.strip()}
+
+
+def read_integer(request: Request, name: str, default: int) -> int:
+    text = request.query_params.get(name, str(default))
+    if not re.fullmatch(r"-?[0-9]{1,9}", text):
+        raise ScimError(400, f"{name} must be an integer.", "invalidValue")
+    return int(text)
+
+
+def base_address(request: Request) -> str:
+    return request.build_absolute_uri(_BASE)

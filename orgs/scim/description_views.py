@@ -1,0 +1,46 @@
+"""What /scim/v2 says of itself, and what it does not have."""
+
+from typing import Any
+
+from django.http import HttpRequest
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from . import errors, resources
+from .base_views import ScimView, base_address
+from .errors import ScimError
+
+
+class Description(ScimView):
+    """What the service is: its configuration, types of resources and schemas."""
+
+    def get(self, request: Request, kind: str, name: str = "") -> Response:
+        base = base_address(request)
+        if kind == "ServiceProviderConfig":
+            return Response(resources.configuration(base))
+        described = resources.resource_types(base) if kind == "ResourceTypes" else resources.schemas(base)
+        if name:
+            single = next((entry for entry in described if entry["id"] == name), None)
+            if single is None:
+                raise errors.not_found()
+            return Response(single)
+        counts = {"totalResults": len(described), "startIndex": 1, "itemsPerPage": len(described)}
+        return Response({"schemas": [resources.LIST_SCHEMA], **counts, "Resources": described})
+
+
+class Search(ScimView):
+    """Queries by POST, which are not supported (RFC 7644, 3.4.3 and 3.12)."""
+
+    def post(self, request: Request) -> Response:
+        raise ScimError(501, "Queries are sent with GET.")
+
+
+class Unknown(ScimView):
+    """Every other path, in SCIM's format."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        return super().dispatch(request)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request)
+        raise errors.not_found()
