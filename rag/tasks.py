@@ -17,7 +17,7 @@ from ragsite.observability import tracing
 
 from .services import idempotency
 from .services.evaluation import quality
-from .services.ingestion import processing, recovery_sweep
+from .services.ingestion import document_processing, recovery_sweep
 from .services.ingestion.sync import retention as sync_retention
 from .services.ingestion.sync import worker as sync_worker
 from .services.maintenance import (
@@ -43,7 +43,7 @@ from .services.webhooks import retention as webhook_retention
 @shared_task(name="rag.ingest_documents", acks_late=True)
 def ingest_documents(count: int) -> None:
     """Claim and process up to `count` documents."""
-    processing.process_next(count=count)
+    document_processing.process_next(count=count)
 
 
 @shared_task(name="rag.sweep_ingestion")

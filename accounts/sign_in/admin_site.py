@@ -89,8 +89,9 @@ class Site(AdminSite):
             return HttpResponseRedirect(reverse("admin:login"))
         if second_factor.has_second_factor(user) and not second_factor.is_verified(user):
             return HttpResponseRedirect(reverse("admin:login"))
-        codes = self._change(request, user) if request.method == "POST" else []
-        return TemplateResponse(request, "accounts/second_factor.html", self._page(request, user, codes))
+        recovery_codes = self._change(request, user) if request.method == "POST" else []
+        context = self._page_context(request, user, recovery_codes)
+        return TemplateResponse(request, "accounts/second_factor.html", context)
 
     def _change(self, request: HttpRequest, user: User) -> list[str]:
         """Carry out the action of the form. Returns the new recovery codes, if it creates any."""
@@ -114,16 +115,17 @@ class Site(AdminSite):
         messages.error(request, second_factor.WRONG_CODE)
         return []
 
-    def _page(self, request: HttpRequest, user: User, codes: list[str]) -> dict[str, object]:
-        has_one = second_factor.has_second_factor(user)
+    def _page_context(self, request: HttpRequest, user: User, recovery_codes: list[str]) -> dict[str, object]:
+        """Return what the template of the page needs. Without a second factor, it shows a new secret as a QR code."""
+        has_second_factor = second_factor.has_second_factor(user)
         context = {
             **self.each_context(request),
             "title": _("Second factor"),
-            "has_one": has_one,
+            "has_second_factor": has_second_factor,
             "must_enrol": second_factor.must_enrol(user),
-            "codes": codes,
+            "recovery_codes": recovery_codes,
         }
-        if not has_one:
+        if not has_second_factor:
             device = second_factor.get_or_create_unconfirmed(user)
             context["qr"] = segno.make(device.config_url).svg_data_uri(scale=4, light="white")
             context["secret"] = device.config_url.partition("secret=")[2].partition("&")[0]

@@ -15,7 +15,7 @@ from rag.contracts.pipeline.documents.views import Documents
 from rag.contracts.pipeline.queries.views import Queries
 from rag.errors import RagError
 from rag.models import DataSource, Document
-from rag.services.openai_api import source_models
+from rag.services.openai_api import sources_as_models
 from ragsite.postgres import identity
 from tests.access import oracle, proof
 from tests.access.test_visible_to import rolled_back
@@ -37,7 +37,7 @@ def test_the_models_of_openais_api_are_the_sources_that_a_caller_may_query(world
                 continue
             allowed = {source.name for source in world.sources if oracle.is_allowed(world, user, source, QUERY, key)}
             with identity.run_as(caller.database_identity):
-                listed = source_models.list_models(caller)
+                listed = sources_as_models.list_models(caller)
                 visible = {model.source.pk for model in listed if model.source}
                 assert visible == {rows.sources[name].pk for name in allowed}
                 assert bool(listed) == bool(allowed)
@@ -48,7 +48,7 @@ def test_the_models_of_openais_api_are_the_sources_that_a_caller_may_query(world
 
 def is_usable(caller: Caller, reference: str) -> bool:
     try:
-        source_models.select_sources(caller, f"ragsite/{reference}")
+        sources_as_models.select_sources(caller, f"ragsite/{reference}")
     except RagError:
         return False
     return True

@@ -17,7 +17,7 @@ from orgs.api_keys import service
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import parse_chunk_embed
-from rag.services.ingestion import batch_indexing, document_inputs, leases, processing, synchronous_ingestion
+from rag.services.ingestion import batch_indexing, document_inputs, document_processing, leases, synchronous_ingestion
 from rag.services.ingestion.timings import StageTimings
 from rag.types import IndexOutcome, Submission
 
@@ -137,13 +137,13 @@ def process_documents(*, ids: Sequence[uuid.UUID]) -> None:
     """Claim and process these documents in this order; those that cannot be claimed are skipped."""
     rows = [row for document_id in ids if (row := claim_document(document_id))]
     for _, source_rows in groupby(rows, key=lambda row: row.source_id):
-        processing.process_documents(list(source_rows))
+        document_processing.process_documents(list(source_rows))
 
 
 def process_queue(at_once: int = 8) -> int:
     """Claim and process documents until none can be claimed; return how many were claimed."""
     claimed = 0
     while rows := leases.claim_next(at_once):
-        processing.process_documents(rows)
+        document_processing.process_documents(rows)
         claimed += len(rows)
     return claimed

@@ -19,7 +19,7 @@ from orgs.models import Organization
 from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.models.content.documents import content_hash
 from rag.providers import provider_factory
-from rag.services.ingestion import document_inputs, processing, recovery_sweep
+from rag.services.ingestion import document_inputs, document_processing, recovery_sweep
 from rag.services.jobs import close_and_cancel, job_lookup, submit
 from rag.services.sources import deletion, purge
 from rag.types import SearchScope, Submission
@@ -33,7 +33,7 @@ _READABLE = 150
 _TIMEOUT_SECONDS = 600
 # Code that influences what is stored. If it has changed, everything is ingested again.
 _INGESTION_CODE = ("models", "parsing", "pipeline/ingestion", "providers/embedders", "providers/stores", "text")
-_RAG = Path(processing.__file__).parents[2]
+_RAG = Path(document_processing.__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
 def work(job_id: uuid.UUID, batch_size: int) -> None:
     """Process the job's documents like a worker until none is queued."""
     while IngestionDocument.objects.filter(job=job_id, state=IngestionDocument.State.QUEUED, due_at=None).exists():
-        processing.process_next(count=batch_size)
+        document_processing.process_next(count=batch_size)
 
 
 def _index() -> None:

@@ -28,7 +28,7 @@ _STAGE_LABELS = {
     "ranked": _("requested passages after reranking"),
     "grounded": _("relevant enough to answer from"),
 }
-# Names of the stages that can remove a document (rag.services.search.trace.document_outcome.STAGES).
+# Names of the stages that can remove a document (rag.services.search.trace.document_explanation.STAGES).
 _OUTCOME_STAGES = {
     "sources": _("data sources"),
     "chunks": _("chunks"),
@@ -68,7 +68,7 @@ def show_search_trace(request: HttpRequest, source_id: uuid.UUID) -> HttpRespons
             result = {"error": error.message}
         else:
             stage_counts = [(label, getattr(explanation.counts, name)) for name, label in _STAGE_LABELS.items()]
-            outcome_stage = _OUTCOME_STAGES[explanation.outcome.stage] if explanation.outcome else ""
+            outcome_stage = _OUTCOME_STAGES[explanation.document.stage] if explanation.document else ""
             result = {"explanation": explanation, "stage_counts": stage_counts, "outcome_stage": outcome_stage}
     return render_page(
         request,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Annotated, TypedDict
 
-from rag.services.openai_api.source_models import SourceModel
+from rag.services.openai_api.sources_as_models import SourceModel
 from ragsite.http.openapi_types import Count
 
 

@@ -9,7 +9,7 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream_as
-from rag.services.openai_api import source_models, text_embeddings
+from rag.services.openai_api import sources_as_models, text_embeddings
 from rag.services.search import client_dialogue, permitted_queries
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
@@ -47,7 +47,8 @@ class Models(OpenAIViewSet):
         examples=[response_example(examples.MODELS, "Models")],
     )
     def list(self, request: Request) -> Response:
-        return Response(models_out(source_models.list_models(get_caller(request), organization=organization(request))))
+        models = sources_as_models.list_models(get_caller(request), organization=organization(request))
+        return Response(models_out(models))
 
     @extend_schema(
         operation_id="getModel",
@@ -57,7 +58,7 @@ class Models(OpenAIViewSet):
         examples=[response_example(examples.MODEL, "Model")],
     )
     def retrieve(self, request: Request, model: str) -> Response:
-        source_model = source_models.get_model(get_caller(request), model, organization=organization(request))
+        source_model = sources_as_models.get_model(get_caller(request), model, organization=organization(request))
         return Response(model_out(source_model))
 
 
@@ -83,7 +84,7 @@ class ChatCompletions(OpenAIViewSet):
     )
     def create(self, request: Request) -> HttpResponseBase:
         values = validate(chat_serializers.ChatCompletionIn, request.data)
-        selection = source_models.select_sources(
+        selection = sources_as_models.select_sources(
             get_caller(request), values["model"], organization=organization(request)
         )
         if chat_serializers.has_instructions(values):

@@ -184,7 +184,7 @@ class SyncItemQuerySet(models.QuerySet["SyncItem"]):
         """Return the items that the run has not listed: they have disappeared."""
         return self.filter(connection=run.connection_id).filter(Q(seen_in=None) | ~Q(seen_in=run.pk))
 
-    def to_send_in(self, run: SyncRun) -> Self:
+    def to_submit_in(self, run: SyncRun) -> Self:
         """Return the listed items that the run must still look at: new and changed ones, and those that failed before.
 
         An item whose document was deleted or replaced by others is sent again.

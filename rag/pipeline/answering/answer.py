@@ -31,10 +31,10 @@ from rag.types import (
 from ragsite.observability import measurement_buffer
 
 from .citations import CitedAnswer, drop_unsupported_end, extract_citations
+from .fallback_answers import NO_ANSWER, UNCLEAR_ANSWER
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
-from .refusals import NO_ANSWER, UNCLEAR_ANSWER
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
 DEFAULT_PROMPT_TOKENS = 3000

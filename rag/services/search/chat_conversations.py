@@ -12,9 +12,9 @@ from rag.errors import NoLanguageModel
 from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.answering.fallback_answers import CHAT_FOUND_NOTHING
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
-from rag.pipeline.answering.refusals import CHAT_FOUND_NOTHING
 from rag.pipeline.grounding.gaps import find_missing_topics
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting

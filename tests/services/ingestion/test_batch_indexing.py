@@ -5,7 +5,7 @@ from django.test.utils import CaptureQueriesContext
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import document_inputs, leases, processing
+from rag.services.ingestion import document_inputs, document_processing, leases
 from rag.services.jobs.close_and_cancel import cancel_job
 from rag.services.jobs.submit import submit_job
 from rag.types import Submission
@@ -46,7 +46,7 @@ def test_a_cancelled_document_does_not_fail_the_batch(world: World) -> None:
     rows = leases.claim_next(8)
     assert len(rows) == 4
     cancel_job(Caller(world.users["owner"]), cancelled.pk)
-    processing.process_documents(rows)
+    document_processing.process_documents(rows)
     assert sorted(Document.objects.values_list("path", flat=True)) == ["c", "d"]
     assert set(active.documents.values_list("state", flat=True)) == {State.DONE}
     assert set(cancelled.documents.values_list("state", flat=True)) == {State.CANCELLED}

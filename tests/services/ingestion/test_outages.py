@@ -9,7 +9,14 @@ from django.utils import timezone
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
 from rag.providers import provider_factory
-from rag.services.ingestion import document_inputs, document_outcomes, leases, outages, processing, recovery_sweep
+from rag.services.ingestion import (
+    document_inputs,
+    document_outcomes,
+    document_processing,
+    leases,
+    outages,
+    recovery_sweep,
+)
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, process_queue
@@ -103,7 +110,7 @@ def test_retry_after_is_respected(world: World, provider: ProviderServer, status
     job = queue(world, provider, 2)
     provider.fail(status, Retry_After="600")
     (row, _) = leases.claim_next(2)
-    processing.process_documents([row])
+    document_processing.process_documents([row])
     row = job.documents.get(index=0)
     in_9_minutes = timezone.now() + datetime.timedelta(minutes=9)
     assert row.due_at
@@ -128,7 +135,7 @@ def test_documents_of_other_models_are_processed_during_an_outage(world: World, 
     queue(world, provider, 3)
     provider.fail(503)
     (row, *_) = leases.claim_next(1)
-    processing.process_documents([row])
+    document_processing.process_documents([row])
     local = submit.submit_job(
         source=world.source("local"),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
@@ -143,11 +150,11 @@ def test_a_single_document_probes_the_model_and_the_others_follow(world: World, 
     queue(world, provider, 10)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    processing.process_documents([row])
+    document_processing.process_documents([row])
     time_passes()
     (probe,) = leases.claim_next(8)
     assert leases.claim_next(8) == []
-    processing.process_documents([probe])
+    document_processing.process_documents([probe])
     assert len(leases.claim_next(8)) == 8
 
 
@@ -155,7 +162,7 @@ def test_a_probe_that_fails_before_calling_the_model_is_replaced(world: World, p
     queue(world, provider, 3)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    processing.process_documents([row])
+    document_processing.process_documents([row])
     time_passes()
     (probe,) = leases.claim_next(8)
     document_outcomes.record_failure(probe, "PARSE_ERROR", "It is empty.")
@@ -179,7 +186,7 @@ def test_documents_that_waited_for_the_whole_outage_fail_without_a_request_for_e
     waiting = queue(world, provider, 30)
     provider.fail(503)
     (row,) = leases.claim_next(1)
-    processing.process_documents([row])
+    document_processing.process_documents([row])
     later = queue(world, provider, 2)
     long_ago = timezone.now() - outages.max_outage_duration() - datetime.timedelta(seconds=1)
     ModelOutage.objects.update(since=long_ago)
@@ -196,7 +203,7 @@ def test_an_outage_without_recent_tries_is_deleted(world: World, provider: Provi
     """Otherwise documents that are sent weeks later would fail without a try."""
     queue(world, provider, 2)
     provider.fail(503)
-    processing.process_documents(leases.claim_next(1))
+    document_processing.process_documents(leases.claim_next(1))
     ModelOutage.objects.update(until=timezone.now() - outages.max_outage_duration() - datetime.timedelta(seconds=1))
     recovery_sweep.sweep()
     assert not ModelOutage.objects.exists()

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionFairness, ModelOutage
-from rag.services.ingestion import document_inputs, leases, processing, recovery_sweep
+from rag.services.ingestion import document_inputs, document_processing, leases, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.ragsite.test_metrics import read
@@ -36,7 +36,7 @@ def test_queued_then_running_then_done(row: IngestionDocument) -> None:
     assert reload(row).condition == "queued"
     (running,) = leases.claim_next(1)
     assert reload(row).condition == "running"
-    processing.process_documents([running])
+    document_processing.process_documents([running])
     assert reload(row).condition == ""
 
 

@@ -13,7 +13,7 @@ from orgs.access.caller import Caller
 from rag.errors import EmbeddingFailed
 from rag.models import Measurement, RecordedError, SlowOperation
 from rag.providers import provider_factory
-from rag.services.ingestion import document_inputs, processing
+from rag.services.ingestion import document_inputs, document_processing
 from rag.services.jobs import submit
 from rag.services.operations.measurements import figures, recording
 from rag.services.search import permitted_queries
@@ -111,7 +111,7 @@ def test_documents_are_measured_by_outcome_and_stage(live_world: World) -> None:
     source, options = live_world.source(), document_inputs.default_chunking_options()
     submit.submit_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
     measurement_buffer.take()
-    processing.process_next(count=2)
+    document_processing.process_next(count=2)
     recording.store_measurements()
     documents = summary("operation", "document", live_world.home.pk)
     assert documents.count == 2

@@ -13,7 +13,7 @@ from django.db import connection
 
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
-from rag.models.search import searched_models
+from rag.models.search import searched_embedding_models
 from rag.providers import provider_factory
 from rag.providers.stores.base import DocumentVersion
 from rag.providers.stores.pgvector import lexical
@@ -97,7 +97,7 @@ def member(world: World, settings: Any) -> Caller:
 
 @pytest.mark.parametrize("max_listed", [200, 0])
 def test_a_search_uses_its_indexes(member: Caller, monkeypatch: pytest.MonkeyPatch, max_listed: int) -> None:
-    monkeypatch.setattr(searched_models, "MAX_LISTED", max_listed)
+    monkeypatch.setattr(searched_embedding_models, "MAX_LISTED", max_listed)
     before_calls = calls()
     before = {name: scans(name) for name in (*TABLES, "test_hnsw", "terms_words")}
     with identity.run_as(member.database_identity):
@@ -130,7 +130,7 @@ def test_an_exact_search_finds_the_chunks_of_all_sources_with_one_scan(
     many: tuple[Caller, list[DataSource]], monkeypatch: pytest.MonkeyPatch, max_listed: int
 ) -> None:
     caller, sources = many
-    monkeypatch.setattr(searched_models, "MAX_LISTED", max_listed)
+    monkeypatch.setattr(searched_embedding_models, "MAX_LISTED", max_listed)
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("ANALYZE")

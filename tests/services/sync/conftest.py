@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rag.models import DataSource, Document, SyncConnection, SyncKind, SyncRun
-from rag.services.ingestion.sync import control, worker
+from rag.services.ingestion.sync import run_actions, worker
 from tests.support.factories import World, process_queue
 
 Sync = Callable[..., SyncRun]
@@ -15,7 +15,7 @@ Sync = Callable[..., SyncRun]
 
 def run_to_end(connection: SyncConnection, run: SyncRun | None = None) -> SyncRun:
     """Sync, and ingest what the sync submits, until nothing is left to do."""
-    run = run or control.start(connection, by=None)
+    run = run or run_actions.start(connection, by=None)
     for _ in range(100):
         worker.advance_due()
         process_queue()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rag.models import SyncConnection, SyncRun, Webhook, WebhookDelivery
-from rag.services.ingestion.sync import control
+from rag.services.ingestion.sync import run_actions
 from tests.services.sync.conftest import Sync
 from tests.support.factories import World
 
@@ -24,8 +24,8 @@ def test_webhooks_hear_how_a_sync_ends(world: World, connection: SyncConnection,
     Webhook.objects.create(organization=world.abroad, url="https://hooks.example", events=EVENTS, secret="x")
     for number in range(7):
         (folder / f"{number}.txt").write_text(f"Text {number}.")
-    stopped = control.start(connection, by=None)
-    control.stop(stopped)
+    stopped = run_actions.start(connection, by=None)
+    run_actions.stop(stopped)
     assert sync(stopped).state == SyncRun.State.STOPPED
     assert received() == [], "a person has stopped it"
     finished = sync()
@@ -37,8 +37,8 @@ def test_webhooks_hear_how_a_sync_ends(world: World, connection: SyncConnection,
         file.unlink()
     waiting = sync()
     assert received()[1:] == [("sync.waiting", 0, 7, "")]
-    control.refuse_removal(waiting)
-    assert received()[2:] == [("sync.finished", 0, 7, str(control.KEPT))]
+    run_actions.refuse_removal(waiting)
+    assert received()[2:] == [("sync.finished", 0, 7, str(run_actions.KEPT))]
     folder.rmdir()
     failed = sync()
     assert received()[3:] == [("sync.failed", 0, 0, failed.error)]

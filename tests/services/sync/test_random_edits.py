@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rag.models import Chunk, SyncConnection, SyncRun
-from rag.services.ingestion.sync import control, runs, worker
+from rag.services.ingestion.sync import run_actions, runs, worker
 from tests.services.sync.conftest import Sync, contents
 from tests.support.factories import process_queue
 from tests.system.syncs.folder import EditedFolder
@@ -43,7 +43,7 @@ def test_the_source_equals_the_folder(
     for _ in range(3):
         before = {(chunk.document.path, chunk.text): chunk.pk for chunk in Chunk.objects.select_related("document")}
         done = edited.edit(15)
-        run = control.start(connection, by=None)
+        run = run_actions.start(connection, by=None)
         while run.state in SyncRun.OPEN_STATES:
             try:
                 worker.advance_due()
@@ -53,7 +53,7 @@ def test_the_source_equals_the_folder(
                 process_queue()
             run.refresh_from_db()
             if run.state == State.WAITING:
-                control.confirm_removal(run)
+                run_actions.confirm_removal(run)
         assert (run.state, run.failed, contents(connection.source)) == (State.FINISHED, 0, edited.texts())
         live = Chunk.objects.filter(document__deleted_at=None).select_related("document")
         after = {(chunk.document.path, chunk.text): chunk.pk for chunk in live}

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rag.models import DataSource, SyncConnection, SyncItem, SyncRun
 from rag.providers.connectors.base import ItemGone, ListingFailed
 from rag.providers.connectors.folder import FolderConnector
-from rag.services.ingestion.sync import connections, control, listing, retention, runs, worker
+from rag.services.ingestion.sync import connections, listing, retention, run_actions, runs, worker
 from rag.services.sources import deletion, purge
 from tests.services.sync.conftest import Sync, contents, fill
 from tests.support.factories import World
@@ -24,22 +24,22 @@ State = SyncRun.State
 
 def test_a_stopped_sync_is_resumed_where_it_was(connection: SyncConnection, sync: Sync, folder: Path) -> None:
     fill(folder, 3)
-    run = control.start(connection, by=None)
+    run = run_actions.start(connection, by=None)
     listing.list_items(run, deadline=0)
-    control.stop(run)
+    run_actions.stop(run)
     assert (sync(run).state, contents(connection.source)) == (State.STOPPED, {})
-    control.resume(run)
+    run_actions.resume(run)
     assert (sync(run).state, len(contents(connection.source))) == (State.FINISHED, 3)
-    with pytest.raises(control.SyncRefused):
-        control.stop(run)
-    with pytest.raises(control.SyncRefused):
-        control.resume(run)
+    with pytest.raises(run_actions.SyncRefused):
+        run_actions.stop(run)
+    with pytest.raises(run_actions.SyncRefused):
+        run_actions.resume(run)
 
 
 def test_one_sync_of_a_connection_runs_at_a_time(connection: SyncConnection) -> None:
-    control.start(connection, by=None)
-    with pytest.raises(control.SyncRefused):
-        control.start(connection, by=None)
+    run_actions.start(connection, by=None)
+    with pytest.raises(run_actions.SyncRefused):
+        run_actions.start(connection, by=None)
 
 
 def test_a_schedule_starts_syncs(connection: SyncConnection, folder: Path) -> None:
@@ -92,7 +92,7 @@ def test_old_syncs_are_deleted_except_the_latest(connection: SyncConnection, syn
 def test_a_deleted_source_takes_its_sync_along(connection: SyncConnection, sync: Sync, folder: Path) -> None:
     fill(folder, 2)
     sync()
-    run = control.start(connection, by=None)
+    run = run_actions.start(connection, by=None)
     deletion.delete_source(connection.source)
     worker.advance_due()
     run.refresh_from_db()
@@ -102,7 +102,7 @@ def test_a_deleted_source_takes_its_sync_along(connection: SyncConnection, sync:
 
 
 def test_errors_of_a_sync_are_bounded(connection: SyncConnection) -> None:
-    run = control.start(connection, by=None)
+    run = run_actions.start(connection, by=None)
     run.errors = [{"path": str(index), "code": "X", "message": ""} for index in range(SyncRun.MAX_ERRORS)]
     run.save()
     item = SyncItem.objects.create(connection=connection, path="one more")
@@ -120,14 +120,14 @@ def test_items_of_another_place_are_not_read(
     for path in ("../../secret.txt", "x/../../../secret.txt", "./../../secret.txt", "..", ""):
         with pytest.raises(ItemGone), connector.open(path, validators={}):
             pass
-    run = control.start(connection, by=None)
-    control.stop(run)
+    run = run_actions.start(connection, by=None)
+    run_actions.stop(run)
     assert sync(run).state == State.STOPPED
     connection.location = str(folder / "inner")
     connections.save(connection, secret="", by=world.users["owner"])
-    with pytest.raises(control.SyncRefused):
-        control.resume(run)
-    run = control.start(connection, by=None)
+    with pytest.raises(run_actions.SyncRefused):
+        run_actions.resume(run)
+    run = run_actions.start(connection, by=None)
     connection.location = str(folder)
     connections.save(connection, secret="", by=world.users["owner"])
     run.refresh_from_db()
@@ -138,12 +138,12 @@ def test_a_sync_stops_also_while_items_have_no_new_content(
     connection: SyncConnection, sync: Sync, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(folder, 5)
-    run, opened = control.start(connection, by=None), []
+    run, opened = run_actions.start(connection, by=None), []
 
     @contextlib.contextmanager
     def open_and_stop(self: FolderConnector, path: str, **options: object) -> Iterator[None]:
         opened.append(path)
-        control.stop(run)
+        run_actions.stop(run)
         raise ItemGone
         yield
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rag.models import Chunk, Document, SyncConnection, SyncRun
-from rag.services.ingestion.sync import control, listing, removal
+from rag.services.ingestion.sync import listing, removal, run_actions
 from rag.services.sources import documents
 from tests.services.sync.conftest import Sync, contents, fill, run_to_end
 from tests.support.factories import World, ingest_text
@@ -101,14 +101,14 @@ def test_many_removals_wait_for_a_confirmation(connection: SyncConnection, sync:
     run = sync()
     assert (run.state, run.missing, run.removed, run.added) == (State.WAITING, 6, 0, 1)
     assert len(contents(connection.source)) == 21
-    control.refuse_removal(run)
+    run_actions.refuse_removal(run)
     assert (run_to_end(connection).state, len(contents(connection.source))) == (State.WAITING, 21)
     waiting = SyncRun.objects.get(state=State.WAITING)
-    control.confirm_removal(waiting)
+    run_actions.confirm_removal(waiting)
     assert sync(waiting).removed == 6
     assert len(contents(connection.source)) == 15
-    with pytest.raises(control.SyncRefused):
-        control.confirm_removal(waiting)
+    with pytest.raises(run_actions.SyncRefused):
+        run_actions.confirm_removal(waiting)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_later_sync_replaces_one_that_waits(connection: SyncConnection, sync: 
     (folder / "0.md").write_text(content)
     assert sync().state == State.FINISHED
     waiting.refresh_from_db()
-    assert (waiting.state, waiting.error) == (State.FINISHED, control.SUPERSEDED)
+    assert (waiting.state, waiting.error) == (State.FINISHED, run_actions.SUPERSEDED)
     assert set(contents(connection.source)) == {"0.md"}
 
 
@@ -154,7 +154,7 @@ def test_a_failed_listing_removes_nothing(
         run = sync()
     assert (run.state, run.error) == (State.FAILED, "locked cannot be read: Permission denied.")
     assert len(contents(connection.source)) == 30
-    control.resume(run)
+    run_actions.resume(run)
     assert sync(run).removed == 1
 
 
@@ -165,7 +165,7 @@ def test_a_listing_goes_on_after_its_last_page(
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
     monkeypatch.setattr("rag.providers.connectors.tree.MAX_PAGE_ITEMS", 1)
-    run = control.start(connection, by=None)
+    run = run_actions.start(connection, by=None)
     while run.phase == SyncRun.Phase.LISTING:  # the time is over after each page
         listing.list_items(run, deadline=0)
         run.refresh_from_db()

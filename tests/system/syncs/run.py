@@ -16,7 +16,7 @@ from orgs.access.permissions import Visibility
 from orgs.creation import create_organization
 from orgs.models import Membership
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, SyncConnection, SyncKind, SyncRun
-from rag.services.ingestion.sync import control
+from rag.services.ingestion.sync import run_actions
 from ragsite.run import processes
 from tests.system.chaos.endpoint import Endpoint
 from tests.system.chaos.site import Site
@@ -106,7 +106,7 @@ class SyncedRun:
         )
 
     def _sync(self, *, is_disturbed: bool) -> None:
-        run = control.start(self._connection, by=None)
+        run = run_actions.start(self._connection, by=None)
         deadline = time.monotonic() + _MAX_SYNC_SECONDS
         remaining_kills = self._chance.randrange(1, 5) if is_disturbed else 0
         while time.monotonic() < deadline:
@@ -114,7 +114,7 @@ class SyncedRun:
             run.refresh_from_db()
             if run.state == SyncRun.State.WAITING:
                 self.report.counts["confirmed removals"] += 1
-                control.confirm_removal(run)
+                run_actions.confirm_removal(run)
             elif run.state != SyncRun.State.RUNNING:
                 break
             elif remaining_kills and run.worked_at:

@@ -19,7 +19,7 @@ from rag.admin.base import managed_organizations
 from rag.errors import InvalidRequest
 from rag.models import DataSource, SyncConnection, SyncKind, SyncRun
 from rag.models.ingestion.syncs import synced_sources
-from rag.services.ingestion.sync import connections, control
+from rag.services.ingestion.sync import connections, run_actions
 
 
 class SyncConnectionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
@@ -117,9 +117,9 @@ class SyncConnectionAdmin(ScopedAdmin):
         started = 0
         for connection in queryset:
             try:
-                control.start(connection, by=get_caller(request).authenticated_user)
+                run_actions.start(connection, by=get_caller(request).authenticated_user)
                 started += 1
-            except control.SyncRefused as error:
+            except run_actions.SyncRefused as error:
                 messages.warning(request, f"{connection.source.slug}: {error}")
         if started:
             text = ngettext("%(number)d sync was started.", "%(number)d syncs were started.", started)

@@ -16,7 +16,7 @@ from orgs.access.permissions import Permission
 from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
 from rag.admin.base import ReadOnlyMixin, managed_organizations
 from rag.models import SyncConnection, SyncRun
-from rag.services.ingestion.sync import control
+from rag.services.ingestion.sync import run_actions
 
 
 @admin.register(SyncRun)
@@ -79,23 +79,23 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
 
     @admin.action(description=gettext_lazy("Stop the selected syncs"), permissions=["view"])
     def stop(self, request: HttpRequest, queryset: QuerySet[SyncRun]) -> None:
-        self._apply(request, queryset, control.stop)
+        self._apply(request, queryset, run_actions.stop)
 
     @admin.action(description=gettext_lazy("Resume the selected syncs"), permissions=["view"])
     def resume(self, request: HttpRequest, queryset: QuerySet[SyncRun]) -> None:
-        self._apply(request, queryset, control.resume)
+        self._apply(request, queryset, run_actions.resume)
 
     @admin.action(
         description=gettext_lazy("Remove the documents that have disappeared from their place"), permissions=["view"]
     )
     def confirm_removal(self, request: HttpRequest, queryset: QuerySet[SyncRun]) -> None:
-        self._apply(request, queryset, control.confirm_removal)
+        self._apply(request, queryset, run_actions.confirm_removal)
 
     @admin.action(
         description=gettext_lazy("Keep the documents that have disappeared from their place"), permissions=["view"]
     )
     def refuse_removal(self, request: HttpRequest, queryset: QuerySet[SyncRun]) -> None:
-        self._apply(request, queryset, control.refuse_removal)
+        self._apply(request, queryset, run_actions.refuse_removal)
 
     def _apply(self, request: HttpRequest, queryset: QuerySet[Any], action: Callable[[SyncRun], None]) -> None:
         done = 0
@@ -103,7 +103,7 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
             try:
                 action(run)
                 done += 1
-            except control.SyncRefused as error:
+            except run_actions.SyncRefused as error:
                 messages.warning(request, f"{run}: {error}")
         if done:
             text = ngettext("Done for %(number)d sync.", "Done for %(number)d syncs.", done)

@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 from rag.contracts.common import fields
 from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
 from rag.contracts.pipeline.sources.access_serializers import VerdictOut, verdicts_out
-from rag.services.search.trace.document_outcome import STAGES
+from rag.services.search.trace.document_explanation import STAGES
 from rag.services.search.trace.search_trace import SearchExplanation, TracedPassage
 from ragsite.http import request_warnings
 from ragsite.http.openapi_types import Count, Id, Share
@@ -86,7 +86,7 @@ class ExplainOut(TypedDict):
 
 
 def explain_out(explained: SearchExplanation) -> ExplainOut:
-    counts, outcome = explained.counts, explained.outcome
+    counts, document = explained.counts, explained.document
     return {
         "isMember": explained.is_member,
         "funnel": {
@@ -102,12 +102,12 @@ def explain_out(explained: SearchExplanation) -> ExplainOut:
         },
         "documents": [_ranked_out(traced) for traced in explained.passages],
         "document": {
-            "documentId": str(outcome.document_id),
-            "isFound": outcome.is_relevant,
-            "stage": outcome.stage,
-            "reason": outcome.reason,
+            "documentId": str(document.document_id),
+            "isFound": document.is_relevant,
+            "stage": document.stage,
+            "reason": document.reason,
         }
-        if outcome
+        if document
         else None,
         "isGroundable": explained.is_groundable,
         "groundingScore": explained.grounding_score,

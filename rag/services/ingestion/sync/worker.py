@@ -20,7 +20,7 @@ from rag.models.ingestion.syncs import synced_sources
 from rag.providers.connectors.base import ListingFailed
 from ragsite.postgres.locks import session_lock
 
-from . import control, listing, removal, runs, sending
+from . import listing, removal, run_actions, runs, submitting
 
 logger = structlog.get_logger(__name__)
 
@@ -38,7 +38,7 @@ _UNEXPECTED = "An unexpected error. The worker's log has the details under this 
 # Phase → its work until the deadline. Returns whether there is more to do now.
 _STEPS: dict[str, Callable[[SyncRun, float], bool]] = {
     Phase.LISTING: listing.list_items,
-    Phase.SENDING: sending.send_changes,
+    Phase.SENDING: submitting.submit_changes,
     Phase.REMOVING: removal.remove_missing,
 }
 
@@ -78,7 +78,7 @@ def _advance(run: SyncRun, deadline: float) -> bool:
         return _STEPS[run.phase](run, deadline)
     except (OperationalError, InterfaceError):  # the database failed, not the sync: the next task goes on
         raise
-    except (ListingFailed, sending.PlaceIsDown) as error:
+    except (ListingFailed, submitting.PlaceIsDown) as error:
         runs.end(run, State.FAILED, str(error))
     except RagError as error:
         runs.end(run, State.FAILED, error.message)
@@ -105,5 +105,5 @@ def _start_due() -> None:
     for connection in due.order_by("due_at")[:_MAX_STARTED]:
         due_at = now + datetime.timedelta(minutes=connection.interval_minutes or 0)
         SyncConnection.objects.filter(pk=connection.pk).update(due_at=due_at)
-        with contextlib.suppress(control.SyncRefused):  # a person has started one meanwhile
-            control.start(connection, by=None)
+        with contextlib.suppress(run_actions.SyncRefused):  # a person has started one meanwhile
+            run_actions.start(connection, by=None)

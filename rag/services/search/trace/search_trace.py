@@ -1,7 +1,7 @@
 """Explains a search stage by stage to a manager of the data sources.
 
 The retrieval pipeline reports its stages (rag.types.SearchTrace). Only sources that the caller manages, and that both
-the caller and the user may query, are searched, counted and shown (trace_scope).
+the caller and the user may query, are searched, counted and shown (trace_permissions).
 """
 
 import uuid
@@ -23,7 +23,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
 from . import trace_permissions
-from .document_outcome import DocumentOutcome, candidate_ids, explain_outcome, relevant_ids
+from .document_explanation import DocumentExplanation, candidate_ids, explain_document, relevant_ids
 from .trace_permissions import TraceRequest, UnsearchedSource
 
 _NOT_GROUNDED = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
@@ -75,7 +75,7 @@ class SearchExplanation:
     Attributes:
         is_member: Whether the user is a member of an organisation in scope.
         gaps: Parts of the question that no passage mentions.
-        outcome: The outcome of the requested document; None if the request names no document.
+        document: What the search did with the requested document; None if the request names no document.
         unsearched: Managed sources that were not searched.
     """
 
@@ -87,7 +87,7 @@ class SearchExplanation:
     gaps: tuple[str, ...]
     source_ids: tuple[uuid.UUID, ...]
     warnings: tuple[str, ...]
-    outcome: DocumentOutcome | None
+    document: DocumentExplanation | None
     unsearched: tuple[UnsearchedSource, ...]
 
 
@@ -105,7 +105,7 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
     document = _get_document(request.document_id, scope.managed) if request.document_id else None
     scopes = build_scopes(scope.searched, question)
     with identity.run_as(Caller(user).database_identity if user else identity.NOBODY):
-        retrieval, grounding, outcome = _run_search(question, scopes, document)
+        retrieval, grounding, document_explanation = _run_search(question, scopes, document)
     answer_ids = relevant_ids(grounding)
     return SearchExplanation(
         is_member=user is not None,
@@ -116,20 +116,20 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
         gaps=grounding.gaps,
         source_ids=retrieval.source_ids,
         warnings=(*retrieval.warnings, *grounding.warnings),
-        outcome=outcome,
+        document=document_explanation,
         unsearched=scope.unsearched,
     )
 
 
 def _run_search(
     question: Question, scopes: Sequence[SearchScope], document: Document | None
-) -> tuple[Retrieval, Grounding, DocumentOutcome | None]:
+) -> tuple[Retrieval, Grounding, DocumentExplanation | None]:
     """Run the stages that read chunks, with the database identity of the user who searches."""
     retrieval = retrieve.find_passages(question, scopes) if scopes else permitted_queries.NO_RESULTS
     grounding = _NOT_GROUNDED
     if retrieval.passages:
         _, grounding = assess(question, retrieval, AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS))
-    return retrieval, grounding, explain_outcome(document, question, retrieval, grounding) if document else None
+    return retrieval, grounding, explain_document(document, question, retrieval, grounding) if document else None
 
 
 def _get_document(document_id: str, managed: DataSourceQuerySet) -> Document:

@@ -18,7 +18,7 @@ from rag.services.ingestion import document_inputs
 from rag.services.jobs import uploads
 from rag.types import Submission
 
-from . import outcomes, renaming, runs
+from . import ingestion_outcomes, renaming, runs
 from .fetching import FetchedItem, fetch
 
 _MAX_BATCH_ITEMS = 50
@@ -36,7 +36,7 @@ class PlaceIsDown(Exception):
     """Several items in a row could not be read. The text says why."""
 
 
-def send_changes(run: SyncRun, deadline: float) -> bool:
+def submit_changes(run: SyncRun, deadline: float) -> bool:
     """Submit what has changed, and wait for the outcomes.
 
     Returns:
@@ -49,13 +49,13 @@ def send_changes(run: SyncRun, deadline: float) -> bool:
     connector = provider_factory.connector(run.connection)
     unlinked = _unlinked_documents(run)
     while time.monotonic() < deadline and not runs.is_stopped(run):
-        outcomes.read(run)
+        ingestion_outcomes.store(run)
         waiting = SyncItem.objects.submitted_for(run.connection).count()
         if waiting >= _MAX_WAITING:
             return False
-        items = SyncItem.objects.to_send_in(run).select_related("document").order_by("pk")
+        items = SyncItem.objects.to_submit_in(run).select_related("document").order_by("pk")
         if batch := list(items.defer("document__text")[:_MAX_BATCH_ITEMS]):
-            _send_batch(run, connector, batch, unlinked, deadline)
+            _fetch_and_submit(run, connector, batch, unlinked, deadline)
         elif waiting:
             return False
         else:
@@ -78,7 +78,7 @@ def _unlinked_documents(run: SyncRun) -> dict[tuple[str, str], uuid.UUID]:
     return {(path, content_hash): pk for path, content_hash, pk in rows}
 
 
-def _send_batch(
+def _fetch_and_submit(
     run: SyncRun,
     connector: Connector,
     items: list[SyncItem],

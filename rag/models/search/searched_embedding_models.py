@@ -1,4 +1,4 @@
-"""What a caller's sources are, before a search: few granted ones one by one, and the models of the others.
+"""The sources that a caller may search: few granted ones one by one, and the embedding models of all others.
 
 A function in the database (rag/migrations/sql/granted_scopes.sql) reads all of it with one statement, and checks the
 caller's access once more.
@@ -26,11 +26,11 @@ _READ_IDS = (
 
 @dataclass(frozen=True, slots=True)
 class SearchedModel:
-    """A source, or all public or granted sources of an embedding model.
+    """One source with its embedding model, or an embedding model of which the caller may search sources.
 
     Attributes:
-        is_granted: Whether it is about granted sources.
-        source_id: The source; None for all sources of the model.
+        is_granted: Whether grants open the sources; otherwise they are public.
+        source_id: The source; None for all public or all granted sources of the model.
         organization_id: The source's organisation.
         model_id: The embedding model.
         model_name: The embedding model's name.

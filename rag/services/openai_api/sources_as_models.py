@@ -18,7 +18,13 @@ MAX_LISTED_MODELS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class SourceModel:
-    """A model. `source` is None for all data sources. `name` is for people."""
+    """A data source, or all of them, as a model of OpenAI's API.
+
+    Attributes:
+        id: What requests give as their `model`.
+        name: A name for people.
+        source: The data source; None for all that the caller may query.
+    """
 
     id: str
     name: str

@@ -1,6 +1,6 @@
-"""What people do with syncs: start, stop and resume them, and confirm or refuse a removal.
+"""The actions on a run of a sync: start, stop and resume it, and confirm or refuse its removal of documents.
 
-The caller has found the connection or run among those that are visible to the person.
+The caller has checked that the person may see the connection or run.
 """
 
 from django.db import IntegrityError, transaction

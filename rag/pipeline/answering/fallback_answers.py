@@ -1,4 +1,4 @@
-"""The sentences that users receive in place of an answer. They are English, like all texts of the contracts."""
+"""The fixed sentences that users receive if no answer was found. They are English, like all texts of the contracts."""
 
 # The passages do not contain the answer (pipeline contract, sub-contract 2).
 NO_ANSWER = "The sources do not contain the answer to this question."

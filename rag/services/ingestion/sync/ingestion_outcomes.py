@@ -1,4 +1,4 @@
-"""Reads what became of the submitted documents of a sync."""
+"""Stores with the items of a sync what became of their submitted documents: ingested, failed or cancelled."""
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -12,18 +12,18 @@ _MAX_ITEMS = 500
 _CANCELLED = "Its job was cancelled."
 
 
-def read(run: SyncRun) -> None:
+def store(run: SyncRun) -> None:
     """Store the outcomes of all submitted documents that have ended."""
     is_open = IngestionDocument.objects.filter(pk=OuterRef("submitted"), state__in=IngestionDocument.OPEN_STATES)
     ended = SyncItem.objects.submitted_for(run.connection).exclude(Exists(is_open)).order_by("pk")
     while items := list(ended[:_MAX_ITEMS]):
         documents = IngestionDocument.objects.defer("text", "metadata").in_bulk([item.submitted for item in items])
         for item in items:
-            _store(run, item, documents.get(item.submitted) if item.submitted else None)
+            _store_one(run, item, documents.get(item.submitted) if item.submitted else None)
 
 
 @transaction.atomic
-def _store(run: SyncRun, item: SyncItem, document: IngestionDocument | None) -> None:
+def _store_one(run: SyncRun, item: SyncItem, document: IngestionDocument | None) -> None:
     if document is None or document.state == State.CANCELLED:
         runs.record_failure(run, item, "CANCELLED", _CANCELLED)
     elif document.state == State.FAILED:

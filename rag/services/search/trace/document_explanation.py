@@ -1,4 +1,4 @@
-"""Explains the outcome of one document in a search: the stage that removed it, and why."""
+"""Explains why a search did or did not return a document: the stage that removed it, and the reason."""
 
 import uuid
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ STAGES = ("sources", "chunks", "candidates", "aboveThreshold", "distinct", "rank
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentOutcome:
-    """The outcome of one document in a search.
+class DocumentExplanation:
+    """Whether a search has found a document, and why.
 
     Attributes:
         is_relevant: Whether a chunk of the document is relevant enough to answer the question from.
@@ -27,20 +27,20 @@ class DocumentOutcome:
     reason: str
 
 
-def explain_outcome(
+def explain_document(
     document: Document, question: Question, retrieval: Retrieval, grounding: Grounding
-) -> DocumentOutcome:
-    """Return the outcome of a document in a search that has ended."""
+) -> DocumentExplanation:
+    """Explain what a search that has ended did with the document."""
     stage, reason = _excluded_at(document, question, retrieval, grounding)
     if stage:
-        return DocumentOutcome(document.pk, False, stage, reason)
+        return DocumentExplanation(document.pk, False, stage, reason)
     answer_ids = relevant_ids(grounding)
     rank = min(
         passage.rank
         for passage in retrieval.passages
         if passage.document_id == document.pk and passage.chunk_id in answer_ids
     )
-    return DocumentOutcome(
+    return DocumentExplanation(
         document.pk, True, STAGES[-1], gettext("Its best relevant chunk has rank {rank}.").format(rank=rank)
     )
 

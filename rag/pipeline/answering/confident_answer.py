@@ -9,9 +9,9 @@ from rag.pipeline.retrieval.retrieve import find_passages
 from rag.text.tokens import count_tokens
 from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, SearchScope
 
+from .fallback_answers import LOW_CONFIDENCE
 from .generate import BY_TITLE, collect_text, prepare_generation
 from .prompt import build_prompt
-from .refusals import LOW_CONFIDENCE
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 # Confidence is the mean cosine similarity of the best passages, of at most this many.
