@@ -145,8 +145,9 @@ def _starts_in_code(lines: list[str]) -> bool:
 
 def _opening_evidence(lines: list[str], number: int) -> int:
     """Return a positive number if a fence looks like the start of a code block, a negative one if like its end."""
-    if lines[number] not in ("```", "~~~"):  # it names a language
+    if lines[number] not in ("```", "~~~"):  # only a start names a language
         return 3
+    # An empty line stands before a start and after an end; code is directly at the fence.
     before, after = lines[max(0, number - 1) : number], lines[number + 1 : number + 2]
     evidence = 0
     if after:

@@ -118,6 +118,7 @@ def _is_address(host: str) -> bool:
 
 
 def _matches(entry: str, host: str, address: Address | None) -> bool:
+    """Return whether the entry of a list is a network with this address, or the name of this host."""
     try:
         network = ipaddress.ip_network(entry, strict=False)
         return address is not None and address in network

@@ -13,10 +13,10 @@ def worker() -> list[str]:
 
 
 def scheduler(*, folder: Path) -> list[str]:
-    """Celery beat and the worker for maintenance tasks, which must not wait behind documents.
+    """Return the Celery worker for maintenance tasks, which must not wait behind documents. It also runs Celery beat.
 
     Args:
-        folder: where beat stores its schedule.
+        folder: Where beat stores its schedule.
     """
     command = [*_CELERY, "--pool", "threads", "--concurrency", "4", "--queues", "maintenance"]
     return [*command, "--hostname", "maintenance@%h", "--beat", "--schedule", str(folder / "celerybeat-schedule")]
@@ -29,5 +29,5 @@ def background() -> list[str]:
 
 
 def web(*, host: str, port: int) -> list[str]:
-    """nginx and gunicorn: 48 threads, each with a connection to PostgreSQL."""
+    """Return the command that runs nginx and gunicorn."""
     return [sys.executable, "-m", "ragsite.run.web", f"{host}:{port}"]

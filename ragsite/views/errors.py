@@ -19,13 +19,13 @@ def unknown_path(request: HttpRequest) -> JsonResponse:
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Render the 404 page of paths outside of the contracts (handler404)."""
-    return _page(request, 404, _("There is no such page"), _("It does not exist, or it is not visible to you."))
+    return _render_page(request, 404, _("There is no such page"), _("It does not exist, or it is not visible to you."))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Render the page for those who may not open a page (handler403)."""
     text = _("Your account may not open this page. Somebody who administers your organisation can change that.")
-    return _page(request, 403, _("You may not open this page"), text)
+    return _render_page(request, 403, _("You may not open this page"), text)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -33,14 +33,14 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     text = _(
         "The form is too old, or your browser does not accept cookies from this site. Reload the page and try again."
     )
-    return _page(request, 403, _("This form has expired"), text)
+    return _render_page(request, 403, _("This form has expired"), text)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Render the response to a malformed request (handler400)."""
     if returns_json(request):
         return error_response(request, 400, "The request is malformed.")
-    return _page(request, 400, _("This request is malformed"), _("Go back, reload the page and try again."))
+    return _render_page(request, 400, _("This request is malformed"), _("Go back, reload the page and try again."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -56,6 +56,6 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return render(None, _TEMPLATE, context, status=500)
 
 
-def _page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+def _render_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
     context = {"status": status, "title": title, "text": text, "request_id": request_id()}
     return render(request, _TEMPLATE, context, status=status)

@@ -61,14 +61,14 @@ class FilledWorld:
 
 
 def in_random_worlds(test: Callable[..., None]) -> Any:
-    """Run the test in random worlds."""
-    few = settings(
+    """Run the test in a limited number of random worlds. A failing world is shown as it is, not made smaller."""
+    limits = settings(
         max_examples=WORLDS,
         deadline=None,
         phases=set(Phase) - {Phase.shrink, Phase.explain},
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )
-    return given(world=worlds())(few(test))
+    return given(world=worlds())(limits(test))
 
 
 def read_foreign(caller: Identity, foreign: set[uuid.UUID], statement: str) -> set[tuple[str, str]]:

@@ -36,7 +36,7 @@ def calls(provider: ProviderServer, settings: Any) -> Iterator[dict[str, Callabl
     [
         ("complete", "stream", GenerationFailed),
         ("stream", "complete", GenerationFailed),
-        ("embed",) * 2 + (EmbeddingFailed,),
+        ("embed", "embed", EmbeddingFailed),
     ],
 )
 def test_a_call_beyond_the_limit_fails_at_once(

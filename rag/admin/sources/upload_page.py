@@ -77,7 +77,7 @@ class UploadPageMixin:
     def _upload(self, request: HttpRequest, object_id: str) -> HttpResponse:
         source = _get_source(request, object_id)
         if request.method != "POST":
-            return _show_progress(request) if "job" in request.GET else self._page(request, source)
+            return _show_progress(request) if "job" in request.GET else self._render_page(request, source)
         try:
             job = _submit(request, source)
         except _UploadRejected as error:
@@ -93,9 +93,9 @@ class UploadPageMixin:
         if _wants_json(request):
             return JsonResponse({"message": str(rejection)}, status=rejection.status)
         messages.error(request, str(rejection))
-        return self._page(request, source, status=rejection.status)
+        return self._render_page(request, source, status=rejection.status)
 
-    def _page(self, request: HttpRequest, source: DataSource, *, status: int = 200) -> HttpResponse:
+    def _render_page(self, request: HttpRequest, source: DataSource, *, status: int = 200) -> HttpResponse:
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Upload documents to {name}").format(name=source.name),

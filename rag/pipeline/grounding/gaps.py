@@ -107,10 +107,10 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
     """
     covered_by_any: frozenset[QueryPart] = frozenset().union(*covered_parts)
     missing = {part for part in parts if part not in covered_by_any and not _only_asks(part) and not _is_general(part)}
-    for phrase in _phrases(query, [part for part in parts if part.is_name]):
+    for phrase in _join_neighbours(query, [part for part in parts if part.is_name]):
         if len(phrase) > 1 and not any(covered.issuperset(phrase) for covered in covered_parts):
             missing |= set(phrase)
-    gaps = _phrases(query, [part for part in parts if part in missing])
+    gaps = _join_neighbours(query, [part for part in parts if part in missing])
     return tuple(query[phrase[0].start : phrase[-1].end] for phrase in gaps)
 
 
@@ -165,8 +165,8 @@ def _is_general(part: QueryPart) -> bool:
     return part.text.lower() in _GENERAL_WORDS
 
 
-def _phrases(query: str, parts: Sequence[QueryPart]) -> list[list[QueryPart]]:
-    """Join neighbours. A name and another word are never one phrase."""
+def _join_neighbours(query: str, parts: Sequence[QueryPart]) -> list[list[QueryPart]]:
+    """Return phrases of parts that follow each other in the question. A name and another word are never one phrase."""
     phrases: list[list[QueryPart]] = []
     for part in parts:
         previous = phrases[-1][-1] if phrases else None

@@ -90,7 +90,7 @@ def index_documents(
         document = stored.get(path)
         if path in deleted:
             outcomes[revision] = deleted[path]
-        elif unchanged := _check_unchanged(document, prepared.chunked, source, revision):
+        elif unchanged := _keep_stored_content(document, prepared.chunked, source, revision):
             outcomes[revision] = unchanged.outcome
             updates += [unchanged.update] if unchanged.update else []
         else:
@@ -115,10 +115,10 @@ def effective_hash(submission: Submission) -> str:
     return submission.content_hash or content_hash(submission.text)
 
 
-def _check_unchanged(
+def _keep_stored_content(
     document: Document | None, chunked: ChunkedDocument, source: DataSource, revision: uuid.UUID
 ) -> _Unchanged | None:
-    """Return the outcome if no content has to be written, else None.
+    """Save the new metadata and return the outcome if the stored content can stay; None if it must be written.
 
     Raises:
         OutdatedVersion: If the stored version has changed since the document was chunked.

@@ -143,7 +143,7 @@ def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob
     if the source has no owner.
     """
     hashes = dict(Document.objects.live().filter(source=source).values_list("path", "content_hash"))
-    pages = [_page(file) for pattern in patterns for file in sorted(DOCS.glob(pattern))]
+    pages = [_read_page(file) for pattern in patterns for file in sorted(DOCS.glob(pattern))]
     changed = [page for page in pages if hashes.get(page.path) != content_hash(page.text)]
     if not changed or source.owner is None:
         return None
@@ -152,7 +152,8 @@ def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob
     )
 
 
-def _page(file: Path) -> Submission:
+def _read_page(file: Path) -> Submission:
+    """Return a page of the documentation as a document; its title is its first heading."""
     text = file.read_text()
     title = text.partition("\n")[0].lstrip("# ").strip()
     path = str(file.relative_to(DOCS.parent))

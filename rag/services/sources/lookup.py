@@ -197,11 +197,18 @@ def _get_permitted_source(
     organization: Organization | None,
     denied_message: str,
 ) -> DataSource:
-    """Return the source if one of the actions is permitted; NotAllowed tells only those who may see the source."""
+    """Return the source with this id or slug, if the caller may perform one of the actions.
+
+    Raises:
+        NotAllowed: If the caller may see the source, but perform none of the actions.
+        UnknownSource: If the source does not exist for the caller.
+        InvalidRequest: If sources of several organisations have this slug.
+    """
     permitted = reduce(or_, (visible_sources(caller, action, organization=organization) for action in any_of))
     try:
         return get_source(permitted, reference)
     except UnknownSource:
+        # Raises UnknownSource again if the caller may not even see the source.
         get_source(visible_sources(caller, Action.VIEW, organization=organization), reference)
         raise NotAllowed(denied_message) from None
 

@@ -34,6 +34,7 @@ _PARAMETERS = {"hnsw_ef": 256, "quantization": {"rescore": True, "oversampling":
 
 # (chunk id, distance by vector, distance by words, terms), as `rag_score_chunks` returns them.
 _Scores = dict[uuid.UUID, tuple[float | None, float | None, list[int] | None]]
+# (distance, chunk id), the nearest first.
 _Ranked = list[tuple[float, uuid.UUID]]
 
 
@@ -71,15 +72,15 @@ def find(
         scores = _score(scope, vector, query, list({pk for ids in ids_by_search for pk in ids}))
         by_distance = {pk: distance for pk, (distance, _, _) in scores.items()}
         by_word_distance = {pk: distance for pk, (_, distance, _) in scores.items()}
-        nearest = _rank(ids_by_search[0], by_distance, below=math.inf) if by_vector else []
+        nearest_by_vector = _rank(ids_by_search[0], by_distance, below=math.inf) if by_vector else []
         # A distance of 0 by words means that the chunk contains no word of the query.
-        best = _rank(ids_by_search[-1], by_word_distance, below=0) if by_words else []
-        rankings = [*([nearest] if by_vector else []), *([best] if by_words else [])]
+        nearest_by_words = _rank(ids_by_search[-1], by_word_distance, below=0) if by_words else []
+        rankings = [*([nearest_by_vector] if by_vector else []), *([nearest_by_words] if by_words else [])]
         if factor >= _LAST_FACTOR or all(
             len(ids) < fetched or _is_complete(ranking, limit)
             for ids, ranking in zip(ids_by_search, rankings, strict=True)
         ):
-            return _candidates(nearest[:limit], best[:limit], scores, query)
+            return _build_candidates(nearest_by_vector[:limit], nearest_by_words[:limit], scores, query)
         factor *= _STEP
 
 
@@ -147,8 +148,11 @@ def _is_complete(ranking: _Ranked, limit: int) -> bool:
     return len(ranking) > limit and ranking[-1][0] > ranking[limit - 1][0]
 
 
-def _candidates(nearest: _Ranked, best: _Ranked, scores: _Scores, query: LexicalQuery) -> Candidates:
-    dense_ids, lexical_ids = (tuple(pk for _, pk in ranking) for ranking in (nearest, best))
+def _build_candidates(
+    nearest_by_vector: _Ranked, nearest_by_words: _Ranked, scores: _Scores, query: LexicalQuery
+) -> Candidates:
+    """Return the chunks of both rankings without duplicates, with the scores that PostgreSQL has computed."""
+    dense_ids, lexical_ids = (tuple(pk for _, pk in ranking) for ranking in (nearest_by_vector, nearest_by_words))
     chunks = []
     for chunk_id in dict.fromkeys((*dense_ids, *lexical_ids)):
         distance, word_distance, terms = scores[chunk_id]
