@@ -63,10 +63,10 @@ def measured() -> Iterator[tuple[str, list[str]]]:
     """Yield each set's name with its formatted figures."""
     from benchmarks.eval.__main__ import OWN, chosen_folder
     from benchmarks.eval.datasets import sets
-    from benchmarks.eval.runner import library
+    from benchmarks.eval.runner import corpora
     from benchmarks.eval.runner.workers import WorkerPool
 
-    library.clear_away()
+    corpora.cancel_interrupted_jobs()
     with WorkerPool() as pool:
         for folder in dict.fromkeys((chosen_folder(), OWN)):
             for name in sets.names(folder, sets.CHUNKING):
@@ -76,13 +76,16 @@ def measured() -> Iterator[tuple[str, list[str]]]:
                     LabelledQuestion(text, [trimmed(about, span, texts[about]) for span in spans], is_any=False)
                     for text, about, spans in labelled.questions
                 ]
-                yield name, _figures(questions, library.shelve(folder, sets.CHUNKING, name, labelled.texts, pool))
+                yield (
+                    name,
+                    _figures(questions, corpora.ingest_corpus(folder, sets.CHUNKING, name, labelled.texts, pool)),
+                )
         for name in sets.names(chosen_folder(), sets.RETRIEVAL):
             places = chosen_folder() / sets.RETRIEVAL / name / "answers.jsonl"
             if places.exists():
                 dataset = sets.retrieval(chosen_folder(), name)
-                shelf = library.shelve(chosen_folder(), sets.RETRIEVAL, name, dataset.texts, pool)
-                yield name, _figures(list(_answered(places, dataset.questions)), shelf)
+                corpus = corpora.ingest_corpus(chosen_folder(), sets.RETRIEVAL, name, dataset.texts, pool)
+                yield name, _figures(list(_answered(places, dataset.questions)), corpus)
 
 
 def trimmed(document: str, span: Any, text: str) -> Span:
@@ -100,7 +103,7 @@ def _answered(places: Path, questions: dict[str, str]) -> Iterator[LabelledQuest
             yield LabelledQuestion(questions[row["id"]], spans, is_any=True)
 
 
-def _figures(questions: Sequence[LabelledQuestion], shelf: Any) -> list[str]:
+def _figures(questions: Sequence[LabelledQuestion], corpus: Any) -> list[str]:
     """The formatted figures of one set.
 
     Returns:
@@ -108,7 +111,7 @@ def _figures(questions: Sequence[LabelledQuestion], shelf: Any) -> list[str]:
         quoted; precision: share of quoted characters that are expected; mean number of quoted characters; median
         milliseconds; number of questions.
     """
-    extracts = [extract(question.text, shelf) for question in questions]
+    extracts = [extract(question.text, corpus) for question in questions]
     rows = [overlap(question, extracted.quoted) for question, extracted in zip(questions, extracts, strict=True)]
     milliseconds = sorted(extracted.milliseconds for extracted in extracts)
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
@@ -127,7 +130,7 @@ def overlap(question: LabelledQuestion, quoted: Sequence[Span]) -> tuple[float, 
     return float(max(recalls) >= 0.999), recall, precision, len(quoted_characters)
 
 
-def extract(text: str, shelf: Any) -> Extract:
+def extract(text: str, corpus: Any) -> Extract:
     from benchmarks.eval.runner import modes
     from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
     from rag.pipeline.answering.prompt import build_prompt
@@ -136,7 +139,7 @@ def extract(text: str, shelf: Any) -> Extract:
     from rag.pipeline.retrieval import retrieve
 
     question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K)
-    context = build_prompt(text, retrieve.find_passages(question, [shelf.scope]).passages, max_tokens=_MAX_TOKENS)
+    context = build_prompt(text, retrieve.find_passages(question, [corpus.scope]).passages, max_tokens=_MAX_TOKENS)
     relevant = assess_grounding(text, context, mode=mode_name(question)).relevant
     if relevant and len(relevant) < len(context.passages):
         context = build_prompt(text, relevant, max_tokens=_MAX_TOKENS)
@@ -147,7 +150,7 @@ def extract(text: str, shelf: Any) -> Extract:
     milliseconds = 1000 * (time.perf_counter() - started)
     return Extract(
         [
-            (shelf.ids[citation.passage.path], citation.start, citation.end)
+            (corpus.ids[citation.passage.path], citation.start, citation.end)
             for quote in cited
             for citation in quote.citations
         ],

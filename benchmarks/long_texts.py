@@ -24,19 +24,19 @@ def main(datasets: Path) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from rag.providers.embedders.local import WINDOW, LocalEmbedder, _split_evenly, _Window
+    from rag.providers.embedders.local import WINDOW, LocalEmbedder, TokenWindow, split_evenly
 
     cache = Path(os.environ["RAGSITE_DATA"]) / "models"
     embedder = LocalEmbedder(cache=cache, threads=2)
 
     def embed_windows(parts: list[list[int]]) -> np.ndarray:
-        return embedder._run_model([_Window(0, part) for part in parts], ["embedding"])[0]
+        return embedder._run_model([TokenWindow(0, part) for part in parts], ["embedding"])[0]
 
     def mean_of_windows(size: int) -> Callable[[list[str]], np.ndarray]:
         def embed(texts: list[str]) -> np.ndarray:
             rows = []
             for text in texts:
-                parts = _split_evenly(_token_ids(embedder, text), size)
+                parts = split_evenly(_token_ids(embedder, text), size)
                 weights = np.array([len(part) for part in parts], np.float32)
                 rows.append((embed_windows(parts) * weights[:, None]).sum(axis=0))
             return _unit(np.stack(rows))

@@ -12,7 +12,7 @@ from benchmarks.eval.datasets import sets
 from benchmarks.eval.datasets.kinds import Judged
 from benchmarks.eval.reporting import plots
 from benchmarks.eval.reporting.figures import Figures
-from benchmarks.eval.runner import library
+from benchmarks.eval.runner import corpora
 
 
 def test_ndcg_equals_the_definition_of_beir() -> None:
@@ -83,7 +83,7 @@ def test_invalid_lines_are_skipped_and_noted(tmp_path: Path) -> None:
 
 def test_each_id_has_a_unique_path() -> None:
     ids = ["", "a", "A", "a/b", "a%2Fb", "../../etc", "ü", "x" * 5000, "x" * 5001, "white space\n"]
-    paths = {library._path(name) for name in ids}
+    paths = {corpora.path_of_text(name) for name in ids}
     assert len(paths) == len(ids)
     assert all(path.isprintable() and 0 < len(path) < 200 and "/" not in path for path in paths)
 

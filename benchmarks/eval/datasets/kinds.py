@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.eval import measures
 from benchmarks.eval.datasets import sets
-from benchmarks.eval.runner import library, modes, questions
+from benchmarks.eval.runner import corpora, modes, questions
 from benchmarks.eval.runner.workers import WorkerPool
 from rag.types import MAX_QUESTION_CHARACTERS
 
@@ -32,13 +32,13 @@ class Judged:
         }
 
 
-def retrieval(dataset: sets.RetrievalSet, shelf: library.Shelf, pool: WorkerPool) -> dict[str, Any]:
+def retrieval(dataset: sets.RetrievalSet, corpus: corpora.IngestedCorpus, pool: WorkerPool) -> dict[str, Any]:
     """Figures by mode: means over the questions."""
     keys = list(dataset.questions)
-    answers = pool.share(questions.documents, [_truncated(dataset.questions[key]) for key in keys], shelf.scope)
+    answers = pool.share(questions.documents, [_truncated(dataset.questions[key]) for key in keys], corpus.scope)
     figures: dict[str, Any] = {}
     for mode in modes.MODES:
-        ranked = [[shelf.ids[path] for path in answer[mode][0]] for answer in answers]
+        ranked = [[corpus.ids[path] for path in answer[mode][0]] for answer in answers]
         graded = [(order, dataset.grades[key]) for order, key in zip(ranked, keys, strict=True)]
         figures[mode] = {
             "ndcg10": measures.mean([measures.ndcg(order, grades) for order, grades in graded]),
@@ -50,38 +50,38 @@ def retrieval(dataset: sets.RetrievalSet, shelf: library.Shelf, pool: WorkerPool
     return figures
 
 
-def left_in_or_taken_out(dataset: sets.RetrievalSet, shelf: library.Shelf, pool: WorkerPool) -> Judged:
+def left_in_or_taken_out(dataset: sets.RetrievalSet, corpus: corpora.IngestedCorpus, pool: WorkerPool) -> Judged:
     """Groundability in a corpus: each question is asked with and without its relevant documents."""
-    paths = {text_id: path for path, text_id in shelf.ids.items()}
+    paths = {text_id: path for path, text_id in corpus.ids.items()}
     items = []
     for key, text in dataset.questions.items():
         relevant = [paths[text_id] for text_id in dataset.grades[key] if text_id in paths]
         if relevant:
             items.append((_truncated(text), relevant))
-    pairs = pool.share(questions.with_and_without, items, shelf.scope)
+    pairs = pool.share(questions.with_and_without, items, corpus.scope)
     return Judged(
         [score for score, _ in pairs] + [score for _, score in pairs], [True] * len(pairs) + [False] * len(pairs)
     )
 
 
-def groundability(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, library.Shelf, dict[str, int]]:
+def groundability(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, corpora.IngestedCorpus, dict[str, int]]:
     """Each context is a document; each question is asked about its context alone."""
     dataset = sets.cases(folder, sets.GROUNDABILITY, name)
     contexts = {
         context: f"context-{number}" for number, context in enumerate(dict.fromkeys(c for _, c, _ in dataset.cases))
     }
     texts = [sets.Text(key, "", context) for context, key in contexts.items() if context.strip()]
-    shelf = library.shelve(folder, sets.GROUNDABILITY, name, texts, pool)
-    items = [(_truncated(query), library.tag(contexts[context])) for query, context, _ in dataset.cases]
+    corpus = corpora.ingest_corpus(folder, sets.GROUNDABILITY, name, texts, pool)
+    items = [(_truncated(query), corpora.tag(contexts[context])) for query, context, _ in dataset.cases]
     answerable_numbers = [number for number, (query, _) in enumerate(items) if query.strip()]
     scores = [0.0] * len(items)
-    (source_id,) = shelf.scope.source_ids
+    (source_id,) = corpus.scope.source_ids
     answers = pool.share(
-        questions.within, [items[number] for number in answerable_numbers], source_id, shelf.scope.model_id
+        questions.within, [items[number] for number in answerable_numbers], source_id, corpus.scope.model_id
     )
     for number, score in zip(answerable_numbers, answers, strict=True):
         scores[number] = score
-    return Judged(scores, [label for *_, label in dataset.cases]), shelf, dict(dataset.notes)
+    return Judged(scores, [label for *_, label in dataset.cases]), corpus, dict(dataset.notes)
 
 
 def answer_grounding(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, dict[str, int]]:
@@ -90,22 +90,22 @@ def answer_grounding(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged,
     return Judged(scores, [label for *_, label in dataset.cases]), dict(dataset.notes)
 
 
-def chunking(dataset: sets.ChunkingSet, shelf: library.Shelf, pool: WorkerPool) -> dict[str, Any]:
+def chunking(dataset: sets.ChunkingSet, corpus: corpora.IngestedCorpus, pool: WorkerPool) -> dict[str, Any]:
     """Recall, precision and intersection over union, in characters, of what is retrieved within the budget.
 
     The chunks are read best first until 1,000 tokens of the local model are used up; the last chunk is cut there.
     Tokens that two chunks share count twice, as in a prompt; characters count once. The figures are means over the
     questions, of the default mode and, under `modes`, of all modes.
     """
-    answers = pool.share(questions.chunks, [_truncated(text) for text, _, _ in dataset.questions], shelf.scope)
+    answers = pool.share(questions.chunks, [_truncated(text) for text, _, _ in dataset.questions], corpus.scope)
     by_mode: dict[str, Any] = {}
     for mode in modes.MODES:
         rows = []
         for answer, (_, about, spans) in zip(answers, dataset.questions, strict=True):
-            read = [(shelf.ids[path], start, end) for path, start, end in _within_budget(answer[mode])]
+            read = [(corpus.ids[path], start, end) for path, start, end in _within_budget(answer[mode])]
             rows.append(measures.overlap(read, [(about, span.start, span.end) for span in spans]))
         by_mode[mode] = {name: measures.mean([row[name] for row in rows]) for name in ("recall", "precision", "iou")}
-    return {**by_mode[modes.DEFAULT], "modes": by_mode, "questions": len(dataset.questions), "chunks": shelf.chunks}
+    return {**by_mode[modes.DEFAULT], "modes": by_mode, "questions": len(dataset.questions), "chunks": corpus.chunks}
 
 
 def _within_budget(chunks: Sequence[questions.Found]) -> list[tuple[str, int, int]]:

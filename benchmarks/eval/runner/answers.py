@@ -6,7 +6,7 @@ from typing import Any
 from benchmarks.eval import measures, readability
 from benchmarks.eval.datasets.answers import AnswersSet, AskedQuestion
 from benchmarks.eval.runner import modes
-from benchmarks.eval.runner.library import Shelf
+from benchmarks.eval.runner.corpora import IngestedCorpus
 from benchmarks.eval.runner.workers import WorkerPool
 from rag.pipeline.answering import answer as answering
 from rag.services.evaluation.unanswered_storage import LOW_CONFIDENCE
@@ -34,8 +34,8 @@ def _ask(text: str, scope: SearchScope, author: str) -> Given:
     return given.text, given.confidence, not given.citations
 
 
-def measure(dataset: AnswersSet, shelf: Shelf, pool: WorkerPool, author: str) -> dict[str, Any]:
-    given = pool.share(ask, [question.text for question in dataset.questions], shelf.scope, author)
+def measure(dataset: AnswersSet, corpus: IngestedCorpus, pool: WorkerPool, author: str) -> dict[str, Any]:
+    given = pool.share(ask, [question.text for question in dataset.questions], corpus.scope, author)
     return figures(dataset.questions, given)
 
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from benchmarks.eval.datasets import answers as answer_sets
 from benchmarks.eval.datasets import documents, kinds, sets, sizes
 from benchmarks.eval.reporting.figures import Figures
-from benchmarks.eval.runner import answers, library
+from benchmarks.eval.runner import answers, corpora
 from benchmarks.eval.runner.workers import WorkerPool
 
 
@@ -24,7 +24,7 @@ def everything(
         return sets.names(folder, kind) if not chosen or kind in chosen else []
 
     figures = Figures(out, report_line)
-    library.clear_away()
+    corpora.cancel_interrupted_jobs()
     with WorkerPool() as pool:
         report_line(f"Sets of {folder}, {pool.size} processes")
         for name in names(sets.RETRIEVAL):
@@ -33,13 +33,13 @@ def everything(
         for name in names(sets.CHUNKING):
             with figures.part(f"chunking/{name}"), _timed(figures, f"chunking/{name}", report_line):
                 dataset = sets.chunking(folder, name)
-                shelf = library.shelve(folder, sets.CHUNKING, name, dataset.texts, pool)
-                figures.note(f"chunking/{name}", {**dataset.notes, **shelf.notes})
-                figures["chunking"][name] = kinds.chunking(dataset, shelf, pool)
+                corpus = corpora.ingest_corpus(folder, sets.CHUNKING, name, dataset.texts, pool)
+                figures.note(f"chunking/{name}", {**dataset.notes, **corpus.notes})
+                figures["chunking"][name] = kinds.chunking(dataset, corpus, pool)
         for name in names(sets.GROUNDABILITY):
             with figures.part(f"groundability/{name}"), _timed(figures, f"groundability/{name}", report_line):
-                judged, shelf, notes = kinds.groundability(folder, name, pool)
-                figures.note(f"groundability/{name}", {**notes, **shelf.notes})
+                judged, corpus, notes = kinds.groundability(folder, name, pool)
+                figures.note(f"groundability/{name}", {**notes, **corpus.notes})
                 figures.judge("groundability", name, judged)
         for name in names(sets.ANSWERS):
             with figures.part(f"answer_grounding/{name}"), _timed(figures, f"answer_grounding/{name}", report_line):
@@ -65,21 +65,21 @@ def has_figures(figures: Figures) -> bool:
 def _answers(folder: Path, name: str, pool: WorkerPool) -> dict[str, Any]:
     """Figures by author: quotes, and the language model if one is configured."""
     dataset = answer_sets.read(folder, name)
-    shelf = library.shelve(folder, answer_sets.KIND, name, dataset.texts, pool)
+    corpus = corpora.ingest_corpus(folder, answer_sets.KIND, name, dataset.texts, pool)
     authors = answers.AUTHORS if settings.LLM_MODEL else {"extractive": answers.AUTHORS["extractive"]}
-    return {label: answers.measure(dataset, shelf, pool, author) for label, author in authors.items()}
+    return {label: answers.measure(dataset, corpus, pool, author) for label, author in authors.items()}
 
 
 def _retrieval(folder: Path, name: str, pool: WorkerPool, figures: Figures) -> None:
     dataset = sets.retrieval(folder, name)
-    shelf = library.shelve(folder, sets.RETRIEVAL, name, dataset.texts, pool)
-    figures.note(f"retrieval/{name}", {**dataset.notes, **shelf.notes})
-    figures["retrieval"][name] = kinds.retrieval(dataset, shelf, pool)
+    corpus = corpora.ingest_corpus(folder, sets.RETRIEVAL, name, dataset.texts, pool)
+    figures.note(f"retrieval/{name}", {**dataset.notes, **corpus.notes})
+    figures["retrieval"][name] = kinds.retrieval(dataset, corpus, pool)
     figures.write()
     # A set of cases may have the same name.
     cases_name = name if name not in sets.names(folder, sets.GROUNDABILITY) else f"{name} (corpus)"
     with figures.part(f"groundability/{cases_name}"):
-        judged = kinds.left_in_or_taken_out(dataset, shelf, pool)
+        judged = kinds.left_in_or_taken_out(dataset, corpus, pool)
         figures.judge("groundability", cases_name, judged)
 
 

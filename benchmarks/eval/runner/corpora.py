@@ -26,9 +26,9 @@ from rag.types import SearchScope, Submission
 
 _SLUG = "evaluation"
 # How many texts a job contains.
-_JOB = 5_000
+_MAX_JOB_DOCUMENTS = 5_000
 # Maximum length of readable paths and names.
-_READABLE = 150
+_MAX_READABLE_LENGTH = 150
 # Time for the rest of a job after all processes have stopped: a lost process's documents return after its lease.
 _TIMEOUT_SECONDS = 600
 # Code that influences what is stored. If it has changed, everything is ingested again.
@@ -37,7 +37,7 @@ _RAG = Path(document_processing.__file__).parents[2]
 
 
 @dataclass(frozen=True)
-class Shelf:
+class IngestedCorpus:
     """An ingested corpus.
 
     Attributes:
@@ -45,7 +45,7 @@ class Shelf:
         ids: Id of each text in the set, by its document's path.
         chunks: Number of chunks.
         seconds: Duration of ingestion.
-        fresh: Number of documents that were ingested now.
+        new_documents: Number of documents that were ingested now.
         notes: Number of failed documents by reason.
     """
 
@@ -53,7 +53,7 @@ class Shelf:
     ids: dict[str, str]
     chunks: int
     seconds: float
-    fresh: int
+    new_documents: int
     notes: dict[str, int]
 
 
@@ -67,33 +67,33 @@ def organization() -> tuple[Organization, User]:
 
 
 @transaction.atomic
-def clear_away() -> None:
+def cancel_interrupted_jobs() -> None:
     """Delete the jobs of an interrupted earlier run."""
     close_and_cancel.cancel_jobs(IngestionJob.objects.filter(source__organization__slug=_SLUG))
     IngestionJob.objects.filter(source__organization__slug=_SLUG).delete()
 
 
-def shelve(folder: Path, kind: str, name: str, texts: Sequence[Text], pool: WorkerPool) -> Shelf:
+def ingest_corpus(folder: Path, kind: str, name: str, texts: Sequence[Text], pool: WorkerPool) -> IngestedCorpus:
     """Ingest the texts that are missing; ingest the whole set again if a text or the code has changed."""
     started = time.monotonic()
     key = hashlib.sha256(f"{folder}\n{kind}\n{name}".encode()).hexdigest()[:16]
-    texts_by_path = {_path(text.id): text for text in texts}
-    source = _source(f"{kind.replace('_', '-')}-{key}", f"{kind} {name}"[:_READABLE])
-    stored = _stored(source)
+    texts_by_path = {path_of_text(text.id): text for text in texts}
+    source = _find_or_create_source(f"{kind.replace('_', '-')}-{key}", f"{kind} {name}"[:_MAX_READABLE_LENGTH])
+    stored = _find_documents(source)
     if any(path not in texts_by_path or stored[path] != _description(texts_by_path[path]) for path in stored):
         source = _recreate(source)
         stored = {}
-    fresh = [path for path in texts_by_path if path not in stored]
+    new_paths = [path for path in texts_by_path if path not in stored]
     notes: dict[str, int] = {}
-    for start in range(0, len(fresh), _JOB):
-        portion = {path: texts_by_path[path] for path in fresh[start : start + _JOB]}
+    for start in range(0, len(new_paths), _MAX_JOB_DOCUMENTS):
+        portion = {path: texts_by_path[path] for path in new_paths[start : start + _MAX_JOB_DOCUMENTS]}
         for reason, number in _ingest(source, portion, pool).items():
             notes[reason] = notes.get(reason, 0) + number
-    if fresh:
-        _index()
+    if new_paths:
+        _build_vector_indexes()
     scope = SearchScope(source_ids=(source.pk,), model_id=source.embedding_model_id)
     ids = {path: text.id for path, text in texts_by_path.items()}
-    return Shelf(scope, ids, source.chunks.count(), time.monotonic() - started, len(fresh), notes)
+    return IngestedCorpus(scope, ids, source.chunks.count(), time.monotonic() - started, len(new_paths), notes)
 
 
 def tag(text_id: str) -> str:
@@ -101,10 +101,12 @@ def tag(text_id: str) -> str:
     return hashlib.sha256(text_id.encode()).hexdigest()[:16]
 
 
-def _path(text_id: str) -> str:
+def path_of_text(text_id: str) -> str:
     """A short, printable and unique path for an id."""
     readable = quote(text_id, safe="")
-    return readable if 0 < len(readable) <= _READABLE else f"{readable[:_READABLE]}~{tag(text_id)}"
+    return (
+        readable if 0 < len(readable) <= _MAX_READABLE_LENGTH else f"{readable[:_MAX_READABLE_LENGTH]}~{tag(text_id)}"
+    )
 
 
 def _title(text: Text) -> str:
@@ -116,22 +118,22 @@ def _description(text: Text) -> tuple[str, str]:
     return content_hash(text.text), _title(text)
 
 
-def _stored(source: DataSource) -> dict[str, tuple[str, str]]:
+def _find_documents(source: DataSource) -> dict[str, tuple[str, str]]:
     rows = Document.objects.live().filter(source=source).values_list("path", "content_hash", "title")
     return {path: (hashed, title) for path, hashed, title in rows}
 
 
-def _source(slug: str, name: str) -> DataSource:
+def _find_or_create_source(slug: str, name: str) -> DataSource:
     home, _ = organization()
     source = DataSource.objects.filter(organization=home, slug=slug, deleted_at=None).first()
     if source and source.description == _fingerprint() and source.embedding_model == EmbeddingModel.objects.default():
         return source
     if source:
         return _recreate(source)
-    return _new(home, slug, name)
+    return _create_source(home, slug, name)
 
 
-def _new(home: Organization, slug: str, name: str) -> DataSource:
+def _create_source(home: Organization, slug: str, name: str) -> DataSource:
     model = EmbeddingModel.objects.default()
     return DataSource.objects.create(
         organization=home, slug=slug, name=name, description=_fingerprint(), embedding_model=model
@@ -141,7 +143,7 @@ def _new(home: Organization, slug: str, name: str) -> DataSource:
 def _recreate(source: DataSource) -> DataSource:
     deletion.delete_source(source)
     purge.purge_deleted()
-    return _new(source.organization, source.slug, source.name)
+    return _create_source(source.organization, source.slug, source.name)
 
 
 def _fingerprint() -> str:
@@ -166,14 +168,14 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
         source=source, submissions=submissions, options=document_inputs.default_chunking_options(), actor=user
     )
     batch_size = max(4, min(64, len(texts) // (4 * pool.size)))
-    pool.run_everywhere(work, job.pk, batch_size)
+    pool.run_everywhere(process_job, job.pk, batch_size)
     end = time.monotonic() + _TIMEOUT_SECONDS
     while IngestionDocument.objects.filter(job=job, state__in=IngestionDocument.OPEN_STATES).exists():
         if time.monotonic() > end:
             raise TimeoutError("Documents are still open and no process works on them.")
         time.sleep(1)
         recovery_sweep.sweep()  # recovers the documents of a process that ended
-        pool.run_everywhere(work, job.pk, batch_size)
+        pool.run_everywhere(process_job, job.pk, batch_size)
     close_and_cancel.close_if_finished(job.pk)
     failed = {
         f"documents that were not ingested: {code}": n for code, n in job_lookup.count_failures_by_code(job).items()
@@ -182,13 +184,13 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
     return failed
 
 
-def work(job_id: uuid.UUID, batch_size: int) -> None:
+def process_job(job_id: uuid.UUID, batch_size: int) -> None:
     """Process the job's documents like a worker until none is queued."""
     while IngestionDocument.objects.filter(job=job_id, state=IngestionDocument.State.QUEUED, due_at=None).exists():
         document_processing.process_next(count=batch_size)
 
 
-def _index() -> None:
+def _build_vector_indexes() -> None:
     """Build the vector index, as the scheduler does after a first load."""
     store = provider_factory.chunk_store()
     for index in store.vector_indexes():
