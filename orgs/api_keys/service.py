@@ -87,7 +87,7 @@ def issue(
         all_organizations=all_organizations,
         name=name,
         prefix=secret[:PREFIX_CHARACTERS],
-        hash=_hash(secret),
+        hash=hash_secret(secret),
         scopes=list(dict.fromkeys(scopes)),
         source_ids=None if sources is None else list(dict.fromkeys(sources)),
         networks=None if networks is None else list(dict.fromkeys(networks)),
@@ -147,7 +147,7 @@ def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason
     if not _KEY_PATTERN.fullmatch(secret):
         return None
     with connection.cursor() as cursor:
-        cursor.execute("SELECT key_id, user_id FROM orgs_find_api_key(%s)", [_hash(secret)])
+        cursor.execute("SELECT key_id, user_id FROM orgs_find_api_key(%s)", [hash_secret(secret)])
         key_id, user_id = cursor.fetchone()
     if key_id is None:
         return None
@@ -192,8 +192,9 @@ def record_refusal(key: ApiKey) -> bool:
 def flag_insecure_use(secret: str) -> None:
     """Record that the key was sent over plain HTTP, where others may have read it. Its owner sees the first time."""
     with identity.run_as(identity.SIGN_IN):
-        ApiKey.objects.filter(hash=_hash(secret), flagged_at=None).update(flagged_at=timezone.now())
+        ApiKey.objects.filter(hash=hash_secret(secret), flagged_at=None).update(flagged_at=timezone.now())
 
 
-def _hash(secret: str) -> str:
+def hash_secret(secret: str) -> str:
+    """Return what is stored of a key: keys are random, so a fast hash suffices."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -93,7 +93,8 @@ def _find_process(pid: int, created: float) -> psutil.Process | None:
         return None
 
 
-def _stop_timeout() -> int:
+def stop_timeout_seconds() -> int:
+    """Return how long a process may take to drain and stop before it is killed."""
     drain, stop = (int(os.environ.get(name) or default) for name, default in _STOP_SETTINGS.items())
     return drain + stop + _EXTRA_STOP_SECONDS
 
@@ -102,7 +103,7 @@ def _stop(processes: list[psutil.Process]) -> None:
     """Terminate the processes, wait, then kill those still running with all their descendants."""
     for process in processes:
         process.terminate()
-    _, running = psutil.wait_procs(processes, timeout=_stop_timeout())
+    _, running = psutil.wait_procs(processes, timeout=stop_timeout_seconds())
     for process in running:
         # The process leads its session, so its process group contains its descendants.
         with contextlib.suppress(ProcessLookupError):

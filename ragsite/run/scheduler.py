@@ -47,7 +47,7 @@ class Lease:
             key: Where the lease is stored.
             owner: Who takes it: this process by default.
         """
-        self._client, self._key, self._owner = client, key, owner or _describe_process()
+        self._client, self._key, self._owner = client, key, owner or describe_process()
         self._ends_at = self._renew_at = 0.0
 
     def hold(self) -> bool:
@@ -125,7 +125,7 @@ class SingleScheduler(PersistentScheduler):
         self._heap = None  # is filled again with these times
 
 
-def _describe_process() -> str:
+def describe_process() -> str:
     """Return a name of this process that no other process has, here or elsewhere, now or later."""
     return "|".join([_kernel(), str(os.getpid()), _start_time(os.getpid()), socket.gethostname(), secrets.token_hex(4)])
 

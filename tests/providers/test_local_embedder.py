@@ -38,7 +38,7 @@ def test_token_signatures_have_no_duplicates_and_no_punctuation(embedder: local.
 
 def test_a_long_text_is_split_into_equal_windows_completely() -> None:
     for length in (0, 1, 253, 254, 255, 508, 509, 3000):
-        windows = local._split_evenly(list(range(length)), 254)
+        windows = local.split_evenly(list(range(length)), 254)
         assert [token for window in windows for token in window] == list(range(length))
         assert len(windows) == max(1, -(-length // 254))
         sizes = {len(window) for window in windows}
@@ -48,12 +48,12 @@ def test_a_long_text_is_split_into_equal_windows_completely() -> None:
 
 def test_changed_weights_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tampered = tmp_path / "model.safetensors"
-    shutil.copy(local._model_folder() / "model.safetensors", tampered)
+    shutil.copy(local.find_model_folder() / "model.safetensors", tampered)
     with open(tampered, "r+b") as file:
         file.seek(1000)
         file.write(b"\x00\x01")
     with pytest.raises(EmbeddingFailed, match="not the published ones"):
-        local._verify(tampered)
+        local.verify_weights(tampered)
 
 
 def test_a_partially_written_onnx_file_is_not_used(tmp_path: Path) -> None:

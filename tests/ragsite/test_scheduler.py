@@ -21,8 +21,8 @@ from ragsite.run.scheduler import Lease, SingleScheduler
 
 CODE = """
 import sys
-from ragsite.run.scheduler import _describe_process
-print(_describe_process(), flush=True)
+from ragsite.run.scheduler import describe_process
+print(describe_process(), flush=True)
 sys.stdin.read()
 """
 

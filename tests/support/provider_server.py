@@ -107,7 +107,7 @@ class ProviderServer:
         if path == "/v1/models":
             return 200, {}, b'{"object": "list", "data": []}'
         if path == "/v1/chat/completions":
-            return self._completion(body)
+            return self.complete(body)
         if path in ("/v1/rerank", "/voyage/rerank", "/tei/rerank"):
             return self._ranking(path, body)
         if path != "/v1/embeddings":
@@ -126,7 +126,7 @@ class ProviderServer:
         reply = {"object": "list", "model": body["model"], "data": rows, "usage": usage}
         return 200, {}, json.dumps(reply).encode()
 
-    def _completion(self, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    def complete(self, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
         reply = self.replies.pop(0) if self.replies else str(body["messages"][-1]["content"])
         message = reply if isinstance(reply, dict) else {"role": "assistant", "content": reply}
         head = {"id": "chat-1", "created": 1, "model": body["model"]}

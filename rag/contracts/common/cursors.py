@@ -54,7 +54,7 @@ def read(request: Request) -> Position | None:
 
 def rows_after(rows: QuerySet[Any], position: Position) -> QuerySet[Any]:
     """Return the rows after a position, in the order of the list."""
-    fields = _sorted_by(rows)
+    fields = list_sort_fields(rows)
     rows = rows.order_by(*(f"-{name}" if is_descending else name for name, is_descending in fields))
     if not position.after:
         return rows
@@ -73,7 +73,7 @@ def rows_after(rows: QuerySet[Any], position: Position) -> QuerySet[Any]:
 
 def link_to_next(request: Request, rows: QuerySet[Any], last: Model, next_page: int) -> str:
     """Return the value of the `Link` header (RFC 8288) for the page after this entry."""
-    values = [_value(last, name) for name, _ in _sorted_by(rows)]
+    values = [_value(last, name) for name, _ in list_sort_fields(rows)]
     content = json.dumps([next_page, *values], ensure_ascii=False, separators=(",", ":"))
     cursor = _signer(request).sign(base64.urlsafe_b64encode(content.encode()).decode())
     kept = {name: value for name, value in request.query_params.items() if name != "page"}
@@ -84,7 +84,7 @@ def _signer(request: Request) -> signing.Signer:
     return signing.Signer(salt=f"cursor {request.path.rstrip('/')}")
 
 
-def _sorted_by(rows: QuerySet[Any]) -> list[tuple[str, bool]]:
+def list_sort_fields(rows: QuerySet[Any]) -> list[tuple[str, bool]]:
     """Return the fields by which a list is sorted, and whether they fall. The key comes last: no two rows are equal."""
     model = rows.model
     key = model._meta.pk.name

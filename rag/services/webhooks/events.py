@@ -44,7 +44,7 @@ def record_job_end(job: IngestionJob) -> None:
         return
     progress = IngestionJob.objects.with_progress().get(pk=job.pk)
     counts = {"total": progress.total, "done": progress.done, "failed": progress.failed}
-    _record(
+    record_event(
         source.organization_id, event, {"jobId": str(job.pk), "status": job.status, **_source_out(source), **counts}
     )
 
@@ -60,7 +60,7 @@ def record_failed_documents(document_ids: Sequence[uuid.UUID]) -> None:
         source = document.job.source
         failure = {"errorCode": document.error_code, "errorMessage": document.error_message}
         data = {"jobId": str(document.job_id), "documentId": str(document.pk), "path": document.path, **failure}
-        _record(
+        record_event(
             source.organization_id,
             WebhookEvent.DOCUMENT_FAILED,
             {**data, **_source_out(source)},
@@ -72,7 +72,7 @@ def record_reembedding(reembedding: Reembedding) -> None:
     """Record that a source was switched to another model, inside the transaction that switches it."""
     models = {"fromModel": reembedding.from_model.name, "toModel": reembedding.to_model.name}
     source = reembedding.source
-    _record(source.organization_id, WebhookEvent.SOURCE_REEMBEDDED, {**_source_out(source), **models})
+    record_event(source.organization_id, WebhookEvent.SOURCE_REEMBEDDED, {**_source_out(source), **models})
 
 
 def record_sync(run: SyncRun) -> None:
@@ -86,7 +86,7 @@ def record_sync(run: SyncRun) -> None:
         return
     counts = {name: getattr(run, name) for name in ("added", "changed", "renamed", "removed", "missing", "failed")}
     data = {"syncId": str(run.pk), "state": run.state, **_source_out(source), **counts, "error": run.error}
-    _record(source.organization_id, event, data)
+    record_event(source.organization_id, event, data)
 
 
 def record_for(webhook: Webhook, event: str, data: Mapping[str, Any]) -> WebhookDelivery:
@@ -111,12 +111,18 @@ def _has_webhook(organization_id: uuid.UUID, event: str) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def _record(
+def record_event(
     organization_id: uuid.UUID, event: str, data: Mapping[str, Any], *, max_waiting: int = _MAX_WAITING
 ) -> None:
     """Store the event for all webhooks of the organisation that want to know of it.
 
     A function of the database does it, because the request or the worker that causes an event need not see webhooks.
+
+    Args:
+        organization_id: The organisation of the webhooks.
+        event: Name of the event.
+        data: What the event tells, as JSON.
+        max_waiting: Events beyond this number of waiting deliveries of a webhook are dropped.
     """
     payload = json.dumps(_payload(event, data, timezone.now()))
     with transaction.atomic(), connection.cursor() as cursor:

@@ -97,7 +97,7 @@ def test_retrieval_that_fails_in_a_tool_call(
         if path == "/v1/chat/completions":
             provider.fail(500)
             provider.answer = answer  # type: ignore[method-assign]
-            return provider._completion(body)
+            return provider.complete(body)
         return answer(path, body)
 
     provider.answer = fail_after_completion  # type: ignore[method-assign]

@@ -87,7 +87,7 @@ def test_the_list_of_sources_is_read_to_its_end(api: Api, live_world: World) -> 
 
 def test_the_key_distinguishes_equal_values(library: DataSource) -> None:
     for rows in (Document.objects.order_by("title"), IngestionJob.objects.all(), WebhookDelivery.objects.all()):
-        assert cursors._sorted_by(rows)[-1][0] == "id"
+        assert cursors.list_sort_fields(rows)[-1][0] == "id"
     Document.objects.update(title="same")
     listed, position = list[str](), cursors.Position(1, ())
     rows = Document.objects.order_by("-title", "pk")

@@ -225,7 +225,7 @@ def test_no_secret_is_in_logs_errors_or_admin_pages(
     assert "request_finished" in log_text, "the log was captured"
     assert "203.0.113.0/24" in replies[-6].content.decode(), "the admin page was rendered"
     for secret in (first["key"], second["key"]):
-        parts = (secret[11:], service._hash(secret))
+        parts = (secret[11:], service.hash_secret(secret))
         texts = (log_text, *(reply.content.decode() for reply in replies))
         assert not any(part in text for part in parts for text in texts)
     assert json.dumps(second).count(second["key"][11:]) == 1

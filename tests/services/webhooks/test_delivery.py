@@ -177,7 +177,7 @@ def test_an_answer_that_never_ends_costs_a_fixed_time() -> None:
 def test_a_delivery_of_a_lost_worker_is_sent_again(create: Create, receiver: WebhookReceiver) -> None:
     webhook, _ = create()
     row = endpoints.send_test(webhook)
-    assert [claimed.pk for claimed in delivery._claim(8, busy=[])] == [row.pk]  # and the worker is gone
+    assert [claimed.pk for claimed in delivery.claim_due_deliveries(8, busy=[])] == [row.pk]  # and the worker is gone
     delivery.deliver_due()
     assert receiver.received == [], "another worker has it"
     make_due()
@@ -190,8 +190,8 @@ def test_one_webhook_does_not_hold_up_another(create: Create, receiver: WebhookR
     first, _ = create()
     second, _ = create()
     rows = [endpoints.send_test(webhook) for webhook in (first, first, first, second)]
-    assert {claimed.pk for claimed in delivery._claim(8, busy=[])} == {rows[0].pk, rows[3].pk}
-    assert delivery._claim(8, busy=[rows[0], rows[3]]) == []
+    assert {claimed.pk for claimed in delivery.claim_due_deliveries(8, busy=[])} == {rows[0].pk, rows[3].pk}
+    assert delivery.claim_due_deliveries(8, busy=[rows[0], rows[3]]) == []
 
 
 def test_deliveries_are_deleted_after_their_retention_period(
@@ -212,6 +212,6 @@ def test_an_organization_takes_as_many_places_as_it_leaves_free(live_world: Worl
     for organization in [home] * 10 + [abroad]:
         webhook = Webhook.objects.create(organization=organization, url="https://x.example/", events=["job.failed"])
         events.record_for(webhook, "webhook.test", {})
-    first = delivery._claim(8, busy=[])
+    first = delivery.claim_due_deliveries(8, busy=[])
     assert Counter(row.webhook.organization_id for row in first) == {home.pk: 4, abroad.pk: 1}
-    assert delivery._claim(3, busy=first) == []
+    assert delivery.claim_due_deliveries(3, busy=first) == []

@@ -106,8 +106,8 @@ def test_a_request_can_end_a_job_and_forge_nothing(world: World, create: Create)
     WebhookDelivery.objects.all().delete()
     with identity.run_as(Caller(world.users["editor"]).database_identity):
         close_and_cancel.close_if_finished(job.pk)
-        events._record(world.home.pk, "document.failed", {})
-        events._record(world.abroad.pk, "job.failed", {})
+        events.record_event(world.home.pk, "document.failed", {})
+        events.record_event(world.abroad.pk, "job.failed", {})
         assert not Webhook.objects.exists()
     assert [event for event, _ in stored()] == ["job.finished"]
 
