@@ -1,13 +1,13 @@
 """Qdrant's REST API over the local mode of qdrant-client, whose models check each request. It is no real server.
 
-It answers the requests that the store sends. `is_down` makes it refuse all of them.
+It answers the requests that the store sends. `is_down` makes it refuse all of them, and `drops` makes it close the
+connection instead of answering that many. What fails in it is in `errors`.
 """
 
 import contextlib
 import json
 import re
 import threading
-import warnings
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -22,9 +22,10 @@ class QdrantServer:
     """A server on a free port of the loopback interface."""
 
     def __init__(self) -> None:
-        warnings.filterwarnings("ignore", category=UserWarning, module="qdrant_client")
         self.engine = QdrantClient(":memory:")
         self.is_down = False
+        self.drops = 0
+        self.errors: list[Exception] = []
         self.requests: list[str] = []
         self._lock = threading.Lock()
         server = self
@@ -35,7 +36,15 @@ class QdrantServer:
             def _respond(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
                 body = json.loads(self.rfile.read(length) or b"{}")
-                status, result = server.answer(self.command, self.path, body)
+                if server.drops:
+                    server.drops -= 1
+                    self.close_connection = True
+                    return
+                try:
+                    status, result = server.answer(self.command, self.path, body)
+                except Exception as error:
+                    server.errors.append(error)
+                    status, result = 500, None
                 content = json.dumps({"result": result, "status": "ok", "time": 0}).encode()
                 self.send_response(status)
                 self.send_header("content-type", "application/json")

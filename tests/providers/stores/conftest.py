@@ -25,11 +25,14 @@ def qdrant_server() -> Iterator[QdrantServer]:
 
 
 @pytest.fixture
-def qdrant(qdrant_server: QdrantServer) -> QdrantServer:
+def qdrant(qdrant_server: QdrantServer) -> Iterator[QdrantServer]:
     """The server without collections."""
     qdrant_server.clear()
-    qdrant_server.is_down = False
-    return qdrant_server
+    qdrant_server.is_down, qdrant_server.drops = False, 0
+    yield qdrant_server
+    errors, qdrant_server.errors = qdrant_server.errors, []
+    if errors:
+        raise ExceptionGroup("the server failed", errors)
 
 
 class CopyingStore(QdrantStore):

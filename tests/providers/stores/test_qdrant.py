@@ -18,6 +18,7 @@ from rag.pipeline.embed import embed_question
 from rag.providers import provider_factory
 from rag.providers.stores.base import ScopeQuery
 from rag.providers.stores.qdrant import changes, collection
+from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore
 from rag.services.maintenance import index_changes
 from rag.types import Mode, SearchScope
@@ -138,6 +139,17 @@ def test_a_crash_after_the_copy_repeats_nothing(store: QdrantStore, world: World
     assert store.apply_changes(limit=100)
     assert "PUT /points" not in qdrant.requests
     assert found_by(world, "owner", source) == {chunk_of(source)}
+
+
+def test_a_request_is_sent_again_if_its_connection_closes_before_the_response(qdrant: QdrantServer) -> None:
+    client = QdrantClient(qdrant.url, api_key="", timeout=10)
+    assert client.collections() == set()
+    qdrant.drops = 1
+    assert client.collections() == set()
+    qdrant.drops = 3
+    with pytest.raises(IndexUnavailable):
+        client.collections()
+    assert qdrant.drops == 1  # no third request
 
 
 @pytest.mark.parametrize(

@@ -84,10 +84,8 @@ class QdrantClient:
 
     def _send(self, method: str, path: str, body: Json | None = None) -> Any:
         try:
-            with (
-                _reading(),
-                self._client.stream(method, self._url + path, json=body, headers=self._headers) as response,
-            ):
+            request = self._client.build_request(method, self._url + path, json=body, headers=self._headers)
+            with _reading(), contextlib.closing(self._open(request)) as response:
                 if response.status_code == httpx2.codes.NOT_FOUND:
                     raise CollectionMissing("The search index (Qdrant) has no collection for this embedding model.")
                 response.raise_for_status()
@@ -97,6 +95,17 @@ class QdrantClient:
             raise IndexUnavailable(message) from error
         except httpx2.HTTPError as error:
             raise IndexUnavailable("The search index (Qdrant) does not answer.") from error
+
+    def _open(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request, once more if the connection closes before the response.
+
+        Qdrant or what balances its load may close a kept connection at the moment when it is used again. Every request
+        has the same effect if it comes twice.
+        """
+        try:
+            return self._client.send(request, stream=True)
+        except (httpx2.RemoteProtocolError, httpx2.ReadError):  # closed in order, and reset
+            return self._client.send(request, stream=True)
 
     @functools.cached_property
     def _client(self) -> BoundedClient:
