@@ -5,6 +5,7 @@ import pytest
 from rag import errors
 from rag.contracts.retrieval import errors as retrieval
 from rag.contracts.search_service import errors as search_service
+from rag.providers.stores.qdrant.client import CollectionMissing
 from ragsite.http.errors import TITLES
 from tests.contracts.common.error_formats import HANDLERS, parse_error
 
@@ -59,6 +60,7 @@ RENDERED = {
     "GenerationFailed": (503, 500, 500, "AGENT_ERROR", "service_unavailable"),
     "NoLanguageModel": (503, 503, 500, "AGENT_ERROR", "service_unavailable"),
     "IndexUnavailable": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
+    "CollectionMissing": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "TooManyLongRequests": (429, 429, 429, "RATE_LIMITED", "rate_limit_exceeded"),
     "ModelChanged": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "DatabaseUnavailable": (503, 500, 500, "SERVICE_UNAVAILABLE", "service_unavailable"),
@@ -69,7 +71,8 @@ def kinds_of(error: type[errors.RagError]) -> set[type[errors.RagError]]:
     return {error}.union(*(kinds_of(subclass) for subclass in error.__subclasses__()))
 
 
-# The two base classes are never raised.
+# The two base classes are never raised. The one kind that is not in `rag.errors` must be imported to be a subclass.
+assert issubclass(CollectionMissing, errors.RagError)
 KINDS = sorted(kinds_of(errors.RagError) - {errors.RagError, errors.ProviderFailed}, key=lambda kind: kind.__name__)
 
 
