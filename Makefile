@@ -26,7 +26,7 @@ help:
 	@echo "make prove          both access layers against random organisations (PROVE_WORLDS)"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
 	@echo "make syncs          a folder that is synced while it is edited and workers are killed (SYNC_EDITS, SYNC_SEED)"
-	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_PARTS)"
+	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_SCENARIOS)"
 	@echo "make clients        supabase-js, TypeScript types, LangChain and LlamaIndex against the real server (Node, network)"
 	@echo "make integrations   scim2-tester, and oidc-provider with a browser, against the real server (Node, Chromium, network)"
 	@echo "make messages       bring the translations up to date with the texts of templates and code"

@@ -67,7 +67,7 @@ def accept(request: HttpRequest, user: User) -> None:
         django_otp.login(request, device)
 
 
-def enter(request: HttpRequest, user: User, code: str) -> bool:
+def complete_sign_in(request: HttpRequest, user: User, code: str) -> bool:
     """Pass the second factor of a session that has begun without it. Returns whether the code is right."""
     device = verify(user, code)
     if device is None:

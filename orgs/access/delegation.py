@@ -128,8 +128,8 @@ class AccessChange:
             if missing := required - self._actor_rights:
                 raise AccessChangeRefused(
                     gettext(
-                        "You can only give, change and remove permissions you hold yourself. You lack {value}."
-                    ).format(value=_describe(missing) or "some of these")
+                        "You can only give, change and remove permissions you hold yourself. You lack {missing}."
+                    ).format(missing=_describe(missing) or gettext("some of these"))
                 )
         if lost := _describe(self._before.held_rights - after.held_rights):
             raise AccessChangeRefused(

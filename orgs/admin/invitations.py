@@ -107,8 +107,8 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
         if "confirmed" in request.POST:
             messages.success(
                 request,
-                gettext("Revoked: {value}. Their links do not work any more.").format(
-                    value=service.revoke(invitations)
+                gettext("Revoked: {count}. Their links do not work any more.").format(
+                    count=service.revoke(invitations)
                 ),
             )
             return None

@@ -51,8 +51,8 @@ def require_may_grant(inviter: User, organization: Organization, roles: Iterable
     given = {permission for role in roles for permission in role.permissions}
     if missing := sorted(({Permission.MEMBERS_MANAGE.value} | given) - permissions):
         raise InvitationRefused(
-            gettext("You can only give permissions you hold yourself. You lack {value}.").format(
-                value=", ".join(missing)
+            gettext("You can only give permissions you hold yourself. You lack {missing}.").format(
+                missing=", ".join(missing)
             )
         )
 

@@ -75,18 +75,18 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
     if user is not None:
         return user
     try:
-        return User.objects.create_user(email, name=_name(claims))
+        return User.objects.create_user(email, name=_displayable_name(claims))
     except ValueError as error:
         raise SignInRefused(str(error)) from None
 
 
-def _name(claims: dict[str, Any]) -> str:
+def _displayable_name(claims: dict[str, Any]) -> str:
     """Return the person's name without characters that are not shown, or cannot be stored."""
     name = claims.get("name")
-    shown = (
+    displayable = (
         "".join(character if character.isprintable() else " " for character in name) if isinstance(name, str) else ""
     )
-    return " ".join(shown.split())[:_MAX_NAME_CHARACTERS]
+    return " ".join(displayable.split())[:_MAX_NAME_CHARACTERS]
 
 
 def check_account(provider: IdentityProvider, user: User) -> None:

@@ -130,7 +130,9 @@ class EnterCode(SignInPage):
         if refusal := self._refuse_others(request):
             return refusal
         user = cast("User", request.user)
-        if not second_factor.enter(request, user, request.POST.get("code", "")[: second_factor.MAX_CODE_LENGTH]):
+        if not second_factor.complete_sign_in(
+            request, user, request.POST.get("code", "")[: second_factor.MAX_CODE_LENGTH]
+        ):
             # Wrong codes count as wrong passwords do (accounts.sign_in.lockout), and delay the next one.
             user_login_failed.send(__name__, credentials={"username": user.email}, request=request)
             return render(request, _CODE_PAGE, {"error": second_factor.WRONG_CODE}, status=400)

@@ -60,9 +60,9 @@ def chat_model() -> Iterator[ProviderServer]:
     with ProviderServer().running() as server, pytest.MonkeyPatch.context() as environment:
         for name, value in (("LLM_MODEL", "m"), ("LLM_BASE_URL", server.base_url), ("LLM_API_KEY", "secret")):
             environment.setenv(name, value)
-        server.goes_on = threading.Event()
+        server.may_continue = threading.Event()
         yield server
-        server.goes_on.set()
+        server.may_continue.set()
 
 
 @pytest.fixture(scope="module")

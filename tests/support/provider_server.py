@@ -36,7 +36,7 @@ class ProviderServer:
         self.stall = threading.Event()  # cleared: answers wait until it is set, at most a minute
         self.stall.set()
         # A stream pauses after its first event until this is set; with None it does not pause.
-        self.goes_on: threading.Event | None = None
+        self.may_continue: threading.Event | None = None
         self.left = threading.Event()  # set when a client closes the connection before the end of the stream
         provider = self
 
@@ -49,13 +49,13 @@ class ProviderServer:
                 provider.stall.wait(60)
                 provider.answered += 1
                 status, headers, content = provider.answer(self.path, body)
-                if provider.goes_on is not None and headers.get("Content-Type") == "text/event-stream":
-                    self._reply_slowly(content, provider.goes_on)
+                if provider.may_continue is not None and headers.get("Content-Type") == "text/event-stream":
+                    self._reply_slowly(content, provider.may_continue)
                 else:
                     self._reply(status, headers, content)
 
-            def _reply_slowly(self, content: bytes, goes_on: threading.Event) -> None:
-                """Send the first event, wait for `goes_on`, send the rest; set `left` if the client closes its end."""
+            def _reply_slowly(self, content: bytes, may_continue: threading.Event) -> None:
+                """Send the first event, wait for `may_continue`, send the rest; set `left` if the client leaves."""
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Connection", "close")
@@ -64,7 +64,7 @@ class ProviderServer:
                 self.wfile.write(first + b"\n\n")
                 self.connection.settimeout(0.02)
                 for _ in range(3000):
-                    if goes_on.is_set():
+                    if may_continue.is_set():
                         self.connection.settimeout(None)
                         self.wfile.write(rest)
                         return

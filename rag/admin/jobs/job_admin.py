@@ -167,7 +167,7 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
         if not rows:
             return "–"
         lines = [(link_to_documents(row.path, job=job.pk, q=row.path), row.error_message) for row in rows]
-        more = gettext("… and {value} more").format(value=job.failed - len(rows)) if job.failed > len(rows) else ""
+        more = gettext("… and {count} more").format(count=job.failed - len(rows)) if job.failed > len(rows) else ""
         return format_html("<ul>{}</ul>{}", format_html_join("", "<li>{}: {}</li>", lines), more)
 
     @admin.display(description=_("all documents"))

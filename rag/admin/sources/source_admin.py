@@ -125,8 +125,8 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
     @admin.display(description=_("stored"))
     def stored(self, source: DataSource) -> str:
         count, chunks, size = documents.get_storage_totals(source)
-        return gettext("{count:,} documents, {chunks:,} chunks, {value}").format(
-            count=count, chunks=chunks, value=filesizeformat(size)
+        return gettext("{count:,} documents, {chunks:,} chunks, {size}").format(
+            count=count, chunks=chunks, size=filesizeformat(size)
         )
 
     @admin.display(description=_("who may query it"), ordering="visibility")

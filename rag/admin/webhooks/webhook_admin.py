@@ -38,7 +38,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
         values = super().clean() or self.cleaned_data
         if self.instance._state.adding and (organization := values.get("organization")):
             try:
-                endpoints.check_number(organization)
+                endpoints.check_number_of_webhooks(organization)
             except InvalidRequest as error:
                 self.add_error(None, error.message)
         return values

@@ -222,14 +222,14 @@ class _AccessCase:
         if grant := grants.unexpired().first():
             return _Decision(
                 True,
-                gettext("{open_to}{person} is one of them, by the grant {value}").format(
-                    open_to=open_to, person=self.person, value=_grant_period(grant)
+                gettext("{open_to}{person} is one of them, by the grant {grant_period}").format(
+                    open_to=open_to, person=self.person, grant_period=_grant_period(grant)
                 ),
             )
         return _Decision(
             False,
-            gettext("{open_to}there is no grant to this user{value}").format(
-                open_to=open_to, value=_expired_grant_clause(grants)
+            gettext("{open_to}there is no grant to this user{expired_grant}").format(
+                open_to=open_to, expired_grant=_expired_grant_clause(grants)
             ),
         )
 
@@ -283,8 +283,8 @@ class _AccessCase:
         teams = {team.pk: team for team in Team.objects.filter(organization=self.source.organization_id)}
         joined_team_ids = set(self.membership.teams.values_list("pk", flat=True))
         if direct := sorted(teams[team_id].name for team_id in granted_team_ids & joined_team_ids):
-            return gettext("the source is open to team `{value}`, which {person} is in").format(
-                value=direct[0], person=self.person
+            return gettext("the source is open to team `{team}`, which {person} is in").format(
+                team=direct[0], person=self.person
             )
         name = min(teams[team_id].name for team_id in granted_team_ids)
         for team_id in joined_team_ids:
@@ -314,8 +314,8 @@ def _expired_grant_clause(grants: QuerySet[Grant]) -> str:
     last = grants.filter(expires_at__lte=timezone.now()).order_by("-expires_at").first()
     if last is None or last.expires_at is None:
         return ""
-    return gettext("; the grant of {value} ended on {value2}").format(
-        value=_format_date(last.granted_at), value2=_format_date(last.expires_at)
+    return gettext("; the grant of {granted_on} ended on {ended_on}").format(
+        granted_on=_format_date(last.granted_at), ended_on=_format_date(last.expires_at)
     )
 
 

@@ -133,7 +133,7 @@ class HistoryWriter:
         ConversationMessage.objects.bulk_create(rows)
         newest = conversation.messages.aggregate(position=Coalesce(Max("position"), -1))["position"]
         conversation.messages.filter(position__lte=newest - MAX_CONVERSATION_MESSAGES).delete()
-        self._count(conversation)
+        self._update_size(conversation)
         excess = Conversation.objects.filter(user=self._user.pk).count() - MAX_CONVERSATIONS
         if excess > 0:
             self._delete_conversations(self._other_conversations(conversation)[:excess])
@@ -162,7 +162,7 @@ class HistoryWriter:
     def _excess_bytes(self) -> int:
         return self.usage.bytes - self._max_bytes
 
-    def _count(self, conversation: Conversation) -> None:
+    def _update_size(self, conversation: Conversation) -> None:
         """Bring the conversation's size and the user's total up to date."""
         size = _stored_bytes(conversation)
         self.usage.bytes += size - conversation.bytes
@@ -213,7 +213,7 @@ class HistoryWriter:
             last_position = position
             excess -= size
         conversation.messages.filter(position__lte=last_position).delete()
-        self._count(conversation)
+        self._update_size(conversation)
 
 
 def _max_bytes(user: User, usage: HistoryUsage, organization_ids: Iterable[uuid.UUID]) -> int:

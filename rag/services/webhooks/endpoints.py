@@ -77,7 +77,7 @@ def create_webhook(
     target = resolve_target_organization(caller, organization=organization)
     if not managed_organizations(caller).filter(pk=target.pk).exists():
         raise NotAllowed(_MAY_NOT_MANAGE)
-    check_number(target)
+    check_number_of_webhooks(target)
     check_url(settings.url or "")
     secret = signing.generate_secret()
     webhook = Webhook(
@@ -92,7 +92,7 @@ def create_webhook(
     return webhook, secret
 
 
-def check_number(organization: Organization) -> None:
+def check_number_of_webhooks(organization: Organization) -> None:
     """Check, inside the transaction that creates one, that the organisation may have another webhook.
 
     Raises:

@@ -25,7 +25,7 @@ def member(api: Callable[..., Client], live_world: World, language_model: Provid
     ingest_text(
         live_world.source("library"), "/bikes", "Bicycles are parked in the yard. Tea is hot.", title="Bicycles"
     )
-    language_model.goes_on = threading.Event()
+    language_model.may_continue = threading.Event()
     return api("member")
 
 
@@ -35,11 +35,11 @@ def test_the_first_token_is_sent_before_the_last_is_generated(
 ) -> None:
     """Pipeline contract, sub-contract 5: "Streaming supported"."""
     language_model.replies = [REPLY]
-    assert language_model.goes_on
+    assert language_model.may_continue
     events = member.events(path, BODIES[path])
     assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
-    assert not language_model.goes_on.is_set()  # the model has not sent the rest yet
-    language_model.goes_on.set()
+    assert not language_model.may_continue.is_set()  # the model has not sent the rest yet
+    language_model.may_continue.set()
     rest = [name for name, _ in events]
     assert (set(rest[:-1]), rest[-1]) == ({"token"}, "done")
 
@@ -66,7 +66,7 @@ def test_the_last_event_has_the_validated_answer(
     member: Client, language_model: ProviderServer, reply: str, warning: str
 ) -> None:
     """Sent tokens cannot be withdrawn: `done` has the final answer and why it differs."""
-    language_model.goes_on, language_model.replies = None, [reply]
+    language_model.may_continue, language_model.replies = None, [reply]
     *_, (name, body) = member.stream("/api/rag/query", BODIES["/api/rag/query"])
     assert (name, body["warnings"]) == ("done", [warning])
     assert body["answer"] != reply

@@ -259,12 +259,12 @@ def test_a_stream_ends_when_access_is_lost(
     lose_access: Callable[[AccessCase], None],
 ) -> None:
     """The last event is the contract's error, and no further token is sent."""
-    language_model.goes_on, language_model.replies = threading.Event(), [TEXT]
+    language_model.may_continue, language_model.replies = threading.Event(), [TEXT]
     client = api().with_headers(**headers(live, lose_access))
     events = client.events(path, STREAMS[path])
     assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
     lose_access(live)
-    language_model.goes_on.set()
+    language_model.may_continue.set()
     ((name, body),) = events
     assert name == "error"
     assert "Your access ended" in json.dumps(body)

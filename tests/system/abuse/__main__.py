@@ -1,6 +1,6 @@
 """make abuse: runs the product under faults, slow clients, floods and oversized requests, and prints a table.
 
-The exit status is 1 if a promise was broken. ABUSE_PARTS names the parts to run (tests/system/abuse/parts.py),
+The exit status is 1 if a promise was broken. ABUSE_SCENARIOS names the scenarios to run (those in scenarios.py),
 separated by commas; default: all. ABUSE_SECONDS is the minimum duration of each fault (default 6). ABUSE_REPORT names
 a file for the figures as JSON. ABUSE_CONNECTIONS is the number of hostile connections (default 500).
 """
@@ -23,10 +23,10 @@ from tests.support.provider_server import ProviderServer
 from .product import Product
 
 if TYPE_CHECKING:
-    from .parts import Row
+    from .scenarios import Row
 
 # Parts that ingest nothing and so need no worker.
-_PARTS_WITHOUT_WORKER = {
+_SCENARIOS_WITHOUT_WORKER = {
     "oversized",
     "slow clients",
     "60 wait for a model",
@@ -47,8 +47,8 @@ class Model(ProviderServer):
 def main(folder: Path) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # leave the contexts below, which end what they started
     started_at = time.monotonic()
-    part_names = [name for name in os.environ.get("ABUSE_PARTS", "").split(",") if name]
-    needs_worker = not part_names or not set(part_names) <= _PARTS_WITHOUT_WORKER
+    names = [name for name in os.environ.get("ABUSE_SCENARIOS", "").split(",") if name]
+    needs_worker = not names or not set(names) <= _SCENARIOS_WITHOUT_WORKER
     with (
         Model().running() as embeddings,
         Model().running() as language_model,
@@ -56,12 +56,12 @@ def main(folder: Path) -> int:
     ):
         identity.run_process_as(identity.WORKER)
         django.setup()
-        from .parts import run
+        from .scenarios import run
 
         print(f"product started: {time.monotonic() - started_at:.0f} s", flush=True)
-        rows = run(product, part_names=part_names, seconds=float(os.environ.get("ABUSE_SECONDS", "6")))
+        rows = run(product, names=names, seconds=float(os.environ.get("ABUSE_SECONDS", "6")))
     failed = sum(not row.is_good for row in rows)
-    print(f"{time.monotonic() - started_at:.0f} s; {failed} of {len(rows)} parts broke a promise")
+    print(f"{time.monotonic() - started_at:.0f} s; {failed} of {len(rows)} scenarios broke a promise")
     if path := os.environ.get("ABUSE_REPORT"):
         # dataclasses.asdict cannot copy a Counter.
         figures = [{**dataclasses.asdict(dataclasses.replace(row, broken=Counter())), **_verdict(row)} for row in rows]

@@ -59,8 +59,11 @@ def _make_change(request: HttpRequest, source: DataSource, membership: Membershi
     if change is None:
         messages.error(request, gettext("Nothing was changed: the access is not what the page showed any more."))
     elif change.is_opening:
-        messages.success(request, gettext("{name} is now open to {name2}.").format(name=source.name, name2=change.name))
+        messages.success(
+            request, gettext("{source} is now open to {grantee}.").format(source=source.name, grantee=change.name)
+        )
     else:
         messages.success(
-            request, gettext("{name} is not open to {name2} any more.").format(name=source.name, name2=change.name)
+            request,
+            gettext("{source} is not open to {grantee} any more.").format(source=source.name, grantee=change.name),
         )

@@ -95,4 +95,4 @@ def _deduplication_reason(chunk_ids: set[uuid.UUID], trace: SearchTrace) -> str:
     best = min(index for index, chunk_id in enumerate(trace.above_threshold) if chunk_id in chunk_ids)
     if best < last:
         return gettext("Its best chunk repeats the text of a better one.")
-    return gettext("Its best chunk is candidate {value}; only better candidates are ranked.").format(value=best + 1)
+    return gettext("Its best chunk is candidate {rank}; only better candidates are ranked.").format(rank=best + 1)

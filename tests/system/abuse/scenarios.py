@@ -1,4 +1,4 @@
-"""The parts of `make abuse`. Each is a row of the printed table."""
+"""The scenarios of `make abuse`. Each is a row of the printed table."""
 
 import itertools
 import os
@@ -32,10 +32,10 @@ _MAX_SHORT_REQUEST_SECONDS = 5.0
 
 @dataclass
 class Row:
-    """One part's outcome.
+    """A scenario's outcome.
 
     Attributes:
-        name: Name of the part.
+        name: Name of the scenario.
         requests: How many requests were sent.
         success: How many of them succeeded.
         errors: How many ended in an error that the contract has.
@@ -57,14 +57,14 @@ class Row:
         return not self.broken and self.findings.is_good
 
 
-def run(product: Product, *, part_names: Sequence[str], seconds: float) -> list[Row]:
-    """Run these parts, or all of them if none is named. `seconds` is the minimum duration of each fault."""
+def run(product: Product, *, names: Sequence[str], seconds: float) -> list[Row]:
+    """Run these scenarios, or all of them if none is named. `seconds` is the minimum duration of each fault."""
     people = create_people(6, embeddings_url=product.embeddings.base_url)
-    parts: dict[str, Callable[[], Row]] = {
+    scenarios: dict[str, Callable[[], Row]] = {
         name: lambda name=name: run_fault(product, people, name, seconds)  # type: ignore[misc]
         for name in FAULTS
     }
-    parts |= {
+    scenarios |= {
         "slow clients": lambda: run_slow_clients(product, people[0]),
         "60 wait for a model": lambda: run_waiting_for_model(product, people[0]),
         "flood": lambda: run_flood(product, people),
@@ -75,8 +75,8 @@ def run(product: Product, *, part_names: Sequence[str], seconds: float) -> list[
         "hostile and expensive": lambda: run_hostile(product, people[0], people[1], author=people[2]),
     }
     rows = []
-    for name in part_names or parts:
-        rows.append(parts[name]())
+    for name in names or scenarios:
+        rows.append(scenarios[name]())
         _print(rows[-1])
     return rows
 
