@@ -63,8 +63,8 @@ RAG_WEBHOOK_PRIVATE_HOSTS = env.list("RAG_WEBHOOK_PRIVATE_HOSTS", default=[])
 # Pull sync: the same for addresses of buckets and websites, by the slug of the organisation that may enter them or "*"
 # for all: {"acme": ["files.internal"]}; likewise the folders on this server from which an organisation may fetch
 # documents: {"acme": ["/srv/acme"]}; and how many items a sync lists at most.
-RAG_SYNC_PRIVATE_HOSTS = env.json("RAG_SYNC_PRIVATE_HOSTS", default={})
-RAG_SYNC_FOLDERS = env.json("RAG_SYNC_FOLDERS", default={})
+RAG_SYNC_PRIVATE_HOSTS = env.lists_by_organization("RAG_SYNC_PRIVATE_HOSTS")
+RAG_SYNC_FOLDERS = env.lists_by_organization("RAG_SYNC_FOLDERS")
 # File systems of fsspec, by a name that people choose: {"archive": {"url": "sftp://files.example.com/export",
 # "options": {"username": …, "password": …}, "organizations": ["acme"]}}.
 RAG_SYNC_FILE_SYSTEMS = env.json("RAG_SYNC_FILE_SYSTEMS", default={})

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 import ragsite
+from ragsite.settings.env import RecordingEnv
 
 ROOT = Path(__file__).parents[2]
 
@@ -86,3 +88,19 @@ def test_an_unknown_choice_is_rejected_at_start() -> None:
     with pytest.raises(subprocess.CalledProcessError) as failure:
         settings(RAG_TOKEN_SIGNATURES="remote")
     assert "RAG_TOKEN_SIGNATURES must be local, all or off." in failure.value.stderr
+
+
+@pytest.mark.parametrize(
+    "value", ["files.internal,10.0.0.0/8", '["files.internal"]', '{"acme": "files.internal"}', "{"]
+)
+def test_private_hosts_are_never_for_all_organizations_by_mistake(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("RAG_SYNC_PRIVATE_HOSTS", value)
+    with pytest.raises(ImproperlyConfigured, match=r"RAG_SYNC_PRIVATE_HOSTS must be JSON .* by its slug"):
+        RecordingEnv().lists_by_organization("RAG_SYNC_PRIVATE_HOSTS")
+
+
+def test_lists_by_organization(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_SYNC_FOLDERS", '{"acme": ["/srv/acme"], "*": []}')
+    assert RecordingEnv().lists_by_organization("RAG_SYNC_FOLDERS") == {"acme": ["/srv/acme"], "*": []}
+    monkeypatch.setenv("RAG_SYNC_FOLDERS", "")
+    assert RecordingEnv().lists_by_organization("RAG_SYNC_FOLDERS") == {}
