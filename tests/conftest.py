@@ -121,8 +121,9 @@ def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
 
 @pytest.fixture
 def steady_rate_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The windows of rate limits do not end during the test."""
+    """The windows of rate limits do not end during the test, and every request is counted."""
     now = time.time()
+    monkeypatch.setattr("rag.contracts.common.rate_limits._uncounted_until", 0.0)
     monkeypatch.setattr("django_ratelimit.core.time", SimpleNamespace(time=lambda: now))
 
 

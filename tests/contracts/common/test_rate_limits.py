@@ -164,6 +164,7 @@ def test_without_redis_requests_are_served_and_logged(
         if failure == "nothing answers":
             silent.listen()
         cache = {**settings.CACHES["default"], "LOCATION": f"redis://127.0.0.1:{silent.getsockname()[1]}/0"}
+        cache["OPTIONS"] = {**cache["OPTIONS"], "socket_timeout": 1}
         settings.CACHES = {"default": cache}
         client = caller()
         replies = [client.post("/api/rag/search", QUERY) for _ in range(5)]
