@@ -79,7 +79,7 @@ def _filters_a_list(kind: tuple[str, ...]) -> bool:
 
 
 def crawl(
-    client: Client, *starts: str, filters_seen: set[tuple[str, ...]] | None = None
+    client: Client, *starts: str, filters_seen: set[tuple[str, ...]] | None = None, with_filters: bool = True
 ) -> tuple[dict[str, PageFound], list[str]]:
     """Follow every link, one of each kind.
 
@@ -87,6 +87,7 @@ def crawl(
         client: who follows the links.
         starts: where to begin.
         filters_seen: the filters of lists that another account has followed. They are the same for all.
+        with_filters: whether to filter lists at all. What is filtered has no other texts.
 
     Returns:
         A page of each kind, and what is wrong: bad replies and links without a text.
@@ -102,10 +103,13 @@ def crawl(
         url = url.partition("#")[0]
         kind = kind_of(url)
         alike = seen.setdefault(kind, set())
-        if url in alike or len(alike) >= _ALIKE or _is_dull(kind) or kind in filters_seen:
+        is_filtered = _filters_a_list(kind)
+        if url in alike or len(alike) >= _ALIKE or _is_dull(kind) or (is_filtered and not with_filters):
+            continue
+        if kind in filters_seen:
             continue
         alike.add(url)
-        if _filters_a_list(kind):
+        if is_filtered:
             filters_seen.add(kind)
         count += 1
         reply = client.get(url)

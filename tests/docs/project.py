@@ -2,10 +2,8 @@
 
 import ast
 import functools
-import io
 import re
 import subprocess
-import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,19 +93,30 @@ def _docstrings(file: Path) -> Iterator[Text]:
         yield Text(file, node.lineno, str(node.value))
 
 
+# A string, so that a sign in it is not taken for one of a comment, or a comment. Unlike tokenize it takes no seconds.
+_STRING_OR_COMMENT = re.compile(
+    r""""{3}(?:[^"\\]|\\.|"(?!""))*"{3}|\'{3}(?:[^'\\]|\\.|'(?!''))*\'{3}"""
+    r"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\#(?P<comment>[^\n]*)""",
+    re.DOTALL,
+)
+
+
 def _comments(file: Path) -> Iterator[Text]:
     """Comments on consecutive lines are one text."""
     block: list[str] = []
-    start = previous = 0
-    for token in tokenize.generate_tokens(io.StringIO((ROOT / file).read_text()).readline):
-        if token.type != tokenize.COMMENT:
+    start = previous = offset = 0
+    line = 1
+    text = (ROOT / file).read_text()
+    for match in _STRING_OR_COMMENT.finditer(text):
+        if match["comment"] is None:
             continue
-        line = token.start[0]
+        line += text.count("\n", offset, match.start())
+        offset = match.start()
         if block and line != previous + 1:
             yield Text(file, start, "\n".join(block))
             block = []
         start = start if block else line
-        block.append(token.string.lstrip("#"))
+        block.append(match["comment"].lstrip("#"))
         previous = line
     if block:
         yield Text(file, start, "\n".join(block))
