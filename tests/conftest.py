@@ -32,24 +32,26 @@ from tests.support.web import Web
 identity.run_process_as(identity.OWNER)
 
 
-# Files with the longest tests, longest first. They run first, so that no process still runs one of them at the end.
+# Files with the longest tests. They run first, so that no process still runs one of them at the end, and those that
+# mostly wait for processes alternate with those that compute.
 SLOW_FILES = (
     "tests/ragsite/test_launch.py",
-    "tests/system/chaos/test_exactly_once.py",
     "tests/browser/test_pages.py",
-    "tests/services/ingestion/test_ingestion_faults.py",
     "tests/contracts/common/test_matrix.py",
-    "tests/contracts/pipeline/test_jobs.py",
+    "tests/system/chaos/test_exactly_once.py",
     "tests/services/search/test_hidden_sources.py",
+    "tests/services/ingestion/test_ingestion_faults.py",
+    "tests/browser/test_journeys.py",
+    "tests/contracts/pipeline/test_jobs.py",
+    "tests/browser/test_administration.py",
     "tests/contracts/pipeline/test_cancel.py",
     "tests/contracts/retrieval/test_answer.py",
     "tests/services/reembedding/test_concurrency.py",
-    "tests/browser/test_journeys.py",
-    "tests/browser/test_administration.py",
-    "tests/system/abuse/test_oversized.py",
     "tests/access/test_row_level_security.py",
     "tests/access/test_visible_to.py",
     "tests/access/test_delegation.py",
+    "tests/commands/test_ingest.py",
+    "tests/ragsite/test_languages.py",
 )
 
 
