@@ -187,8 +187,13 @@ class Worker:
 
 
 @pytest.fixture
-def worker(transactional_db: None, tmp_path: Path) -> Iterator[Worker]:
-    """A worker that is not started yet. Its queue is empty before and after the test."""
+def worker(request: pytest.FixtureRequest, transactional_db: None, tmp_path: Path) -> Iterator[Worker]:
+    """A worker that is not started yet. Its queue is empty before and after the test.
+
+    It stops before the provider: otherwise it would try for half a minute to finish what it was embedding.
+    """
+    if "provider" in request.fixturenames:
+        request.getfixturevalue("provider")
     purge_queue()
     process = Worker(tmp_path)
     yield process
