@@ -16,12 +16,14 @@ import psutil
 import pytest
 from celery import current_app
 from django.conf import settings
+from django.core.cache.backends.redis import RedisCache
 from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
 
 from ragsite.postgres import identity
 from ragsite.settings.files import in_folder
+from tests.support.cache import delete_own_keys
 from tests.support.database import delete_all_rows
 from tests.support.factories import World
 from tests.support.http import Client
@@ -85,6 +87,13 @@ def fast_teardown() -> None:
     """Replace Django's flush after each test that commits: see tests.support.database."""
     test_case: Any = TransactionTestCase
     test_case._fixture_teardown = lambda self: delete_all_rows()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache_keys() -> None:
+    """Let cache.clear() leave the keys of other test processes: see tests.support.cache."""
+    redis_cache: Any = RedisCache
+    redis_cache.clear = delete_own_keys
 
 
 @pytest.fixture
