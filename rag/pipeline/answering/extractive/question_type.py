@@ -16,6 +16,13 @@ _DEFINITION_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _MAX_TERM_WORDS = 3
+# A question that "yes" or "no" does not answer, in English, German, French or Spanish.
+_OPEN_QUESTION = re.compile(
+    r"\s*(?:how|what|when|where|which|who|whom|whose|why|wie|was|wann|wo|wohin|woher|welche[mnrs]?|wer|wen|wem|warum"
+    r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b",
+    re.IGNORECASE,
+)
+_YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
 
 
 def asked_term(question: str) -> str:
@@ -33,11 +40,17 @@ class AnalysedQuestion:
         words: The content words, and all numbers.
         expected: What the answer has, such as a time; None if this is unknown.
         term: What the question wants to have defined; empty if it asks for something else.
+        is_open: Whether it asks how, what, when or the like, so that "yes" is no answer.
     """
 
     words: tuple[str, ...]
     expected: ExpectedAnswer | None
     term: str
+    is_open: bool = False
+
+    def accepts(self, text: str) -> bool:
+        """Return whether a text may answer this kind of question: "Yes, …" does not say how something is done."""
+        return not (self.is_open and _YES_OR_NO.match(text))
 
 
 def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
@@ -50,4 +63,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
     lang = query_language(question, langs)
     numbers = (word for word in split_words(question, lang) if word.isdigit())  # "exit code 3"
     words = tuple(dict.fromkeys([*content_words(question, lang), *numbers]))
-    return AnalysedQuestion(words, expected=expected_answer(question), term=asked_term(question))
+    is_open = bool(_OPEN_QUESTION.match(question))
+    return AnalysedQuestion(words, expected=expected_answer(question), term=asked_term(question), is_open=is_open)

@@ -27,6 +27,8 @@ _DEFINITION_BONUS = 1.5
 # The term is among so many first words: "The _content_ of a document is ..." is no definition of a document.
 _MAX_WORDS_BEFORE_TERM = 1
 _MAX_TERM_CHARACTERS = 120
+# Penalty for "Yes, …" where the question asks how, what or when, in standard deviations.
+_YES_OR_NO_PENALTY = 2.0
 
 
 def word_weights(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
@@ -58,6 +60,7 @@ def score_candidates(
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
         + _expected_bonus(structures, candidate, question)
+        - (0.0 if question.accepts(_text(structures, candidate)) else _YES_OR_NO_PENALTY)
         + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
         for candidate in candidates
     ]
@@ -70,8 +73,11 @@ def _expected_bonus(
 ) -> float:
     if question.expected is None:
         return 0.0
-    text = structures[candidate.passage_number - 1].text(candidate.index)
-    return _EXPECTED_BONUS if has_expected(text, question.expected) else 0.0
+    return _EXPECTED_BONUS if has_expected(_text(structures, candidate), question.expected) else 0.0
+
+
+def _text(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> str:
+    return structures[candidate.passage_number - 1].text(candidate.index)
 
 
 def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:

@@ -63,7 +63,8 @@ def select_parts(
     weights = word_weights(candidates)
     headings = find_headings(structures, question.words, weights, similarity)
     selected: dict[int, set[int]] = {}
-    section = max(headings, key=lambda heading: _section_match(heading, structures, question), default=None)
+    sections = [heading for heading in headings if _accepts_section(heading, structures, question)]
+    section = max(sections, key=lambda heading: _section_match(heading, structures, question), default=None)
     if section and _section_match(section, structures, question) >= _MIN_HEADING_MATCH:
         structure = structures[section.passage_number - 1]
         start = structure.section_start(section.index, _MAX_SECTION_START_CHARACTERS)
@@ -79,6 +80,14 @@ def select_parts(
         return Selection(selected)
     _add_following(selected, structures, chosen[0])
     return Selection(selected, (chosen[0].passage_number, chosen[0].index))
+
+
+def _accepts_section(
+    heading: SectionHeading, structures: Sequence[PassageStructure], question: AnalysedQuestion
+) -> bool:
+    """Return whether the first part of a section may answer this kind of question."""
+    structure = structures[heading.passage_number - 1]
+    return all(question.accepts(structure.text(part)) for part in structure.section_start(heading.index, 1)[:1])
 
 
 def _section_match(

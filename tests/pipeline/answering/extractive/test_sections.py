@@ -28,3 +28,10 @@ def test_a_heading_with_the_question_itself_wins_over_one_with_more_words_in_the
 def test_a_verb_with_its_particle_matches_the_noun_in_one_word() -> None:
     pages = "# Upkeep\n\n## How do I make a backup?\n\nRun this command.\n\n## How do I restart?\n\nStop it first."
     assert answer("How do I back up?", passage(pages)) == "Run this command. [1]"
+
+
+def test_yes_or_no_does_not_answer_how_something_is_done() -> None:
+    yes, switch = "Yes, unless scanned pages are switched off.", "Clear the box of the source to switch it off."
+    pages = passage(f"# Scans\n\n## Are scanned pages read?\n\n{yes}\n\n## Reading scanned pages\n\n{switch}")
+    assert answer("Are scanned pages read?", pages) == f"{yes} [1]"
+    assert answer("How are scanned pages read?", pages) == f"{switch} [1]"
