@@ -32,6 +32,8 @@ class QdrantServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            # One packet for each response. The second of two would wait 40 ms for the acknowledgement of the first.
+            wbufsize = -1
 
             def _respond(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
