@@ -21,6 +21,7 @@ class BucketServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # the content would wait 40 ms for the acknowledgement of the headers
 
             def handle_one(self) -> None:
                 address = urlsplit(self.path)
