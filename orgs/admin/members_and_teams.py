@@ -50,10 +50,11 @@ class MembershipAdmin(OneOrganizationAdmin, GuardedAdmin):
     list_display = ("user", "organization", "role_names", "team_names", "is_active")
     list_filter = ("organization", "is_active", "roles", "teams")
     search_fields = ("user__email", "user__name")
-    list_select_related = ("user", "organization")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        return super().get_queryset(request).prefetch_related("roles", "teams")
+        # With what names a row: somebody who loses their own membership during a request cannot read that any more.
+        rows = super().get_queryset(request).select_related("user", "organization")
+        return rows.prefetch_related("roles", "teams")
 
     @admin.display(description=_("roles"))
     def role_names(self, membership: Membership) -> str:

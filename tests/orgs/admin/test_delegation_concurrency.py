@@ -9,6 +9,8 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import User
+from orgs.admin.members_and_teams import MembershipAdmin
+from ragsite.postgres import identity
 from tests.admin.test_admin import browser
 from tests.orgs.admin.test_delegation import change, delete, member_row, membership, user_form
 from tests.support.factories import World
@@ -45,3 +47,20 @@ def test_two_admins_who_remove_each_other_at_the_same_moment(live_world: World, 
         is_active=True, memberships__is_active=True, memberships__roles__permissions__contains=["members.manage"]
     )
     assert holders.distinct().count() == 1
+
+
+def test_an_admin_who_is_removed_while_they_remove_somebody_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They lose their membership after the page has checked it, before it lists what would be deleted."""
+    get_deleted_objects = MembershipAdmin.get_deleted_objects
+
+    def lose_membership(*args: Any, **kwargs: Any) -> Any:
+        with identity.run_as(identity.WORKER):
+            membership(world, "admin").delete()
+        return get_deleted_objects(*args, **kwargs)
+
+    client, request = browser(world.users["admin"]), delete(membership(world, "member"))
+    monkeypatch.setattr(MembershipAdmin, "get_deleted_objects", lose_membership)
+    assert client.post(*request).status_code in (302, 403)
+    assert membership(world, "member")
