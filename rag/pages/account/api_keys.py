@@ -1,0 +1,103 @@
+"""The pages on which people create and revoke their own API keys."""
+
+import datetime
+import uuid
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import User
+from orgs.access.caller import get_caller
+from orgs.access.permissions import Scope
+from orgs.api_keys import service
+from orgs.models import ApiKey, Organization
+from rag.pages.access import limited, page
+
+_SCOPE_LABELS = (
+    (Scope.QUERY.value, gettext_lazy("search and ask")),
+    (Scope.INGEST.value, gettext_lazy("send documents and watch jobs")),
+    (Scope.MANAGE.value, gettext_lazy("create, change and delete data sources")),
+)
+
+
+class KeyForm(forms.Form):
+    """A new API key of somebody who is a member of these organisations."""
+
+    name = forms.CharField(
+        label=pgettext_lazy("key", "Name"), max_length=100, help_text=gettext_lazy("What uses the key, such as n8n.")
+    )
+    organization = forms.ModelChoiceField(Organization.objects.none(), label=gettext_lazy("Organisation"))
+    scopes = forms.MultipleChoiceField(
+        label=gettext_lazy("What it may be used for"), choices=_SCOPE_LABELS, widget=forms.CheckboxSelectMultiple
+    )
+    expires_on = forms.DateField(
+        label=gettext_lazy("Expires on"),
+        required=False,
+        help_text=gettext_lazy("Without a date it works until somebody revokes it."),
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+
+    def __init__(self, user: User, data: Any = None) -> None:
+        super().__init__(data)
+        organizations = Organization.objects.filter(memberships__in=user.memberships.active_for(user)).order_by("name")
+        field: Any = self.fields["organization"]
+        field.queryset = organizations
+        if data is None and len(organizations) == 1:
+            self.initial["organization"] = organizations[0]
+
+    def clean_expires_on(self) -> datetime.datetime | None:
+        day: datetime.date | None = self.cleaned_data["expires_on"]
+        if day is None:
+            return None
+        end = datetime.datetime.combine(day, datetime.time.max, timezone.get_current_timezone())
+        if end <= timezone.now():
+            raise forms.ValidationError(_("Choose a day that is not over."))
+        return end
+
+
+@page
+@require_http_methods(["GET", "POST"])
+@limited()
+def create_key(request: HttpRequest) -> HttpResponse:
+    """Create an API key, and show it: this is the only time."""
+    user = get_caller(request).authenticated_user
+    form = KeyForm(user, request.POST if request.method == "POST" else None)
+    context: dict[str, Any] = {"section": "account", "title": _("Create an API key"), "form": form}
+    if request.method == "POST" and form.is_valid():
+        values = form.cleaned_data
+        try:
+            context["issued"] = service.issue(
+                user=user,
+                organization=values["organization"],
+                name=values["name"],
+                scopes=values["scopes"],
+                expires_at=values["expires_on"],
+            )
+        except service.TooManyKeys:
+            form.add_error(None, _("You have as many API keys as one person may have. Revoke one first."))
+    return render(request, "pages/account/create_key.html", context)
+
+
+@page
+@require_http_methods(["GET", "POST"])
+@limited()
+def revoke_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
+    """Ask whether to revoke one of the visitor's keys; a POST revokes it."""
+    keys = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key_id)
+    key = keys.first()
+    if key is None:
+        raise Http404
+    if request.method == "POST":
+        service.revoke(keys)
+        messages.success(request, _("The API key is revoked."))
+        return HttpResponseRedirect(reverse("account"))
+    context = {"section": "account", "title": _("Revoke an API key"), "key": key}
+    return render(request, "pages/account/revoke_key.html", context)

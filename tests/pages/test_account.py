@@ -1,0 +1,109 @@
+"""The page "Account": people change their password, manage their API keys and end their sign-ins."""
+
+import re
+
+import pytest
+from django.test import Client
+from rest_framework_simplejwt.tokens import AccessToken
+
+from accounts.models import AuditEvent, User
+from orgs.models import ApiKey
+from tests.support.factories import PASSWORD, World
+
+NEW = "another horse battery"
+
+
+def browser(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def change(client: Client, old: str, new: str = NEW) -> str:
+    fields = {"old_password": old, "new_password1": new, "new_password2": new}
+    reply = client.post("/account/password", fields, follow=True)
+    return reply.content.decode()
+
+
+def test_the_page_shows_only_what_is_ones_own(world: World) -> None:
+    world.key("editor", "query", name="the editor's")
+    world.key("member", "query", name="the member's")
+    page = browser(world.users["editor"]).get("/account").content.decode()
+    assert ("the editor&#x27;s" in page, "the member&#x27;s" in page, "editor@home.example" in page) == (
+        True,
+        False,
+        True,
+    )
+    assert (world.home.name in page, world.abroad.name in page) == (True, False)
+    assert Client().get("/account").headers["Location"] == "/sign-in?next=/account"
+
+
+def test_a_changed_password_ends_all_other_sign_ins(world: World) -> None:
+    user = world.users["editor"]
+    token, elsewhere, here = str(AccessToken.for_user(user)), browser(user), browser(user)
+    assert "not your present password" in change(here, "wrong")
+    assert "too common" in change(here, PASSWORD, "password")
+    assert User.objects.get(pk=user.pk).check_password(PASSWORD)
+    assert "password is changed" in change(here, PASSWORD)
+    assert User.objects.get(pk=user.pk).check_password(NEW)
+    assert (here.get("/account").status_code, elsewhere.get("/account").status_code) == (200, 302)
+    assert Client().get("/api/rag/sources", headers={"Authorization": f"Bearer {token}"}).status_code == 401
+
+
+def test_guessing_the_present_password_locks_it(world: World) -> None:
+    client = browser(world.users["editor"])
+    for _ in range(5):
+        change(client, "wrong")
+    assert "Too many failed attempts" in change(client, PASSWORD)
+    assert User.objects.get(pk=world.users["editor"].pk).check_password(PASSWORD)
+
+
+def test_without_a_password_there_is_none_to_change(world: World) -> None:
+    user = world.users["editor"]
+    user.set_unusable_password()
+    user.save()
+    client = browser(user)
+    assert "identity provider" in client.get("/account").content.decode()
+    assert client.get("/account/password").status_code == 404
+
+
+def test_a_key_is_shown_once_and_works_until_it_is_revoked(world: World) -> None:
+    client = browser(world.users["editor"])
+    fields = {"name": "n8n", "organization": str(world.home.pk), "scopes": ["query"], "expires_on": ""}
+    page = client.post("/account/keys/new", fields).content.decode()
+    (secret,) = re.findall(r"rk_[\w-]{40,}", page)
+    headers = {"X-API-Key": secret}
+    assert Client().get("/api/rag/sources", headers=headers).status_code == 200
+    assert secret not in client.get("/account").content.decode()
+    key = ApiKey.objects.get()
+    stranger = browser(world.users["member"])
+    assert [stranger.post(f"/account/keys/{key.pk}/revoke").status_code for _ in range(2)] == [404, 404]
+    assert "n8n" in client.get(f"/account/keys/{key.pk}/revoke").content.decode()
+    assert Client().get("/api/rag/sources", headers=headers).status_code == 200, "nothing happens before the question"
+    assert client.post(f"/account/keys/{key.pk}/revoke").status_code == 302
+    assert Client().get("/api/rag/sources", headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("scopes", []), ("scopes", ["root"]), ("name", ""), ("expires_on", "2020-01-01")]
+)
+def test_a_key_needs_a_name_a_use_and_a_future(world: World, field: str, value: object) -> None:
+    fields = {"name": "n8n", "organization": str(world.home.pk), "scopes": ["query"], "expires_on": ""}
+    page = browser(world.users["editor"]).post("/account/keys/new", {**fields, field: value})
+    assert ('class="error"' in page.content.decode(), ApiKey.objects.count()) == (True, 0)
+
+
+def test_no_key_for_an_organization_of_others(world: World) -> None:
+    fields = {"name": "n8n", "organization": str(world.abroad.pk), "scopes": ["query"]}
+    page = browser(world.users["editor"]).post("/account/keys/new", fields)
+    assert ('class="error"' in page.content.decode(), ApiKey.objects.count()) == (True, 0)
+
+
+def test_signing_out_everywhere_ends_sessions_and_tokens(world: World) -> None:
+    user = world.users["editor"]
+    token, elsewhere, here = str(AccessToken.for_user(user)), browser(user), browser(user)
+    assert here.get("/account/sign-out-everywhere").status_code == 405
+    assert here.post("/account/sign-out-everywhere").headers["Location"] == "/sign-in"
+    assert [client.get("/account").status_code for client in (here, elsewhere)] == [302, 302]
+    assert Client().get("/api/rag/sources", headers={"Authorization": f"Bearer {token}"}).status_code == 401
+    assert AuditEvent.objects.filter(after={"by": "everywhere"}).count() == 1
