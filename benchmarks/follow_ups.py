@@ -91,14 +91,12 @@ def _original(question: Any, messages: Sequence[str], reader: Any) -> Any:
 
 
 def _rewritten(question: Any, texts: Sequence[str], reader: Any) -> Any:
-    from rag.services.search import chat_conversations
+    from rag.services.search import chat_replies
     from rag.types import Message
 
     messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(texts)]
     messages.append(Message("user", question.text))
-    return chat_conversations.resolve_follow_up(
-        chat_conversations.ChatTurn(messages, question=question), messages, reader
-    )
+    return chat_replies.resolve_follow_up(chat_replies.ChatTurn(messages, question=question), messages, reader)
 
 
 def _rank(dialogue: dict[str, Any], rewrite: Callable[..., Any], reader: Any, mode: str) -> int:

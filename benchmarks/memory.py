@@ -62,14 +62,14 @@ _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
 
 
 def _measure(setting: Any, source: Any, documents: list[Any], label: str) -> None:
-    from rag.services.ingestion import document_inputs
+    from rag.services.ingestion import build_submissions
     from rag.services.jobs import submit, uploads
     from rag.services.jobs.uploads import Upload
     from rag.types import Submission
 
     with _peaks() as peaks:
         started = time.perf_counter()
-        options = document_inputs.default_chunking_options()
+        options = build_submissions.default_chunking_options()
         if isinstance(documents[0], Submission):
             job = submit.submit_job(source=source, submissions=documents, options=options, actor=setting.user)
         else:

@@ -21,7 +21,7 @@ from .services.ingestion import document_processing, recovery_sweep
 from .services.ingestion.sync import retention as sync_retention
 from .services.ingestion.sync import worker as sync_worker
 from .services.maintenance import (
-    bm25_index,
+    bm25_backfill,
     history_retention,
     index_changes,
     input_retention,
@@ -85,7 +85,7 @@ def apply_index_changes() -> None:
 @shared_task(name="rag.maintain_bm25_index")
 def maintain_bm25_index() -> None:
     """Add terms to chunks without terms."""
-    bm25_index.maintain()
+    bm25_backfill.maintain()
 
 
 @shared_task(name="rag.backfill_token_signatures")

@@ -71,7 +71,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "opentelemetry": ("ragsite.observability", "rag.providers"),
     "pgvector": ("rag.providers.stores", "rag.models.content.pgvector_tables"),
     "prometheus_client": ("ragsite.views",),
-    "psutil": ("ragsite.embedded", "ragsite.run.children"),
+    "psutil": ("ragsite.embedded", "ragsite.run.local_processes"),
     "psycopg": ("ragsite.embedded", "ragsite.postgres", "rag.providers.stores.pgvector"),
     "py3langid": ("rag.text",),
     "pypdfium2": ("rag.parsing.sandbox",),

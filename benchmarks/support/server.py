@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from ragsite.run import processes
-from ragsite.run.children import Children
+from ragsite.run.local_processes import Children
 
 
 class Server:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rag.models import ConversationMessage
-from rag.services.evaluation.unanswered_storage import LOW_CONFIDENCE
+from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
 from rag.services.search.stored_answers import CitedPassage, ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 

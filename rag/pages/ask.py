@@ -21,7 +21,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream
 from rag.errors import RagError
 from rag.models import ConversationMessage, DataSource
-from rag.services.search import ask_conversations
+from rag.services.search import ask_replies
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
@@ -50,7 +50,7 @@ def ask(request: HttpRequest, conversation_id: uuid.UUID | None = None) -> HttpR
 
 
 def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
-    events = ask_conversations.ask(
+    events = ask_replies.ask(
         form.to_question(),
         form.to_selection(get_caller(request)),
         form.to_options(stream=True),
@@ -59,7 +59,7 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
     question, csrf_token = form.cleaned_data["question"], get_token(request)
     extra = {"curl": _curl(request, form), "may_trace": may_trace(get_caller(request))}
 
-    def render_result(outcome: ask_conversations.ConversationAnswer) -> object:
+    def render_result(outcome: ask_replies.ConversationAnswer) -> object:
         html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
         conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
         url = reverse("conversation", args=[conversation]) if conversation else ""
@@ -76,7 +76,7 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
 def _show_answer(request: HttpRequest, form: AskForm, sources: list[DataSource]) -> HttpResponse:
     """Answer for a browser without scripts."""
     outcome = run_to_completion(
-        ask_conversations.ask(
+        ask_replies.ask(
             form.to_question(),
             form.to_selection(get_caller(request)),
             form.to_options(stream=False),
@@ -103,11 +103,11 @@ def _render(
     exchanges: list[dict[str, object]] | None = None,
 ) -> HttpResponse:
     caller = get_caller(request)
-    conversation = ask_conversations.get_conversation(caller, conversation_id) if conversation_id else None
+    conversation = ask_replies.get_conversation(caller, conversation_id) if conversation_id else None
     if conversation:
         exchanges = [
             {"question": exchange.question, "part": show_answer(exchange.answer) if exchange.answer else None}
-            for exchange in ask_conversations.read_conversation(caller, conversation)
+            for exchange in ask_replies.read_conversation(caller, conversation)
         ]
     context: dict[str, Any] = {
         "section": "ask",
@@ -118,7 +118,7 @@ def _render(
         "conversation": conversation,
         "exchanges": exchanges or [],
         "reasons": ConversationMessage.RatingReason.choices,
-        "is_stored": ask_conversations.is_stored(caller),
+        "is_stored": ask_replies.is_stored(caller),
         "may_trace": may_trace(caller),
     }
     return render(request, "pages/ask.html", context, status=status)

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from orgs.access.caller import get_caller
 from rag.models import ConversationMessage
-from rag.services.search import ask_conversations
+from rag.services.search import ask_replies
 
 from .access import limited, page, wants_stream
 from .forms import RatingForm, TitleForm
@@ -27,13 +27,13 @@ _MAX_SEARCH_CHARACTERS = 200
 def list_history(request: HttpRequest) -> HttpResponse:
     """List the visitor's own conversations."""
     caller, search = get_caller(request), request.GET.get("q", "").strip()[:_MAX_SEARCH_CHARACTERS].replace("\x00", "")
-    paginator = Paginator(ask_conversations.list_conversations(caller, search=search), _PER_PAGE)
+    paginator = Paginator(ask_replies.list_conversations(caller, search=search), _PER_PAGE)
     context = {
         "section": "history",
         "title": _("History"),
         "search": search,
         "page": paginator.get_page(request.GET.get("page")),
-        "is_stored": ask_conversations.is_stored(caller),
+        "is_stored": ask_replies.is_stored(caller),
     }
     return render(request, "pages/history.html", context)
 
@@ -43,11 +43,11 @@ def list_history(request: HttpRequest) -> HttpResponse:
 @limited()
 def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     conversation, form = (
-        ask_conversations.get_conversation(get_caller(request), conversation_id),
+        ask_replies.get_conversation(get_caller(request), conversation_id),
         TitleForm(request.POST),
     )
     if form.is_valid():
-        ask_conversations.rename_conversation(conversation, form.cleaned_data["title"])
+        ask_replies.rename_conversation(conversation, form.cleaned_data["title"])
         messages.success(request, _("The conversation has its new title."))
     else:
         messages.error(request, _("A title needs 1 to 120 characters."))
@@ -59,7 +59,7 @@ def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
 @limited()
 def delete(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     caller = get_caller(request)
-    ask_conversations.delete_conversation(caller, ask_conversations.get_conversation(caller, conversation_id))
+    ask_replies.delete_conversation(caller, ask_replies.get_conversation(caller, conversation_id))
     messages.success(request, _("The conversation is deleted."))
     return HttpResponseRedirect(reverse("history"))
 
@@ -73,7 +73,7 @@ def rate(request: HttpRequest, message_id: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         raise BadRequest("The rating is malformed.")
     values = form.cleaned_data
-    message = ask_conversations.rate_answer(
+    message = ask_replies.rate_answer(
         get_caller(request),
         str(message_id),
         is_helpful={"up": True, "down": False}.get(values["rating"]),

@@ -18,7 +18,7 @@ from ragsite.embedded import services
 from ragsite.embedded.folder import EmbeddedError
 
 from . import processes
-from .children import Children
+from .local_processes import Children
 
 HOST = "127.0.0.1"
 PORT = int(os.environ.get("PORT") or 3080)

@@ -116,7 +116,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "PREPROCESSING_HOOKS": ["ragsite.http.openapi.normalize_paths"],
-    "POSTPROCESSING_HOOKS": ["ragsite.views.api_tasks.group_by_task"],
+    "POSTPROCESSING_HOOKS": ["ragsite.views.api_reference_groups.group_by_task"],
     "SCHEMA_PATH_PREFIX": "/",
     # The API reference is public, even with an expired token.
     "SERVE_AUTHENTICATION": [],

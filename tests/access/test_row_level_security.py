@@ -18,8 +18,8 @@ from orgs.access.caller import Caller
 from orgs.models import Organization, Role, Team
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
-from rag.models.search import searched_embedding_models
-from rag.models.search.searched_embedding_models import read_granted_ids
+from rag.models.search import granted_scopes
+from rag.models.search.granted_scopes import read_granted_ids
 from rag.models.sources import QueryableSources
 from rag.types import MemberGrants
 from ragsite.postgres import identity, logins
@@ -93,8 +93,8 @@ def check_grants(caller: Caller, queryable: QueryableSources, expected: set[uuid
         assert set(read_granted_ids(everything)) == stated
         assert read_granted_ids(dataclasses.replace(everything, user_id=uuid.uuid4())) == []
         for limit, named in ((200, expected), (-1, {None})):
-            with unittest.mock.patch.object(searched_embedding_models, "MAX_LISTED", limit):
-                models = searched_embedding_models.read((), queryable.granted, ())
+            with unittest.mock.patch.object(granted_scopes, "MAX_LISTED", limit):
+                models = granted_scopes.read((), queryable.granted, ())
             read = {model.source_id for model in models if model.is_granted and (model.has_without or model.has_with)}
             assert read == (named if stated else set())
     proof.count("grants that a search names")

@@ -21,10 +21,10 @@ from orgs.access.permissions import QueryHistory, Visibility
 from orgs.creation import add_member, get_service_user
 from orgs.policies.retention import retention_for
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.services.maintenance import history_retention
-from rag.services.search import chat_conversations, history, permitted_queries
+from rag.services.search import chat_replies, history, permitted_queries
 from rag.services.sources import original_files, purge
 from rag.types import Message, Question, Submission
 from tests.admin.test_admin import browser
@@ -47,8 +47,8 @@ def selection_of(world: World, name: str = "member") -> permitted_queries.Source
 def search_and_chat(world: World, name: str = "member") -> None:
     """Record a search and a chat turn of the user, as their organisation's policy says."""
     history.search(Question(SECRET, top_k=5), selection_of(world, name))
-    turn = chat_conversations.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
-    permitted_queries.run_to_completion(chat_conversations.chat(turn, selection_of(world, name)))
+    turn = chat_replies.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
+    permitted_queries.run_to_completion(chat_replies.chat(turn, selection_of(world, name)))
 
 
 @pytest.mark.parametrize(("policy", "texts", "chats"), [("full", [SECRET], 1), ("redacted", [""], 0), ("none", [], 0)])
@@ -158,7 +158,7 @@ def test_deleting_a_user_deletes_their_personal_data(world: World) -> None:
     job = submit.submit_job(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions.")],
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=member,
     )
     search_and_chat(world)
@@ -195,7 +195,7 @@ def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, 
     job = submit.submit_job(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions roar.")],
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["owner"],
     )
     process_queue()

@@ -7,7 +7,7 @@ from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.models import ApiKey, Membership, Role, Team
 from rag.models import DataSource, EmbeddingModel, Grant, Usage
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, ingest_text
@@ -48,7 +48,7 @@ def foreign(world: World) -> DataSource:
     submit.submit_job(
         source=source,
         submissions=[Submission(path="foreign-file", title="Foreign", text="Lions.")],
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["foreigner"],
     )
     return source
@@ -187,7 +187,7 @@ def test_a_key_variable_must_name_an_api_key(world: World) -> None:
 
 def test_managers_of_a_source_cancel_its_jobs(world: World, foreign: DataSource) -> None:
     submission = Submission(path="a", title="A", text="Zebras.")
-    options, actor = document_inputs.default_chunking_options(), world.users["editor"]
+    options, actor = build_submissions.default_chunking_options(), world.users["editor"]
     job = submit.submit_job(source=world.source("domestic"), submissions=[submission], options=options, actor=actor)
     client = browser(world.users["owner"])
     both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}

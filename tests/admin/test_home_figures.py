@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from rag.models import DataSource
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.services.operations.measurements import recording
 from rag.types import Submission
@@ -27,7 +27,7 @@ def sign_in(client: Client, user: User, *, is_superuser: bool = False) -> str:
 
 
 def submit_job(world: World, source: DataSource) -> None:
-    options, actor = document_inputs.default_chunking_options(), world.users["owner"]
+    options, actor = build_submissions.default_chunking_options(), world.users["owner"]
     submit.submit_job(source=source, submissions=[Submission("a", "a", "A.")], options=options, actor=actor)
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument, IngestionJob
-from rag.services.ingestion import document_inputs, document_outcomes
+from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.admin.test_admin import browser
@@ -23,7 +23,7 @@ def create_job(world: World, source: DataSource, *paths: str) -> IngestionJob:
     return submit.submit_job(
         source=source,
         submissions=submissions,
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
 

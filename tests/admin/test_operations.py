@@ -20,7 +20,7 @@ from rag.models import (
     SlowOperation,
     WorkerHeartbeat,
 )
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.services.operations import workers
 from rag.types import Submission
@@ -59,7 +59,7 @@ def read(client: Client) -> str:
 
 
 def submit_document(world: World) -> IngestionDocument:
-    options = document_inputs.default_chunking_options()
+    options = build_submissions.default_chunking_options()
     submission = Submission(path="plan.txt", title="Plan", text="Confidential zebras.")
     submit.submit_job(source=world.source(), submissions=[submission], options=options, actor=world.users["editor"])
     return IngestionDocument.objects.get()

@@ -7,9 +7,9 @@ import pytest
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.models import Conversation, DataSource, GoldenQuestion, UnansweredQuestion
-from rag.services.evaluation import unanswered_storage
+from rag.services.evaluation import record_unanswered
 from rag.services.maintenance import history_retention
-from rag.services.search import ask_conversations, permitted_queries
+from rag.services.search import ask_replies, permitted_queries
 from rag.types import AnswerOptions, Question
 from ragsite.postgres import identity
 from tests.admin.test_admin import browser
@@ -30,12 +30,12 @@ def source(world: World) -> DataSource:
 
 def ask(
     world: World, question: str = UNANSWERED, name: str = "member", **selection: Any
-) -> ask_conversations.ConversationAnswer:
+) -> ask_replies.ConversationAnswer:
     """Asks as the page does: with the identity of the user's request."""
     caller = Caller(world.users[name])
     with identity.run_as(caller.database_identity):
         return permitted_queries.run_to_completion(
-            ask_conversations.ask(
+            ask_replies.ask(
                 Question(question, top_k=5, rerank=True),
                 permitted_queries.SourceSelection(caller, **selection),
                 AnswerOptions(max_tokens=2000),
@@ -56,7 +56,7 @@ def test_declined_and_disliked_questions_are_stored_and_answered_ones_are_not(wo
     assert answered.answer.message
     for is_helpful, stored in ((False, [(ANSWERED, "disliked"), (UNANSWERED, "declined")]), (None, reasons())):
         with identity.run_as(caller.database_identity):
-            ask_conversations.rate_answer(caller, str(answered.answer.message.pk), is_helpful=is_helpful)
+            ask_replies.rate_answer(caller, str(answered.answer.message.pk), is_helpful=is_helpful)
         assert reasons() == stored
 
 
@@ -72,7 +72,7 @@ def test_they_are_kept_only_as_long_as_the_history(world: World, source: DataSou
     ask(world, "Who feeds the flamingos?")
     caller = Caller(world.users["member"])
     with identity.run_as(caller.database_identity):
-        ask_conversations.delete_conversation(caller, Conversation.objects.get(pk=conversation_id or ""))
+        ask_replies.delete_conversation(caller, Conversation.objects.get(pk=conversation_id or ""))
     assert [question for question, _ in reasons()] == ["Who feeds the flamingos?"]
     world.home.query_history = "redacted"
     world.home.save()
@@ -83,7 +83,7 @@ def test_they_are_kept_only_as_long_as_the_history(world: World, source: DataSou
 
 
 def test_a_user_has_a_bounded_number_of_them(world: World, source: DataSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unanswered_storage, "MAX_QUESTIONS_OF_USER", 1)
+    monkeypatch.setattr(record_unanswered, "MAX_QUESTIONS_OF_USER", 1)
     ask(world)
     ask(world, "Who feeds the flamingos?")
     assert reasons() == [("Who feeds the flamingos?", "declined")]

@@ -6,7 +6,7 @@ from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.models import Role, Team
 from rag.models import DataSource, GoldenQuestion, Grant, IngestionDocument, IngestionJob
-from rag.services.ingestion import document_inputs, document_outcomes
+from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
@@ -67,5 +67,5 @@ class Site:
 def submit_document(source: DataSource, user: User, path: str, text: str) -> IngestionJob:
     submissions = [Submission(path=path, title=path, text=text)]
     return submit.submit_job(
-        source=source, submissions=submissions, options=document_inputs.default_chunking_options(), actor=user
+        source=source, submissions=submissions, options=build_submissions.default_chunking_options(), actor=user
     )

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.services.operations.metrics import content_gauges
 from rag.types import Submission
@@ -31,7 +31,7 @@ def test_services_jobs_and_documents_are_reported(world: World, client: Client) 
         assert before["ragsite_up", component] == 1
     assert before["ragsite_open_documents", "queued"] == before["ragsite_oldest_open_document_seconds", ""] == 0
     submissions = [Submission(path=path, title=path, text="Zebras.") for path in "ab"]
-    options = document_inputs.default_chunking_options()
+    options = build_submissions.default_chunking_options()
     submit.submit_job(source=world.source(), submissions=submissions, options=options, actor=world.users["editor"])
     after = read(client)
     assert after["ragsite_open_jobs", "queued"] == 1

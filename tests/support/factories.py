@@ -17,7 +17,7 @@ from orgs.api_keys import service
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import parse_chunk_embed
-from rag.services.ingestion import batch_indexing, document_inputs, document_processing, leases, synchronous_ingestion
+from rag.services.ingestion import batch_indexing, build_submissions, document_processing, leases, synchronous_ingestion
 from rag.services.ingestion.timings import StageTimings
 from rag.types import IndexOutcome, Submission
 
@@ -115,7 +115,7 @@ def process_claimed(row: IngestionDocument) -> None:
     """Parse, embed and write a claimed row as its worker does. Raises LeaseEnded if the lease has ended."""
     source = row.job.source
     cut = parse_chunk_embed.parse_and_chunk(
-        document_inputs.submission_of(row), source=source, options=document_inputs.chunking_options_of(row)
+        build_submissions.submission_of(row), source=source, options=build_submissions.chunking_options_of(row)
     )
     (prepared,) = parse_chunk_embed.embed_documents([cut], source.embedding_model, on_batch=lambda done: None)
     batch_indexing.write_batch([batch_indexing.ParsedWork(row, cut, StageTimings())], [prepared])

@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 OTHER_MODULES = (
     "ragsite.embedded",
     "ragsite.run.launch",
-    "ragsite.run.children",
+    "ragsite.run.local_processes",
     "ragsite.settings.test",
     "rag.parsing.ocr.layout",
     "rag.parsing.ocr.lines",

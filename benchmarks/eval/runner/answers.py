@@ -9,7 +9,7 @@ from benchmarks.eval.runner import modes
 from benchmarks.eval.runner.corpora import IngestedCorpus
 from benchmarks.eval.runner.workers import WorkerPool
 from rag.pipeline.answering import answer as answering
-from rag.services.evaluation.unanswered_storage import LOW_CONFIDENCE
+from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import AnswerOptions, GenerationOptions, SearchScope
 

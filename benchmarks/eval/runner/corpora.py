@@ -19,7 +19,7 @@ from orgs.models import Organization
 from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.models.content.documents import content_hash
 from rag.providers import provider_factory
-from rag.services.ingestion import document_inputs, document_processing, recovery_sweep
+from rag.services.ingestion import build_submissions, document_processing, recovery_sweep
 from rag.services.jobs import close_and_cancel, job_lookup, submit
 from rag.services.sources import deletion, purge
 from rag.types import SearchScope, Submission
@@ -151,7 +151,7 @@ def _fingerprint() -> str:
     files = [file for part in _INGESTION_CODE for file in sorted((_RAG / part).rglob("*.py"))] + sorted(
         _RAG.glob("*.py")
     )
-    digest = hashlib.sha256(repr(document_inputs.default_chunking_options()).encode())
+    digest = hashlib.sha256(repr(build_submissions.default_chunking_options()).encode())
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()
@@ -165,7 +165,7 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
     ]
     _, user = organization()
     job = submit.submit_job(
-        source=source, submissions=submissions, options=document_inputs.default_chunking_options(), actor=user
+        source=source, submissions=submissions, options=build_submissions.default_chunking_options(), actor=user
     )
     batch_size = max(4, min(64, len(texts) // (4 * pool.size)))
     pool.run_everywhere(process_job, job.pk, batch_size)

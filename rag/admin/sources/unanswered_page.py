@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
 from rag.errors import RagError
-from rag.services.evaluation import golden_questions, unanswered
+from rag.services.evaluation import golden_questions, unanswered_clusters
 from ragsite.postgres.models import as_uuid
 
 from .source_pages import get_managed_source, render_page
@@ -19,15 +19,15 @@ from .source_pages import get_managed_source, render_page
 def show_unanswered(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source, caller = get_managed_source(request, source_id), get_caller(request)
     if request.method == "POST":
-        chosen = request.POST.getlist("question")[: unanswered.MAX_SHOWN_QUESTIONS]
+        chosen = request.POST.getlist("question")[: unanswered_clusters.MAX_SHOWN_QUESTIONS]
         question_ids = {key for value in chosen if (key := as_uuid(value))}
         try:
             if request.POST.get("action") == "dismiss":
-                count = unanswered.dismiss(source, caller, question_ids)
+                count = unanswered_clusters.dismiss(source, caller, question_ids)
                 text = ngettext("Removed {number} question.", "Removed {number} questions.", count)
                 messages.success(request, text.format(number=count))
             else:
-                question = unanswered.make_golden_question(source, caller, question_ids)
+                question = unanswered_clusters.make_golden_question(source, caller, question_ids)
                 messages.success(request, gettext("“{question}” is a golden question now.").format(question=question))
         except RagError as error:
             messages.error(request, error.message)
@@ -37,7 +37,7 @@ def show_unanswered(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         "unanswered",
         source,
         gettext("Unanswered questions"),
-        clusters=unanswered.list_clusters(source, caller),
+        clusters=unanswered_clusters.list_clusters(source, caller),
         may_see_questions=golden_questions.may_see_results(caller, source),
         keeps_questions=source.organization.query_history == "full",
     )

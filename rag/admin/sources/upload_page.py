@@ -21,7 +21,7 @@ from rag.admin.base import find_source
 from rag.errors import RagError, UnknownJob
 from rag.models import Action, DataSource, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import job_lookup, uploads
 from ragsite.http.uploads import PayloadTooLarge, SpooledUploadHandler
 from ragsite.postgres.models import as_uuid
@@ -160,7 +160,7 @@ def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
         return uploads.submit_documents(
             source=source,
             documents=documents,
-            options=document_inputs.default_chunking_options(),
+            options=build_submissions.default_chunking_options(),
             actor=get_caller(request).authenticated_user,
         )
     except RagError as error:

@@ -12,7 +12,7 @@ from rag.contracts.common import fields
 from rag.contracts.common.base import validate
 from rag.models import DataSource, Document
 from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS
-from rag.services.search import client_dialogue, permitted_queries
+from rag.services.search import chat_completion_replies, permitted_queries
 from rag.services.sources import readable_sources
 from rag.types import AnswerOptions, Message, Passage, Question
 from ragsite.postgres.models import as_uuid
@@ -94,7 +94,7 @@ def _ask(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
         Question(text, top_k=_ASK_TOP_K, rerank=True, deduplicate=True),
         AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS),
     )
-    events = client_dialogue.answer(question, [Message("user", text)], _selection(request, arguments), options)
+    events = chat_completion_replies.answer(question, [Message("user", text)], _selection(request, arguments), options)
     answer = permitted_queries.run_to_completion(events).answer
     citations = [
         {"number": citation.number, "quote": citation.quote, **_document_reference(citation.passage)}

@@ -10,7 +10,7 @@ from rag.contracts.common.base import ContractViewSet, get_caller, organization,
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream_as
 from rag.services.openai_api import sources_as_models, text_embeddings
-from rag.services.search import client_dialogue, permitted_queries
+from rag.services.search import chat_completion_replies, permitted_queries
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.http.openapi_types import EventStream
@@ -91,7 +91,7 @@ class ChatCompletions(OpenAIViewSet):
             request_warnings.add(_INSTRUCTIONS_IGNORED)
         messages = chat_serializers.build_dialogue(values)
         question, options = chat_serializers.build_question(messages), chat_serializers.build_options(values)
-        events = client_dialogue.answer(question, messages, selection, options)
+        events = chat_completion_replies.answer(question, messages, selection, options)
         if values["stream"]:
             include_usage = (values.get("stream_options") or {}).get("include_usage", False)
             chunks = ChunkFormat(model=values["model"], include_usage=include_usage)

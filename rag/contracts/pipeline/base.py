@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from rag.contracts.common import versions
+from rag.contracts.common import etags
 from rag.contracts.common.base import ContractViewSet
 from ragsite.http.openapi import COMMON_STATUSES
 
@@ -22,5 +22,5 @@ class PipelineViewSet(ContractViewSet):
         response = super().finalize_response(request, response, *args, **kwargs)
         # A stream is no response of DRF.
         if self.has_etag and isinstance(response, Response) and "no-store" not in response.get("Cache-Control", ""):
-            versions.add_etag(request, response)
+            etags.add_etag(request, response)
         return response

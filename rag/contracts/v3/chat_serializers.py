@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypedDict
 from rest_framework import serializers
 
 from rag.contracts.common import fields
-from rag.services.search import chat_conversations
+from rag.services.search import chat_replies
 from rag.types import ChatReply, Filters, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.http.openapi_types import Id, Share
 
@@ -21,9 +21,7 @@ class MessageIn(serializers.Serializer[None]):
 
 class ChatIn(serializers.Serializer[None]):
     model = fields.Text("model", required=False, allow_blank=True, max_length=200)
-    messages = fields.BoundedList(
-        "messages", child=MessageIn(), min_entries=1, max_entries=chat_conversations.MAX_MESSAGES
-    )
+    messages = fields.BoundedList("messages", child=MessageIn(), min_entries=1, max_entries=chat_replies.MAX_MESSAGES)
     system = fields.Text("system", required=False, allow_blank=True, max_length=MAX_CONTENT_CHARACTERS)
     options = fields.Metadata("options", required=False)
     conversationId = fields.Text("conversationId", required=False, allow_blank=True, max_length=100)
@@ -65,12 +63,12 @@ class ChatOut(TypedDict):
     ragSources: list[ChatSource]
 
 
-def build_turn(values: dict[str, Any]) -> chat_conversations.ChatTurn:
+def build_turn(values: dict[str, Any]) -> chat_replies.ChatTurn:
     messages = [
         Message(message["role"], message["content"]) for message in values["messages"] if message["role"] != "system"
     ]
     options = values.get("options", {})
-    return chat_conversations.ChatTurn(
+    return chat_replies.ChatTurn(
         messages=messages,
         system=_build_system_prompt(values),
         conversation_id=values.get("conversationId", ""),

@@ -15,7 +15,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, stream
 from rag.models import DataSource
 from rag.services.ingestion import synchronous_ingestion
-from rag.services.search import chat_conversations, permitted_queries
+from rag.services.search import chat_replies, permitted_queries
 from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 
@@ -102,7 +102,7 @@ class Chat(V3ViewSet):
     )
     def create(self, request: Request) -> HttpResponseBase:
         values = validate(chat_serializers.ChatIn, request.data)
-        events = chat_conversations.chat(
+        events = chat_replies.chat(
             chat_serializers.build_turn(values), _build_source_selection(request, values.get("ragFilters", {}))
         )
         if values["stream"]:

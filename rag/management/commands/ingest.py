@@ -19,7 +19,7 @@ from orgs.access.caller import Caller
 from rag.errors import RagError
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import reparsing, uploads
 from rag.services.sources import lookup
 
@@ -124,7 +124,7 @@ class _Run:
                 documents.append(uploads.build_upload(path, open_content=partial(_open_file, file)))
         if not documents:
             return
-        options = document_inputs.default_chunking_options()
+        options = build_submissions.default_chunking_options()
         try:
             job = uploads.submit_documents(source=self._source, documents=documents, options=options, actor=self._actor)
         except (RagError, OSError) as error:

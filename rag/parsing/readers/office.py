@@ -11,7 +11,7 @@ from rag.parsing.ocr.user_messages import OCR_IS_OFF
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
-from . import open_document
+from . import open_document_slides
 from .xberg_adapter import extract, promote_bold_lines, strip_formatting
 
 _SHEETS = {formats.XLSX, formats.XLSB, formats.XLS, formats.ODS}
@@ -70,7 +70,7 @@ def read_xlsb(content: bytes, limits: Limits) -> ParsedDocument:
 def read_open_document(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     """Read an OpenDocument text or spreadsheet, in a ZIP container or as a single XML file."""
     if not content.startswith(zip_files.MAGIC):
-        content = open_document.pack_flat(content, media_type)
+        content = open_document_slides.pack_flat(content, media_type)
     zip_files.check_archive(content, limits)
     return _read_markdown(content, media_type, limits)
 

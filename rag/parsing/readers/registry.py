@@ -8,8 +8,8 @@ from rag.parsing.ocr import scans
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import data, legacy_text, notebooks, office, open_document, slides, subtitles, tables, web
-from .messages import mail, mailbox, records
+from . import csv_tables, data, legacy_text, notebooks, office, open_document_slides, slides, subtitles, web
+from .messages import calendars_and_contacts, mail, mailbox
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
 
@@ -21,7 +21,7 @@ READERS: dict[str, Reader] = {
     formats.PPTX: slides.read,
     formats.ODT: partial(office.read_open_document, media_type=formats.ODT),
     formats.ODS: partial(office.read_open_document, media_type=formats.ODS),
-    formats.ODP: open_document.read_presentation,
+    formats.ODP: open_document_slides.read_presentation,
     formats.RTF: office.read_rtf,
     formats.DOC: partial(office.read_old_office, media_type=formats.DOC),
     formats.XLS: partial(office.read_old_office, media_type=formats.XLS),
@@ -31,11 +31,11 @@ READERS: dict[str, Reader] = {
     formats.MSG: mail.read_msg,
     formats.EML: mail.read_eml,
     formats.MBOX: mailbox.read,
-    formats.ICS: records.read_calendar,
-    formats.VCF: records.read_contacts,
+    formats.ICS: calendars_and_contacts.read_calendar,
+    formats.VCF: calendars_and_contacts.read_contacts,
     formats.HTML: web.read,
-    formats.CSV: tables.read_csv,
-    formats.TSV: tables.read_csv,
+    formats.CSV: csv_tables.read_csv,
+    formats.TSV: csv_tables.read_csv,
     formats.JSON: data.read,
     formats.JSON_LINES: data.read_lines,
     formats.NOTEBOOK: notebooks.read,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from rag.models import DataSource
-from rag.models.search import searched_embedding_models
+from rag.models.search import granted_scopes
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope
 from ragsite.observability import measurement_buffer
@@ -71,7 +71,7 @@ def _searched_sources(scopes: Sequence[SearchScope], *, with_unlisted: bool) -> 
     if with_unlisted and organization_ids:
         source_ids |= dict.fromkeys(DataSource.objects.public_in(organization_ids).values_list("pk", flat=True))
     if with_unlisted and (granted := next((scope.granted for scope in scopes if scope.granted), None)):
-        source_ids |= dict.fromkeys(searched_embedding_models.read_granted_ids(granted))
+        source_ids |= dict.fromkeys(granted_scopes.read_granted_ids(granted))
     return tuple(sorted(source_ids))
 
 

@@ -10,7 +10,7 @@ from rag.models import IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import index, parse_chunk_embed
 
 from . import batch_indexing, document_outcomes, leases, outages
-from .document_inputs import chunking_options_of, submission_of
+from .build_submissions import chunking_options_of, submission_of
 from .leases import LeaseKeeper
 from .timings import StageTimings
 

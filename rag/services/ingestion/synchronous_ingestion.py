@@ -16,7 +16,7 @@ from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres import identity
 from ragsite.postgres.models import uuid7
 
-from .document_inputs import default_chunking_options
+from .build_submissions import default_chunking_options
 
 # Longer texts go through a job.
 MAX_TEXT_BYTES = 256 * 1024

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from orgs.access.caller import Caller
 from rag.models import Action, DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.types import Submission
 
 from .submit import submit_job
@@ -40,7 +40,7 @@ def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[Ing
         submit_job(
             source=source,
             submissions=[_build_submission(document, source) for document in batch],
-            options=document_inputs.default_chunking_options(),
+            options=build_submissions.default_chunking_options(),
             actor=caller.authenticated_user,
         )
         for source in sources.filter(pk__in=documents.order_by().values("source"))

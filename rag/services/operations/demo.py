@@ -12,7 +12,7 @@ from orgs.creation import add_member, create_organization
 from orgs.models import Organization, Role, Team
 from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.content.documents import content_hash
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.types import Submission
 
@@ -148,7 +148,7 @@ def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob
     if not changed or source.owner is None:
         return None
     return submit.submit_job(
-        source=source, submissions=changed, options=document_inputs.default_chunking_options(), actor=source.owner
+        source=source, submissions=changed, options=build_submissions.default_chunking_options(), actor=source.owner
     )
 
 

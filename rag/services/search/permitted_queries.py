@@ -17,7 +17,7 @@ from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import confident_answer
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_rechecks
-from rag.services.evaluation import unanswered_storage
+from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.sources import lookup
 from rag.services.sources.search_scopes import build_scopes
@@ -97,7 +97,7 @@ def ask(
         selection: The caller, and the sources to search.
         options: How to answer.
         query: Receives the durations of the stages.
-        keeps_unanswered: Store the question if it is not answered (rag.services.evaluation.unanswered_storage).
+        keeps_unanswered: Store the question if it is not answered (rag.services.evaluation.record_unanswered).
 
     Raises:
         NoAccessibleSources: If the caller may not query any source.
@@ -126,8 +126,8 @@ def _keep_unanswered(
 ) -> AnswerEvents[AnswerResult]:
     with closing(events):
         result = yield from events
-        searched = unanswered_storage.describe_search(question.text, query.scopes, result)
-        unanswered_storage.store_if_unanswered(caller, searched, result)
+        searched = record_unanswered.describe_search(question.text, query.scopes, result)
+        record_unanswered.store_if_unanswered(caller, searched, result)
         return result
 
 

@@ -20,7 +20,7 @@ from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.models import uuid7
 
 from . import lookup
-from .versions import check_version
+from .overwrite_protection import check_version
 
 logger = structlog.get_logger(__name__)
 

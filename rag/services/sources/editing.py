@@ -15,7 +15,7 @@ from rag.services.jobs import close_and_cancel
 
 from . import lookup
 from .access_lists import AccessLists, replace_grants
-from .versions import check_version
+from .overwrite_protection import check_version
 
 _MAY_NOT_OPEN = (
     "You need the permission sources.create in this organisation to change who may query this data source, or its "

@@ -7,8 +7,8 @@ from collections import defaultdict
 from django.conf import settings
 
 from rag.models.embedding_models import ENGLISH_MODELS
-from rag.models.search import searched_embedding_models
-from rag.models.search.searched_embedding_models import SearchedModel
+from rag.models.search import granted_scopes
+from rag.models.search.granted_scopes import SearchedModel
 from rag.models.sources import DataSourceQuerySet, QueryableSources
 from rag.services.reembedding import second_model
 from rag.text.question_language import FOREIGN_LANGUAGES, is_english, is_foreign
@@ -82,7 +82,7 @@ class _Builder:
         not how many.
         """
         english_names = [name for name in ENGLISH_MODELS if _is_english_only(name)]
-        models = searched_embedding_models.read(sources.organizations, sources.granted, english_names)
+        models = granted_scopes.read(sources.organizations, sources.granted, english_names)
         self._second_of = tuple(sorted({model.model_id for model in models if model.model_name in english_names}))
         for model in models:
             if model.source_id and model.organization_id:

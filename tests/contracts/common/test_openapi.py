@@ -12,7 +12,7 @@ from django.core.management import call_command
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
-from ragsite.views import api_tasks
+from ragsite.views import api_reference_groups
 from ragsite.views.api_reference import get_schema
 from tests.support import conformance
 from tests.support.http import Client
@@ -104,7 +104,7 @@ def test_every_operation_has_a_summary_and_examples() -> None:
         assert re.fullmatch(r"[a-z][A-Za-z0-9]+", operation["operationId"]), name
         assert 0 < len(operation["summary"]) <= 100, name
         assert len(operation["tags"]) == 1, name
-        assert operation["tags"][0] in api_tasks.TAGS, name
+        assert operation["tags"][0] in api_reference_groups.TAGS, name
         contracts = re.findall(r"Contracts?: (.+)\.$", operation["description"])[-1].split(", ")
         assert {*contracts} <= CONTRACTS | {"accounts"}, name
         bodies = [operation["requestBody"]["content"]] if "requestBody" in operation else []

@@ -6,7 +6,7 @@ import pytest
 
 from orgs.access.permissions import Scope
 from rag.models import IngestionDocument, IngestionJob
-from rag.services.ingestion import document_inputs, document_outcomes
+from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, process_queue
@@ -23,7 +23,7 @@ def job_of(world: World, slug: str = "library", *, failed: int = 0, count: int =
     job = submit.submit_job(
         source=source,
         submissions=submissions,
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
     job.documents.filter(index__lt=failed).update(state=State.RUNNING)

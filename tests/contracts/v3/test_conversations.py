@@ -5,7 +5,7 @@ import pytest
 from orgs.access.permissions import Visibility
 from rag.models import Conversation, DataSource
 from rag.pipeline.answering.chat_context import NOTICE
-from rag.services.search import chat_conversations
+from rag.services.search import chat_replies
 from tests.contracts.v3.helpers import USER, Api, chat
 from tests.support.factories import ingest_text
 from tests.support.http import Client
@@ -43,7 +43,7 @@ def test_a_long_conversation_sent_completely_is_not_stored_twice(
     member: Client, language_model: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Longer than the history that the language model gets."""
-    monkeypatch.setattr(chat_conversations, "MAX_PROMPT_MESSAGES", 4)
+    monkeypatch.setattr(chat_replies, "MAX_PROMPT_MESSAGES", 4)
     history = [{"role": role, "content": f"{role} {turn}"} for turn in range(30) for role in ("user", "assistant")]
     language_model.replies = ["One.", "Two."]
     first = member.post("/api/chat", {"messages": [*history, USER]}).body["data"]["conversationId"]

@@ -15,7 +15,7 @@ from rag.pipeline.ingestion import parse_chunk_embed
 from rag.providers.embedders.cross_process_slots import CrossProcessSlots
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.services.ingestion import synchronous_ingestion
-from rag.services.ingestion.document_inputs import default_chunking_options
+from rag.services.ingestion.build_submissions import default_chunking_options
 from rag.types import Submission
 from tests.support.factories import World
 from tests.support.http import Client, Reply

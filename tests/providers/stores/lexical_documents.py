@@ -10,7 +10,7 @@ from django.conf import settings as django_settings
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.base import Candidates
-from rag.providers.stores.pgvector import candidates, lexical, terms
+from rag.providers.stores.pgvector import bm25_query, bm25_weights, candidates
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres.models import uuid7
 
@@ -41,7 +41,7 @@ def add_chunks(document: Document, texts: Sequence[str]) -> None:
         for n, text in enumerate(texts, start=1)
     ]
     Chunk.objects.bulk_create(chunks)
-    terms.sync([document.pk])
+    bm25_weights.sync([document.pk])
 
 
 def scope(*sources: DataSource, **filters: Any) -> SearchScope:
@@ -49,12 +49,12 @@ def scope(*sources: DataSource, **filters: Any) -> SearchScope:
 
 
 def search(question: str, within: SearchScope, k: int = 100) -> list[tuple[uuid.UUID, float]]:
-    result = find(lexical.build_query(question, [within]), within, k)
+    result = find(bm25_query.build_query(question, [within]), within, k)
     scores = {candidate.chunk_id: candidate.lexical_score for candidate in result.chunks}
     return [(chunk_id, scores[chunk_id]) for chunk_id in result.lexical_ids]
 
 
-def find(query: lexical.LexicalQuery, within: SearchScope, k: int = 100) -> Candidates:
+def find(query: bm25_query.LexicalQuery, within: SearchScope, k: int = 100) -> Candidates:
     exact_limit = django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS
     return candidates.find(within, None, query, mode=Mode.HYBRID, limit=k, exact_limit=exact_limit, chunk_count=None)
 

@@ -12,7 +12,7 @@ from django.db import connection
 
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceTerm
-from rag.providers.stores.pgvector import candidates, lexical, terms
+from rag.providers.stores.pgvector import bm25_query, bm25_weights, candidates
 from rag.providers.stores.pgvector.stemming import stemmer
 from tests.support.factories import World
 
@@ -61,7 +61,7 @@ def test_scores_and_statistics_are_correct_after_random_changes(
             add_chunks(document, new_texts)
         else:
             document = documents.pop(generator.randrange(len(documents)))
-            terms.delete(list(Chunk.objects.filter(document=document).values_list("pk", flat=True)))
+            bm25_weights.delete(list(Chunk.objects.filter(document=document).values_list("pk", flat=True)))
             document.delete()
         check_statistics()
     texts = dict(Chunk.objects.filter(source__in=sources[:2]).values_list("pk", "text"))
@@ -81,14 +81,14 @@ def test_other_sources_do_not_influence_a_search(world: World) -> None:
     question = "zebra running lion wordc"
 
     def query_and_results() -> tuple[Any, ...]:
-        query = lexical.build_query(question, [scope(visible)])
+        query = bm25_query.build_query(question, [scope(visible)])
         return query, find(query, scope(visible))
 
     visible_ids = Chunk.objects.filter(source=visible).order_by("pk").values_list("pk", flat=True)
     before = query_and_results()
     write_document(secret, ["zebra zebra", "wordc", "lion wordc"] * 5, lang="de")
     assert query_and_results() == before
-    of_both = find(lexical.build_query(question, [scope(visible, secret)]), scope(visible))
+    of_both = find(bm25_query.build_query(question, [scope(visible, secret)]), scope(visible))
     assert set(of_both.lexical_ids) <= set(visible_ids)
 
 
@@ -101,8 +101,8 @@ def test_frequencies_in_many_sources_are_exact(world: World, hidden_count: int) 
     readable, with_texts = sources[:110], sources[:2]
     for source in (*with_texts, sources[-1]):
         write_document(source, ["zebra runs", "lion", "running lion worda"], lang="de" if source is sources[0] else "")
-    query = lexical.build_query("zebra lion wordb", [scope(*readable)])
-    assert query == lexical.build_query("zebra lion wordb", [scope(*with_texts)])
+    query = bm25_query.build_query("zebra lion wordb", [scope(*readable)])
+    assert query == bm25_query.build_query("zebra lion wordb", [scope(*with_texts)])
     assert query.chunk_count == 6
 
 
@@ -124,10 +124,10 @@ def test_no_lock_is_held_while_texts_are_stemmed(world: World, monkeypatch: pyte
 
 def test_deleted_chunks_leave_no_statistics(world: World) -> None:
     document = write_document(world.source(), ["zebra", "lion"])
-    terms.delete(list(Chunk.objects.values_list("pk", flat=True)))
+    bm25_weights.delete(list(Chunk.objects.values_list("pk", flat=True)))
     assert not ChunkTerms.objects.exists()
     assert not SourceTerm.objects.exists()
-    assert lexical.build_query("zebra", [scope(document.source)]).chunk_count == 0
+    assert bm25_query.build_query("zebra", [scope(document.source)]).chunk_count == 0
     assert search("zebra", scope(document.source)) == []
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag.models import Chunk, Document
-from rag.providers.stores.pgvector import lexical, terms
+from rag.providers.stores.pgvector import bm25_query, bm25_weights
 from rag.providers.stores.pgvector.stemming import hash_stem, split_words_and_parts, stemmer
 from tests.support.factories import World, ingest_text
 
@@ -18,7 +18,7 @@ def test_a_changed_language_is_stemmed_again(world: World) -> None:
     document = write_document(world.source(), ["Die Häuser am Fluss", "Ein Haus"], lang="")
     assert len(search("Haus", scope(document.source))) == 1
     Document.objects.filter(pk=document.pk).update(lang="de")
-    terms.sync([document.pk])
+    bm25_weights.sync([document.pk])
     check_statistics()
     assert len(search("Haus", scope(document.source))) == 2
     assert len(search("house and Häusern", scope(document.source))) == 2
@@ -28,7 +28,7 @@ def test_a_query_finds_texts_of_every_language_in_its_scope(world: World) -> Non
     source = world.source()
     write_document(source, ["He was running there."], lang="en")
     write_document(source, ["Das Running ist ein Sport."], lang="de")
-    query = lexical.build_query("running", [scope(source)])
+    query = bm25_query.build_query("running", [scope(source)])
     assert len(find(query, scope(source)).lexical_ids) == 2
     assert [(word.chunk_count, word.terms) for word in query.words] == [
         (2, frozenset({hash_stem("run"), hash_stem("running")}))
@@ -62,12 +62,12 @@ def test_coverage_is_the_matched_share_of_the_query_weighted_by_idf(world: World
     source = world.source()
     write_document(source, ["zebra lion", "lion", "lion worda"])
     complete, partial, _ = Chunk.objects.order_by("position").values_list("pk", flat=True)
-    query = lexical.build_query("the zebras, lions", [scope(source)])
+    query = bm25_query.build_query("the zebras, lions", [scope(source)])
     zebra, lion = math.log(1 + 2.5 / 1.5), math.log(1 + 0.5 / 3.5)
     coverage = {candidate.chunk_id: candidate.coverage for candidate in find(query, scope(source)).chunks}
     assert coverage[complete] == pytest.approx(1.0)
     assert coverage[partial] == pytest.approx(lion / (zebra + lion))
-    only_stop_words = lexical.build_query("the", [scope(source)])
+    only_stop_words = bm25_query.build_query("the", [scope(source)])
     assert only_stop_words.coverage([]) == 0
     assert find(only_stop_words, scope(source)).chunks == ()
 
@@ -76,7 +76,7 @@ def test_common_terms_find_no_candidates_if_there_are_rarer_ones(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 0
-    monkeypatch.setattr(lexical, "_MAX_LOOKED_UP_CHUNKS", 4)
+    monkeypatch.setattr(bm25_query, "_MAX_LOOKED_UP_CHUNKS", 4)
     source = world.source()
     write_document(source, ["lion worda"] * 5 + ["lion zebra", "zebra"])
     texts = dict(Chunk.objects.values_list("pk", "text"))
@@ -98,7 +98,7 @@ def test_a_filter_that_excludes_the_rarest_term_does_not_exclude_others(
     world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 0
-    monkeypatch.setattr(lexical, "_MAX_LOOKED_UP_CHUNKS", 1)
+    monkeypatch.setattr(bm25_query, "_MAX_LOOKED_UP_CHUNKS", 1)
     source = world.source()
     write_document(source, ["zebra"], tags=["others"])
     write_document(source, ["lion", "lion again"], tags=["wanted"])

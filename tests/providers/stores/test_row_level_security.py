@@ -5,7 +5,7 @@ import pytest
 from orgs.access.caller import Caller
 from rag.models import DataSource
 from rag.pipeline.embed import embed_question
-from rag.providers.stores.pgvector import candidates, lexical
+from rag.providers.stores.pgvector import bm25_query, candidates
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
@@ -32,7 +32,7 @@ def test_chunks_of_a_hidden_source_are_not_found(
 ) -> None:
     """The table of terms has no policy, and the index of tags is read with another role: RLS of chunks still holds."""
     scope = SearchScope((source.pk,), source.embedding_model_id, Filters(tags=tags))
-    query = lexical.build_query("cellar", [scope])
+    query = bm25_query.build_query("cellar", [scope])
     vector = embed_question("cellar", model=source.embedding_model)
     with identity.run_as(reader(world, user)):
         result = candidates.find(

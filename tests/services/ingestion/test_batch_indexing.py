@@ -5,7 +5,7 @@ from django.test.utils import CaptureQueriesContext
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import document_inputs, document_processing, leases
+from rag.services.ingestion import build_submissions, document_processing, leases
 from rag.services.jobs.close_and_cancel import cancel_job
 from rag.services.jobs.submit import submit_job
 from rag.types import Submission
@@ -20,7 +20,7 @@ def submit(world: World, source: DataSource, texts: dict[str, str]) -> Ingestion
     return submit_job(
         source=source,
         submissions=submissions,
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument
-from rag.services.ingestion import document_inputs, leases, recovery_sweep
+from rag.services.ingestion import build_submissions, leases, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World
@@ -26,7 +26,7 @@ def queue(world: World, source: DataSource, count: int, *, name: str = "doc") ->
     submit.submit_job(
         source=source,
         submissions=submissions,
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
 

@@ -10,7 +10,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, ModelOutage
 from rag.providers import provider_factory
 from rag.services.ingestion import (
-    document_inputs,
+    build_submissions,
     document_outcomes,
     document_processing,
     leases,
@@ -40,7 +40,7 @@ def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:
     return submit.submit_job(
         source=source,
         submissions=submissions,
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
 
@@ -139,7 +139,7 @@ def test_documents_of_other_models_are_processed_during_an_outage(world: World, 
     local = submit.submit_job(
         source=world.source("local"),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
     assert process_queue() == 1

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionFairness, ModelOutage
-from rag.services.ingestion import document_inputs, document_processing, leases, recovery_sweep
+from rag.services.ingestion import build_submissions, document_processing, leases, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.ragsite.test_metrics import read
@@ -22,7 +22,7 @@ def row(world: World) -> IngestionDocument:
     job = submit.submit_job(
         source=world.source(),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
     return job.documents.get()

@@ -8,7 +8,7 @@ from django.utils import timezone
 from orgs.access.caller import Caller
 from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import document_inputs, document_outcomes
+from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import close_and_cancel, manual_retries, submit
 from rag.services.maintenance import input_retention
 from rag.types import Submission
@@ -24,7 +24,7 @@ def failed_job(world: World, *, count: int = 2) -> IngestionJob:
     job = submit.submit_job(
         source=source,
         submissions=submissions,
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
     job.documents.filter(index=0).update(state=State.RUNNING, attempts=3, outages=2)

@@ -8,14 +8,14 @@ from typing import Any
 from django.utils import timezone
 
 from rag.models import IngestionJob, Original
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import uploads
 from rag.services.sources import original_files
 from rag.types import Submission
 from tests.support import factories
 from tests.support.factories import World
 
-OPTIONS = document_inputs.default_chunking_options()
+OPTIONS = build_submissions.default_chunking_options()
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from rag.models import Chunk, DataSource
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.pipeline.retrieval import retrieve
-from rag.services.maintenance import bm25_index
+from rag.services.maintenance import bm25_backfill
 from rag.services.sources import documents
 from rag.types import Mode, Question, SearchScope
 from tests.support.factories import World, ingest_text
@@ -18,7 +18,7 @@ TABLES = (ChunkTerms, SourceConfig, SourceTerm)
 
 @pytest.fixture
 def source(live_world: World) -> DataSource:
-    cache.delete(bm25_index._COMPLETE_KEY)
+    cache.delete(bm25_backfill._COMPLETE_KEY)
     source = live_world.source()
     ingest_text(source, "a.md", "# Lions\n\n" + "Lions have manes. " * 60)
     ingest_text(source, "b.md", "Zebras have stripes.")
@@ -41,19 +41,19 @@ def test_chunks_without_terms_are_indexed_in_batches(source: DataSource, monkeyp
         table.objects.all().delete()
     assert found_paths(source, "zebra") == []
     Chunk.objects.earliest("pk").save()  # it keeps the first id and moves to the end of the table
-    monkeypatch.setattr(bm25_index, "_BATCH_SIZE", 1)
-    bm25_index.maintain()
+    monkeypatch.setattr(bm25_backfill, "_BATCH_SIZE", 1)
+    bm25_backfill.maintain()
     after = rows()
     assert [row for row in after if row not in before] == [row for row in before if row not in after] == []
     assert found_paths(source, "zebra") == ["b.md"]
-    assert not cache.get(bm25_index._COMPLETE_KEY), "only a pass that found nothing shows that the index is complete"
-    bm25_index.maintain()
-    assert cache.get(bm25_index._COMPLETE_KEY)
+    assert not cache.get(bm25_backfill._COMPLETE_KEY), "only a pass that found nothing shows that the index is complete"
+    bm25_backfill.maintain()
+    assert cache.get(bm25_backfill._COMPLETE_KEY)
 
 
 def test_deleted_documents_are_not_indexed(source: DataSource) -> None:
     documents.delete_document(source.documents.get(path="b.md"))
     ChunkTerms.objects.filter(chunk__in=Chunk.objects.filter(document__path="b.md")).delete()
-    bm25_index.maintain()
-    assert cache.get(bm25_index._COMPLETE_KEY)
+    bm25_backfill.maintain()
+    assert cache.get(bm25_backfill._COMPLETE_KEY)
     assert not ChunkTerms.objects.filter(document__path="b.md").exists()

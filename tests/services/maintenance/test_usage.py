@@ -14,7 +14,7 @@ from orgs.access.caller import Caller
 from rag.errors import IndexFull
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob, Original, Usage
 from rag.pipeline.ingestion import quota
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import close_and_cancel
 from rag.services.jobs import submit as job_submit
 from rag.services.maintenance import usage
@@ -24,7 +24,7 @@ from tests.support import factories
 from tests.support.factories import World, ingest_text
 from tests.support.provider_server import ProviderServer
 
-OPTIONS = document_inputs.default_chunking_options()
+OPTIONS = build_submissions.default_chunking_options()
 
 
 def set_quota(world: World, **limits: int | None) -> None:

@@ -13,10 +13,10 @@ from django.db import connection
 
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
-from rag.models.search import searched_embedding_models
+from rag.models.search import granted_scopes
 from rag.providers import provider_factory
 from rag.providers.stores.base import DocumentVersion
-from rag.providers.stores.pgvector import lexical
+from rag.providers.stores.pgvector import bm25_query
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection
 from rag.types import ChunkDraft, Mode, Question, SearchScope
@@ -97,7 +97,7 @@ def member(world: World, settings: Any) -> Caller:
 
 @pytest.mark.parametrize("max_listed", [200, 0])
 def test_a_search_uses_its_indexes(member: Caller, monkeypatch: pytest.MonkeyPatch, max_listed: int) -> None:
-    monkeypatch.setattr(searched_embedding_models, "MAX_LISTED", max_listed)
+    monkeypatch.setattr(granted_scopes, "MAX_LISTED", max_listed)
     before_calls = calls()
     before = {name: scans(name) for name in (*TABLES, "test_hnsw", "terms_words")}
     with identity.run_as(member.database_identity):
@@ -130,7 +130,7 @@ def test_an_exact_search_finds_the_chunks_of_all_sources_with_one_scan(
     many: tuple[Caller, list[DataSource]], monkeypatch: pytest.MonkeyPatch, max_listed: int
 ) -> None:
     caller, sources = many
-    monkeypatch.setattr(searched_embedding_models, "MAX_LISTED", max_listed)
+    monkeypatch.setattr(granted_scopes, "MAX_LISTED", max_listed)
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         cursor.execute("ANALYZE")
@@ -152,11 +152,11 @@ def test_words_are_counted_in_the_granted_sources_alone(many: tuple[Caller, list
     assert queryable.granted
     scope = SearchScope((), EmbeddingModel.objects.default().pk, granted=queryable.granted)
     with identity.run_as(caller.database_identity):
-        query = lexical.build_query("zebra 7", [scope])
+        query = bm25_query.build_query("zebra 7", [scope])
         assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (110, [1, 110])
     Grant.objects.filter(source__in=sources[:60]).delete()
     with identity.run_as(caller.database_identity):
-        query = lexical.build_query("zebra 117", [scope])  # of fewer than half, the granted ones are added
+        query = bm25_query.build_query("zebra 117", [scope])  # of fewer than half, the granted ones are added
         assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (50, [0, 50])
 
 
@@ -171,7 +171,7 @@ def test_words_are_counted_in_all_sources_of_one_kind_and_few_of_another(
     granted = DataSource.objects.queryable_by(caller).granted
     scope = SearchScope((), EmbeddingModel.objects.default().pk, granted=granted)
     with identity.run_as(caller.database_identity):
-        query = lexical.build_query("zebra 104", [scope])
+        query = bm25_query.build_query("zebra 104", [scope])
     assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (105, [1, 105])
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel, Grant
-from rag.models.search import searched_embedding_models
+from rag.models.search import granted_scopes
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection
 from rag.types import Question
@@ -62,7 +62,7 @@ def test_granted_sources_are_searched_without_listing_them(world: World, monkeyp
         ingest_text(sources[name], name, text)
     results = []
     for limit in (200, 0):
-        monkeypatch.setattr(searched_embedding_models, "MAX_LISTED", limit)
+        monkeypatch.setattr(granted_scopes, "MAX_LISTED", limit)
         question = Question("Where is a zebra?", 5, rerank=True, names_sources=True)
         retrieval = permitted_queries.search(question, SourceSelection(Caller(member)))
         results.append(([(passage.title, passage.relevance) for passage in retrieval.passages], retrieval.source_ids))

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from orgs.access.caller import Caller
 from rag.models import IngestionDocument, IngestionJob, Reembedding, Usage, Webhook, WebhookDelivery
-from rag.services.ingestion import document_inputs, document_outcomes, recovery_sweep
+from rag.services.ingestion import build_submissions, document_outcomes, recovery_sweep
 from rag.services.jobs import close_and_cancel, submit
 from rag.services.webhooks import events, quotas
 from rag.types import Submission
@@ -25,7 +25,7 @@ def submit_job(world: World, *, count: int = 2) -> IngestionJob:
     return submit.submit_job(
         source=world.source(),
         submissions=submissions,
-        options=document_inputs.default_chunking_options(),
+        options=build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
 

@@ -12,7 +12,7 @@ from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.creation import create_organization
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit as job_submit
 from rag.types import Submission
 
@@ -83,7 +83,7 @@ class Run:
         return job_submit.submit_job(
             source=source or self.disturbed,
             submissions=submissions,
-            options=document_inputs.default_chunking_options(),
+            options=build_submissions.default_chunking_options(),
             actor=self._user,
         )
 

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import pagination, versions
+from rag.contracts.common import etags, pagination
 from rag.contracts.common.base import get_caller, organization, organization_to_write, validate
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
@@ -66,14 +66,14 @@ class Documents(PipelineViewSet):
         key = as_uuid(document_id)
         queryset = documents.list_documents(get_caller(request), reference, organization=organization(request))
         document = documents.get_document(queryset, document_id=key)
-        return Response(serializers.document_out(document), headers=versions.etag(document))
+        return Response(serializers.document_out(document), headers=etags.etag(document))
 
     @extend_schema(
         operation_id="deleteDocument",
         summary="Delete a document",
         description="Searches no longer find the document once this responds. A worker then removes its rows. Requires "
         "permission to send documents to the data source or to manage it.",
-        parameters=[*_DOCUMENT_ID, versions.IF_MATCH],
+        parameters=[*_DOCUMENT_ID, etags.IF_MATCH],
         responses={204: None},
     )
     def destroy(self, request: Request, reference: str, document_id: str) -> Response:
@@ -82,7 +82,7 @@ class Documents(PipelineViewSet):
             reference,
             document_id=as_uuid(document_id),
             organization=organization_to_write(request),
-            expected_versions=versions.expected_versions(request),
+            expected_versions=etags.expected_versions(request),
         )
         return Response(status=204)
 
@@ -90,7 +90,7 @@ class Documents(PipelineViewSet):
         operation_id="deleteDocumentByPath",
         summary="Delete a document by its path",
         description="Like deleting by id. Documents with the same path in other data sources are not affected.",
-        parameters=[serializers.DocumentPathIn, versions.IF_MATCH],
+        parameters=[serializers.DocumentPathIn, etags.IF_MATCH],
         responses={204: None},
     )
     def destroy_by_path(self, request: Request, reference: str) -> Response:
@@ -100,6 +100,6 @@ class Documents(PipelineViewSet):
             reference,
             path=path,
             organization=organization_to_write(request),
-            expected_versions=versions.expected_versions(request),
+            expected_versions=etags.expected_versions(request),
         )
         return Response(status=204)

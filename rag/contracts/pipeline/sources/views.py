@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import idempotency, pagination, versions
+from rag.contracts.common import etags, idempotency, pagination
 from rag.contracts.common.base import get_caller, has_scope, organization, organization_to_write, validate
 from rag.contracts.common.idempotency import Created
 from rag.contracts.pipeline import examples
@@ -73,7 +73,7 @@ class DataSources(PipelineViewSet):
 
         def create() -> Created:
             source = creation.create_source(get_caller(request), settings, organization=organization_to_write(request))
-            response = Response(_render_source(request, source), status=201, headers=versions.etag(source))
+            response = Response(_render_source(request, source), status=201, headers=etags.etag(source))
             return Created(response, lambda: source.pk)
 
         return idempotency.run_once(request, create)
@@ -88,14 +88,14 @@ class DataSources(PipelineViewSet):
     def retrieve(self, request: Request, reference: str) -> Response:
         queryset = lookup.list_sources(get_caller(request), organization=organization(request))
         source = lookup.get_source(queryset, reference)
-        return Response(_render_source(request, source), headers=versions.etag(source))
+        return Response(_render_source(request, source), headers=etags.etag(source))
 
     @extend_schema(
         operation_id="changeDataSource",
         summary="Change a data source",
         description="Fields that are not sent keep their values. Requires permission to manage the data source: "
         "sources.manage, or being its owner. `owner` transfers it to another active member.",
-        parameters=[versions.IF_MATCH],
+        parameters=[etags.IF_MATCH],
         request=serializers.SourceChangeIn,
         responses={200: serializers.SourceOut},
         examples=[
@@ -110,15 +110,15 @@ class DataSources(PipelineViewSet):
             reference,
             settings,
             organization=organization_to_write(request),
-            expected_versions=versions.expected_versions(request),
+            expected_versions=etags.expected_versions(request),
         )
-        return Response(_render_source(request, source), headers=versions.etag(source))
+        return Response(_render_source(request, source), headers=etags.etag(source))
 
     @extend_schema(
         operation_id="deleteDataSource",
         summary="Delete a data source",
         description="Searches no longer find its documents once this responds. A worker then removes the rows.",
-        parameters=[versions.IF_MATCH],
+        parameters=[etags.IF_MATCH],
         responses={204: None},
     )
     def destroy(self, request: Request, reference: str) -> Response:
@@ -126,7 +126,7 @@ class DataSources(PipelineViewSet):
             get_caller(request),
             reference,
             organization=organization_to_write(request),
-            expected_versions=versions.expected_versions(request),
+            expected_versions=etags.expected_versions(request),
         )
         return Response(status=204)
 

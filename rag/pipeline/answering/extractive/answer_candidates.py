@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rag.text.words import stem, stems_among
 
 from .passage_parts import LEAD_IN_ENDINGS
-from .passage_structure import PassageStructure
+from .self_contained_parts import PassageStructure
 
 
 @dataclass(frozen=True, slots=True)

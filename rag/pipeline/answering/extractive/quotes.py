@@ -10,8 +10,8 @@ from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
 from .passage_parts import split_cells
-from .passage_structure import MAX_QUOTE_CHARACTERS, PassageStructure
 from .section_headings import is_in_section
+from .self_contained_parts import MAX_QUOTE_CHARACTERS, PassageStructure
 
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]

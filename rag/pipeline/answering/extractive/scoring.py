@@ -11,9 +11,9 @@ from rag.text.words import split_words, stem
 from .answer_candidates import QuoteCandidate
 from .expected_answers import has_expected
 from .passage_parts import split_cells
-from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
+from .self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
 # Weight of a word in the headings above a part, relative to one in the part.

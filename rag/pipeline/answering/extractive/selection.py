@@ -9,10 +9,10 @@ from rag.text.words import split_words
 from .answer_candidates import QuoteCandidate, find_candidates
 from .expected_answers import has_expected
 from .passage_parts import QUESTION_ENDINGS
-from .passage_structure import PassageStructure
 from .question_type import AnalysedQuestion
 from .scoring import score_candidates, total, word_weights
 from .section_headings import SectionHeading, find_headings
+from .self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
 _MAX_CANDIDATES = 3

@@ -7,8 +7,8 @@ from rag.providers.base import Vectors
 from rag.providers.stores.base import Candidate, Candidates
 from rag.types import Mode, SearchScope
 
+from .bm25_query import LexicalQuery
 from .filter_sql import FILTERS, SCOPE, filter_values, scope_values
-from .lexical import LexicalQuery
 
 # Maximum number of documents with a tag to look up one by one. More take longer than reading a table of 100,000 chunks.
 _MAX_TAGGED_DOCUMENTS = 2_000

@@ -3,7 +3,7 @@
 import datetime
 import uuid
 
-from rag.models.search.searched_embedding_models import GRANTS, grant_values
+from rag.models.search.granted_scopes import GRANTS, grant_values
 from rag.types import SearchScope
 
 # A value of a SQL statement.

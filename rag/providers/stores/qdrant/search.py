@@ -13,8 +13,8 @@ from rag.errors import IndexUnavailable
 from rag.models import Document
 from rag.providers.base import Vectors
 from rag.providers.stores.base import Candidate, Candidates
+from rag.providers.stores.pgvector.bm25_query import LexicalQuery
 from rag.providers.stores.pgvector.filter_sql import FILTERS, SCOPE, filter_values, scope_values
-from rag.providers.stores.pgvector.lexical import LexicalQuery
 from rag.types import Mode, SearchScope
 
 from . import collection

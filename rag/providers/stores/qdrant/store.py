@@ -14,7 +14,7 @@ from rag.models import Document, EmbeddingModel
 from rag.models.content.index_changes import IndexChange
 from rag.providers.base import Vectors
 from rag.providers.stores.base import Candidates, DocumentVersion, MetadataUpdate, ScopeQuery, StoredChunk
-from rag.providers.stores.pgvector import lexical
+from rag.providers.stores.pgvector import bm25_query
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.types import Mode
 from ragsite.postgres import logins
@@ -97,7 +97,7 @@ class QdrantStore(PgVectorStore):
 
     def search(self, text: str, queries: Sequence[ScopeQuery], *, mode: Mode, limit: int) -> list[Candidates]:
         try:
-            lexical_query = lexical.build_query(text, [query.scope for query in queries])
+            lexical_query = bm25_query.build_query(text, [query.scope for query in queries])
             return [
                 search.find(self._client, query.scope, query.vector, lexical_query, mode=mode, limit=limit)
                 for query in queries

@@ -14,7 +14,7 @@ from rag.errors import UnsupportedFormat
 from rag.models import IngestionDocument, IngestionJob, SyncItem, SyncRun
 from rag.providers import provider_factory
 from rag.providers.connectors.base import Connector, ItemFailed, ItemGone
-from rag.services.ingestion import document_inputs
+from rag.services.ingestion import build_submissions
 from rag.services.jobs import uploads
 from rag.types import Submission
 
@@ -161,7 +161,7 @@ def _submit(run: SyncRun, changed: list[FetchedItem]) -> None:
         )
         for fetched in changed
     ]
-    options = document_inputs.default_chunking_options()
+    options = build_submissions.default_chunking_options()
     try:
         job = uploads.submit_documents(source=source, documents=documents, options=options, actor=actor)
     except UnsupportedFormat as error:  # of a job with one document

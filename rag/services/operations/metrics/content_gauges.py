@@ -9,7 +9,7 @@ from rag import task_queue
 from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 from rag.services.evaluation import quality
 from rag.services.jobs import job_lookup
-from rag.services.operations import health
+from rag.services.operations import component_checks
 
 from .gauge import Gauge
 from .process_gauges import collect_process_gauges
@@ -33,7 +33,7 @@ def collect_gauges() -> Iterator[Gauge]:
 
     The cost does not grow with the stored data: of jobs and documents, only the open ones are counted.
     """
-    up = health.check_components()
+    up = component_checks.check_components()
     yield Gauge(
         "ragsite_up",
         "Whether the component answers: 1 or 0.",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rag.errors import NoResults
 from rag.pipeline.answering.fallback_answers import NO_ANSWER
-from rag.services.search import chat_conversations, permitted_queries
+from rag.services.search import chat_replies, permitted_queries
 from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
 
 
@@ -26,8 +26,8 @@ def answer(
         NoAccessibleSources: If the caller may not query any source.
         RagError: If `permitted_queries.ask` fails. If nothing is found, the answer says so.
     """
-    turn = chat_conversations.ChatTurn(messages=dialogue, generation=options.generation, question=question)
-    standalone = chat_conversations.resolve_follow_up(turn, dialogue, selection)
+    turn = chat_replies.ChatTurn(messages=dialogue, generation=options.generation, question=question)
+    standalone = chat_replies.resolve_follow_up(turn, dialogue, selection)
     try:
         return (yield from permitted_queries.ask(standalone, selection, options))
     except NoResults:  # raised before the first event

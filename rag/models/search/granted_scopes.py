@@ -13,7 +13,7 @@ from django.db import connection
 from rag.types import MemberGrants
 
 # Up to this number, granted sources are listed. It is also the number up to which an unanswered question is stored
-# (rag/services/evaluation/unanswered_storage.py), because its readers must be permitted to read all of them.
+# (rag/services/evaluation/record_unanswered.py), because its readers must be permitted to read all of them.
 MAX_LISTED = 200
 # The type of the grants in SQL, with the values of `grant_values`.
 GRANTS = "ROW(%s, %s::uuid[], %s::uuid[], %s::uuid[])::rag_grants"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS
-from rag.models.search.searched_embedding_models import grant_values
+from rag.models.search.granted_scopes import grant_values
 from rag.text import languages
 from rag.text.question_language import foreign_function_words
 from rag.types import SearchScope

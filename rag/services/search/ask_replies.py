@@ -13,13 +13,13 @@ from orgs.policies.retention import retention_for
 from rag.errors import UnknownConversation
 from rag.models import Conversation, ConversationMessage
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
-from rag.services.evaluation import unanswered_storage
+from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
 from ragsite.postgres.models import as_uuid
 
 from . import conversation_store, history_quota, permitted_queries
-from .chat_conversations import ChatTurn, resolve_follow_up
+from .chat_replies import ChatTurn, resolve_follow_up
 from .stored_answers import ReadableAnswer, describe_answer, read_answers
 
 # How many messages of a conversation are shown, the newest ones.
@@ -83,7 +83,7 @@ def ask(
     is_rewritten = searched.text != question.text
     details = describe_answer(result, searched_text=searched.text if is_rewritten else "")
     # A follow-up cannot be understood alone, and its rewritten form repeats what earlier answers said.
-    search = None if is_rewritten else unanswered_storage.describe_search(question.text, query.scopes, result)
+    search = None if is_rewritten else record_unanswered.describe_search(question.text, query.scopes, result)
     if search:
         details["search"] = search.to_details()
     message = None
@@ -95,7 +95,7 @@ def ask(
         )
         message = conversation.messages.order_by("-position").first()
         if message:
-            unanswered_storage.store_if_unanswered(caller, search, result, answer=message)
+            record_unanswered.store_if_unanswered(caller, search, result, answer=message)
     (answer,) = read_answers(caller, [(result.answer.text, details, message)])
     return ConversationAnswer(result, answer, conversation.pk if conversation and keeps_history else None)
 
@@ -208,5 +208,5 @@ def rate_answer(
     for field, value in values.items():
         setattr(message, field, value)
     message.save(update_fields=list(values))
-    unanswered_storage.follow_rating(caller, message)
+    record_unanswered.follow_rating(caller, message)
     return message
