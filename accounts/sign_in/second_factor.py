@@ -68,7 +68,7 @@ def accept(request: HttpRequest, user: User) -> None:
 
 
 def complete_sign_in(request: HttpRequest, user: User, code: str) -> bool:
-    """Pass the second factor of a session that has begun without it. Returns whether the code is right."""
+    """Check the code, and mark the session as signed in with the second factor. Returns whether it is right."""
     device = verify(user, code)
     if device is None:
         return False

@@ -81,7 +81,7 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
 
 
 def _displayable_name(claims: dict[str, Any]) -> str:
-    """Return the person's name without characters that are not shown, or cannot be stored."""
+    """Return the person's name with spaces for unprintable characters; empty if the claim is no text."""
     name = claims.get("name")
     displayable = (
         "".join(character if character.isprintable() else " " for character in name) if isinstance(name, str) else ""

@@ -24,7 +24,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("source", help="id, slug, or organisation/slug")
         parser.add_argument("model", nargs="?", help="name of the new embedding model")
-        parser.add_argument("--wait", action="store_true", help="wait until it is ready, switched or removed")
+        parser.add_argument(
+            "--wait", action="store_true", help="embed here too, until it is ready, switched or removed"
+        )
         action = parser.add_mutually_exclusive_group()
         action.add_argument(
             "--switch", action="store_true", help="switch as soon as it is ready, if the quality gate allows it"

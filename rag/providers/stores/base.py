@@ -259,10 +259,13 @@ class ChunkStore(Protocol):
     def delete_vectors(
         self, source_id: uuid.UUID, model: EmbeddingModel, *, after: uuid.UUID | None, limit: int
     ) -> uuid.UUID | None:
-        """Delete the model's vectors of the source's next `limit` chunks, in the order of their ids.
+        """Delete the model's vectors of the next `limit` chunks of the source, in the order of their ids.
+
+        Args:
+            after: The chunk that the previous call returned; None for the first call.
 
         Returns:
-            The last examined chunk; None at the end of the source.
+            The id of the last examined chunk; None at the end of the source.
         """
         ...
 

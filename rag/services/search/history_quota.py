@@ -163,7 +163,7 @@ class HistoryWriter:
         return self.usage.bytes - self._max_bytes
 
     def _update_size(self, conversation: Conversation) -> None:
-        """Bring the conversation's size and the user's total up to date."""
+        """Update the size of the conversation, and the total of the user, which is saved when the lock is released."""
         size = _stored_bytes(conversation)
         self.usage.bytes += size - conversation.bytes
         conversation.bytes = size

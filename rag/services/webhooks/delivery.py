@@ -129,7 +129,7 @@ def _send(delivery: WebhookDelivery) -> _Outcome:
             for secret in stored
         ]
     except encryption.UnreadableSecret:
-        return _Outcome(None, "The secret was stored with another SECRET_KEY. Rotate it.")
+        return _Outcome(None, "The secret was encrypted with another SECRET_KEY. Rotate it.")
     headers = {
         "Content-Type": "application/json",
         "User-Agent": f"ragsite/{ragsite.__version__}",

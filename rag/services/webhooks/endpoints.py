@@ -93,10 +93,10 @@ def create_webhook(
 
 
 def check_number_of_webhooks(organization: Organization) -> None:
-    """Check, inside the transaction that creates one, that the organisation may have another webhook.
+    """Check that the organisation may have another webhook. Call it in the transaction that creates the webhook.
 
     Raises:
-        InvalidRequest: If it may not.
+        InvalidRequest: It has MAX_WEBHOOKS already.
     """
     advisory_xact_locks([f"webhooks of {organization.pk}"])
     if Webhook.objects.filter(organization=organization).count() >= MAX_WEBHOOKS:

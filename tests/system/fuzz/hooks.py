@@ -24,6 +24,8 @@ _DEPENDENT_FIELDS = {
     "networks",  # must be IP networks
     "owner",  # must be an active member of the organisation
     "sources",  # must be visible to the caller
+    "cursor",  # must be the one of a response
+    "url",  # must be public and reachable with HTTPS
 }
 # Messages about rules that JSON Schema cannot express: limits in bytes, of nesting and of a user's keys; JSON in a
 # form's field; and keys that have ended.
@@ -36,8 +38,8 @@ _MESSAGES = (
     "is revoked or expired",
 )
 # Statuses that are also right for valid data. 409: a job without failed documents was retried. 429: there were wrong
-# passwords before.
-_ACCEPTED_STATUSES = (401, 403, 404, 409, 413, 415, 422, 429, 503)
+# passwords before. 412: If-Match named another version. 414: the web server refuses a long request line.
+_ACCEPTED_STATUSES = (401, 403, 404, 409, 412, 413, 414, 415, 422, 429, 503)
 
 
 # The web server refuses a longer request line (414) before Django receives it.
