@@ -27,7 +27,7 @@ from tests.support.cache import delete_own_keys
 from tests.support.database import delete_all_rows
 from tests.support.factories import World
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 from tests.support.web import Web
 
 # The test process owns the test database. Code that tests call runs as a worker's does (`as_worker`).
@@ -37,20 +37,20 @@ identity.run_process_as(identity.OWNER)
 # Files with the longest tests. They run first, so that no process still runs one of them at the end, and those that
 # mostly wait for processes alternate with those that compute.
 SLOW_FILES = (
-    "tests/ragsite/test_launch.py",
+    "tests/ragsite/run/test_launch.py",
     "tests/browser/test_pages.py",
     "tests/contracts/common/test_matrix.py",
     "tests/system/chaos/test_exactly_once.py",
     "tests/services/search/test_hidden_sources.py",
     "tests/services/ingestion/test_ingestion_faults.py",
     "tests/browser/test_journeys.py",
-    "tests/contracts/pipeline/test_jobs.py",
+    "tests/contracts/pipeline/jobs/test_jobs.py",
     "tests/browser/test_administration.py",
-    "tests/contracts/pipeline/test_cancel.py",
+    "tests/contracts/pipeline/jobs/test_cancel.py",
     "tests/contracts/retrieval/test_answer.py",
     "tests/services/reembedding/test_concurrency.py",
-    "tests/access/test_row_level_security.py",
-    "tests/access/test_visible_to.py",
+    "tests/access/database/test_row_level_security.py",
+    "tests/access/rule/test_visible_to.py",
     "tests/access/test_delegation.py",
     "tests/commands/test_ingest.py",
     "tests/ragsite/test_languages.py",

@@ -14,4 +14,4 @@ CACHES["default"]["KEY_PREFIX"] = f"ragsite-tests-{_process}"
 CACHES["default"]["OPTIONS"] |= {"socket_connect_timeout": 20, "socket_timeout": 20}
 # Only workers that tests start receive the messages of tests.
 CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"] = f"ragsite-tests-{_process}:"
-RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]  # tests/support/provider_server.py
+RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]  # tests/support/servers/provider_server.py

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from accounts.models import User
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Membership, Organization, Role
-from tests.access.oracle import PERMISSIONS
-from tests.access.test_visible_to import rolled_back
+from tests.access.rule.oracle import PERMISSIONS
+from tests.access.rule.test_visible_to import rolled_back
 
 pytestmark = pytest.mark.django_db
 

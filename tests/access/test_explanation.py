@@ -17,8 +17,8 @@ from orgs.creation import add_member
 from orgs.models import Membership, Team
 from rag.models import Action, DataSource
 from rag.services.access import explain
-from tests.access import oracle
-from tests.access.test_visible_to import rolled_back
+from tests.access.rule import oracle
+from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import build, worlds
 from tests.support.factories import World
 

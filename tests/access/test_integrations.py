@@ -17,8 +17,9 @@ from rag.errors import RagError
 from rag.models import DataSource, Document
 from rag.services.openai_api import sources_as_models
 from ragsite.postgres import identity
-from tests.access import oracle, proof
-from tests.access.test_visible_to import rolled_back
+from tests.access import proof
+from tests.access.rule import oracle
+from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import add_content, build, worlds
 
 pytestmark = pytest.mark.django_db

@@ -7,8 +7,9 @@ from orgs.access import organization_resolver
 from orgs.access.permissions import Permission
 from orgs.models import ApiKey
 from ragsite.postgres import identity
-from tests.access import oracle, proof
-from tests.access.test_visible_to import rolled_back
+from tests.access import proof
+from tests.access.rule import oracle
+from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import build, worlds
 
 pytestmark = pytest.mark.django_db

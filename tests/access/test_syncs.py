@@ -5,7 +5,7 @@ import pytest
 from rag.models import SyncConnection, SyncItem, SyncKind, SyncRun
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
-from tests.access import injection
+from tests.access.database import injection
 from tests.support.factories import World
 
 TABLES = ("rag_syncconnection", "rag_syncrun", "rag_syncitem")

@@ -24,7 +24,7 @@ from orgs.models import AnyUser, ApiKey, Membership, Organization, Role, Team
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from ragsite.postgres.models import uuid7
-from tests.access import oracle
+from tests.access.rule import oracle
 
 usually = st.sampled_from((True,) * 7 + (False,))
 seldom = st.sampled_from((False,) * 7 + (True,))

@@ -9,7 +9,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from accounts.models import AuditEvent, User
 from accounts.sign_in import second_factor
 from orgs.models import Membership, Role
-from tests.access import injection
+from tests.access.database import injection
 from tests.admin.test_admin import browser
 from tests.support.factories import World
 

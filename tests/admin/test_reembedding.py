@@ -13,7 +13,7 @@ from rag.services.evaluation import quality
 from rag.services.reembedding import lifecycle, worker
 from tests.admin.test_admin import browser
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 State = Reembedding.State
 PAGES = ("reembed", "quality", "unanswered", "golden-questions.csv")

@@ -14,7 +14,7 @@ from orgs.access.permissions import QueryHistory, Visibility
 from rag.models import Conversation, ConversationMessage, DataSource
 from ragsite.postgres import identity
 from tests.support.factories import PASSWORD, World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 ZEBRAS = "# Zebras\n\nThe zebra sleeps standing up, and it weighs about 300 kilograms."
 QUESTION = "How much does a zebra weigh?"

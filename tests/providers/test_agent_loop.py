@@ -11,7 +11,7 @@ import pytest
 from rag.errors import EmbeddingFailed, GenerationFailed, InvalidRequest
 from rag.providers.language_models.agent_loop import MAX_TOOL_CALLS, MAX_TURNS, AgentLoop
 from rag.types import AgentTool
-from tests.support.provider_server import ProviderServer, tool_call
+from tests.support.servers.provider_server import ProviderServer, tool_call
 
 SCHEMA = {
     "type": "object",

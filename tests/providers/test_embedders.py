@@ -15,7 +15,7 @@ from rag.providers.base import Embedder
 from rag.providers.embedders.fallback_endpoint import FallbackEmbedder
 from rag.providers.embedders.local import LocalEmbedder
 from rag.providers.embedders.openai import OpenAIEmbedder
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture(scope="module")

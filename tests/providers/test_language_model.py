@@ -8,7 +8,7 @@ from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers import provider_factory
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
 

@@ -10,7 +10,7 @@ from rag.errors import EmbeddingFailed, GenerationFailed, ProviderFailed
 from rag.providers.embedders.openai import OpenAIEmbedder
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 MESSAGES = [Message("user", "Where are the keys?")]
 

@@ -9,7 +9,7 @@ import pytest
 from rag.errors import EmbeddingFailed
 from rag.providers.http.openai_client import parse_retry_after
 from tests.providers.test_embedders import remote
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture

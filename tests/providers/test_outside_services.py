@@ -16,7 +16,7 @@ from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.rerankers.cohere import CohereReranker
 from rag.services.search.agent import selected_text_passage
 from rag.types import Message
-from tests.support.upstream import Upstream
+from tests.support.servers.upstream import Upstream
 
 MESSAGES = [Message("user", "Where are the bicycles?")]
 JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"

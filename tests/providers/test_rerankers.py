@@ -13,7 +13,7 @@ from rag.providers.base import Reranker
 from rag.providers.rerankers.cohere import CohereReranker
 from rag.providers.rerankers.local import LocalReranker
 from rag.types import Passage
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 ID = uuid.UUID(int=1)
 PASSAGE = Passage(

@@ -8,7 +8,7 @@ import pytest
 from tests.contracts.agent.helpers import ZEBRAS, Api
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture

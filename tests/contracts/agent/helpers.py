@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.http import Client, Reply
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 Api = Callable[..., Client]
 ZEBRAS = "Zebras have black and white stripes. A zebra sleeps standing up."

@@ -12,7 +12,7 @@ from rag.models import EmbeddingModel
 from tests.support import snapshots
 from tests.support.factories import World
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 Api = Callable[..., Client]
 

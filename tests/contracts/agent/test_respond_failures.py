@@ -15,7 +15,7 @@ from tests.contracts.agent.helpers import (
 )
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client, Reply
-from tests.support.provider_server import ProviderServer, tool_call
+from tests.support.servers.provider_server import ProviderServer, tool_call
 
 
 def assert_failed(reply: Reply, *types: str) -> None:

@@ -20,7 +20,7 @@ from tests.contracts.agent.helpers import (
 )
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer, tool_call
+from tests.support.servers.provider_server import ProviderServer, tool_call
 
 
 def test_the_model_answers_from_retrieved_passages(member: Client, provider: ProviderServer) -> None:

@@ -7,7 +7,7 @@ import pytest
 from rag.services.search import agent_tools
 from tests.contracts.agent.helpers import RETRIEVE, VALIDATE, ZEBRAS, ask, tool_outputs
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer, tool_call
+from tests.support.servers.provider_server import ProviderServer, tool_call
 
 
 def test_the_validator_tool(member: Client, provider: ProviderServer) -> None:

@@ -9,7 +9,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
 from rag.contracts.common import rate_limits
-from tests.contracts.common.rate_limit_helpers import create_member, steady_id
+from tests.contracts.common.rate_limits.rate_limit_helpers import create_member, steady_id
 from tests.support.factories import World
 from tests.support.http import Client
 

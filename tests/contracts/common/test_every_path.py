@@ -13,7 +13,7 @@ from ragsite.postgres import identity
 from ragsite.views.api_reference import get_schema
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 Api = Callable[..., Client]
 UNKNOWN = "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11"

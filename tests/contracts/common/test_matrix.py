@@ -114,7 +114,7 @@ ROWS = (
     Row("POST", "/api/auth/token/revoke", public=True),
 )
 # Routes outside the API: the home page, health, the reference, and the 404 of all other paths. Metrics need their own
-# token (tests/ragsite/test_metrics.py), the admin's pages a session (tests/admin/test_admin.py).
+# token (tests/ragsite/observability/test_metrics.py), the admin's pages a session (tests/admin/test_admin.py).
 OTHER_ROUTES = {"home", "set_language", "healthz", "readyz", "metrics", "schema", "docs", None}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 QUESTION = "Where are the bicycles parked?"
 REPLY = "Bicycles are parked in the yard [1]."

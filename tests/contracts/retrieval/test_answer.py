@@ -12,7 +12,7 @@ from rag.text.tokens import count_tokens
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 Api = Callable[..., Client]
 FIELDS = {"status", "query_text", "answer", "citations", "context_used", "processing_time_ms"}

@@ -10,7 +10,7 @@ from tests.contracts.v3.helpers import TEXT, USER, Api, chat
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 def test_without_rag_nothing_is_retrieved(member: Client, language_model: ProviderServer) -> None:

@@ -9,7 +9,7 @@ from rag.services.search import chat_replies
 from tests.contracts.v3.helpers import USER, Api, chat
 from tests.support.factories import ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 def test_a_conversation_is_stored_and_continued(member: Client, language_model: ProviderServer) -> None:

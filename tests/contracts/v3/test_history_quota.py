@@ -15,7 +15,7 @@ from rag.services.search import history_quota
 from tests.contracts.v3.helpers import Api, chat
 from tests.support.factories import World
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 SIMULTANEOUS = 20
 

@@ -15,7 +15,7 @@ from orgs.models import GroupMapping, IdentityProvider, Role, ScimToken, SignInD
 from ragsite.postgres import encryption
 from tests.admin.test_admin import browser
 from tests.support.factories import PASSWORD, World
-from tests.support.identity_provider import IdentityProviderServer
+from tests.support.servers.identity_provider import IdentityProviderServer
 
 PROVIDERS, DOMAINS = "/admin/orgs/identityprovider/", "/admin/orgs/signindomain/"
 TOKENS = "/admin/orgs/scimtoken/"

@@ -28,7 +28,7 @@ from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer, tool_call
+from tests.support.servers.provider_server import ProviderServer, tool_call
 
 QUESTION = "Where do the zebras sleep?"
 TEXT = "The zebras sleep in the northern stable. The zebras wake at dawn."

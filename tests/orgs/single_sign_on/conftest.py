@@ -10,7 +10,7 @@ from orgs.models import GroupMapping, IdentityProvider, SignInDomain
 from orgs.single_sign_on import discovery
 from ragsite.postgres import encryption
 from tests.support.factories import World
-from tests.support.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProviderServer
+from tests.support.servers.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProviderServer
 
 EMAIL = "ada@home.example"
 

@@ -15,7 +15,7 @@ from orgs.single_sign_on import discovery, openid_connect, provider_requests
 from orgs.single_sign_on.provider_requests import ProviderFailed
 from tests.orgs.single_sign_on.test_back_channel_logout import logout_claims, send
 from tests.orgs.single_sign_on.test_openid_connect import begin
-from tests.support.identity_provider import CLIENT_ID, IdentityProviderServer
+from tests.support.servers.identity_provider import CLIENT_ID, IdentityProviderServer
 
 NUMBERS = st.sampled_from([float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 10**400, -(10**400), 0, True])
 TEXTS = st.text(st.characters(), max_size=300)  # also lone surrogates and NUL

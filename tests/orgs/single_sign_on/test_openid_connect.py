@@ -17,7 +17,7 @@ from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membersh
 from ragsite.postgres import encryption
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.support.factories import PASSWORD, World
-from tests.support.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProviderServer
+from tests.support.servers.identity_provider import CLIENT_ID, CLIENT_SECRET, IdentityProviderServer
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

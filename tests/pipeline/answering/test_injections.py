@@ -22,7 +22,7 @@ from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Q
 from tests.providers.test_rerankers import passages
 from tests.support.factories import World, ingest_text
 from tests.support.injections import EXFILTRATION, INJECTIONS, Injection
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 QUESTION = "Where are the bicycles parked?"
 HONEST = "Bicycles are parked in the yard behind the house."

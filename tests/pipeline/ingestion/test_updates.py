@@ -18,7 +18,7 @@ from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import uuid7
 from tests.support import factories
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture

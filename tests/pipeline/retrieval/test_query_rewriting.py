@@ -8,7 +8,7 @@ from benchmarks.follow_ups import DATA
 from rag.pipeline.retrieval import query_rewriting
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 EARLIER_MESSAGES = [Message("user", "When does the pool open in summer?"), Message("assistant", "At seven.")]
 MESSAGES = [*EARLIER_MESSAGES, Message("user", "And in winter?")]

@@ -11,7 +11,7 @@ import pytest
 from rag.errors import RerankFailed
 from rag.pipeline.retrieval.rerank import MAX_RERANKED, WARNING, rerank
 from rag.types import Passage, Question
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 ID = uuid.UUID(int=1)
 PASSAGE = Passage(

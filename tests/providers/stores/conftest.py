@@ -13,7 +13,7 @@ from rag.providers.stores.qdrant import changes, collection
 from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore
 from rag.types import Mode
-from tests.support.qdrant_server import QdrantServer
+from tests.support.servers.qdrant_server import QdrantServer
 
 from .conformance import STORES
 

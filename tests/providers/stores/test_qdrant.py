@@ -25,7 +25,7 @@ from rag.types import Mode, SearchScope
 from ragsite.postgres import identity
 from ragsite.settings import vector_store
 from tests.support.factories import World, ingest_text
-from tests.support.qdrant_server import QdrantServer
+from tests.support.servers.qdrant_server import QdrantServer
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from rag.models import DataSource, EmbeddingModel
 from tests.services.evaluation.helpers import ANIMALS, RandomVectorServer
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rag.models import DataSource, GoldenQuestion
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 ANIMALS = ("zebra", "lion", "otter", "heron", "badger", "lynx", "stoat", "raven", "perch", "viper", "gecko", "moose")
 

@@ -16,7 +16,7 @@ from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval.user_selected_text import selected_text_passage
 from rag.types import Context
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 pytestmark = pytest.mark.django_db
 

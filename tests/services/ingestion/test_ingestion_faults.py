@@ -28,7 +28,7 @@ from ragsite.postgres import identity
 from tests.conftest import Worker, purge_queue
 from tests.support import factories
 from tests.support.factories import World, process_claimed, process_queue
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 Eventually = Callable[..., Any]
 OPTIONS = ChunkingOptions(512, 50)

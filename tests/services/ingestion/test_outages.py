@@ -20,7 +20,7 @@ from rag.services.ingestion import (
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World, process_queue
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 State = IngestionDocument.State
 

@@ -15,8 +15,8 @@ from rag.services.sources import original_files
 from ragsite.settings.files import in_bucket
 from tests.services.jobs.uploading import OPTIONS, purge_unused_files, store, upload
 from tests.support import factories
-from tests.support.bucket_server import BucketServer
 from tests.support.factories import World
+from tests.support.servers.bucket_server import BucketServer
 
 State = IngestionDocument.State
 

@@ -11,7 +11,7 @@ from rag.models import IngestionDocument, IngestionFairness, ModelOutage
 from rag.services.ingestion import build_submissions, document_processing, leases, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
-from tests.ragsite.test_metrics import read
+from tests.ragsite.observability.test_metrics import read
 from tests.support.factories import World
 
 AN_HOUR_AGO = datetime.timedelta(hours=-1)

@@ -15,7 +15,7 @@ from rag.services.search import permitted_queries
 from rag.services.sources import documents, purge
 from rag.types import Passage, Question
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 ANIMALS = ("zebra", "lion", "otter")
 

@@ -22,7 +22,7 @@ from rag.services.sources import documents
 from rag.types import Submission
 from tests.support import factories
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 OPTIONS = build_submissions.default_chunking_options()
 

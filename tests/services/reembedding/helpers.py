@@ -13,7 +13,7 @@ from rag.services.reembedding import worker as reembedder
 from rag.services.search import permitted_queries
 from rag.types import Question
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 State = Reembedding.State
 ANIMALS = ("zebra", "lion", "otter", "heron", "badger", "lynx")

@@ -20,7 +20,7 @@ from tests.conftest import Worker
 from tests.services.reembedding.helpers import ANIMALS, State, chunks, filled_source, rebuild, search, state, vectors
 from tests.support import factories
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 Eventually = Callable[..., Any]
 

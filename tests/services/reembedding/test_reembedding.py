@@ -17,7 +17,7 @@ from rag.services.reembedding import worker as reembedder
 from rag.services.sources import deletion, editing, purge
 from tests.services.reembedding.helpers import State, chunks, filled_source, rebuild, search, state, vectors
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 def test_the_vectors_are_those_that_ingestion_would_make(

@@ -26,7 +26,7 @@ from rag.services.sources import deletion, documents, purge
 from rag.types import ChunkingOptions, Question, SearchScope, Submission
 from tests.support import factories
 from tests.support.factories import World, ingest_text
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 TEXTS = ("Zebras.", "Lions have manes.", "Ünïcödé beasts. " * 3, "Zebras and lions. " * 110)
 OPTIONS = ChunkingOptions(64, 8)

@@ -23,8 +23,8 @@ from rag.services.sources import deletion, original_files, purge
 from rag.types import Submission
 from tests.services.jobs.uploading import OPTIONS, files_in, purge_unused_files, send, store, store_content, upload
 from tests.support import factories
-from tests.support.bucket_server import digest
 from tests.support.factories import World
+from tests.support.servers.bucket_server import digest
 
 State = IngestionDocument.State
 

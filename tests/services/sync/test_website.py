@@ -14,7 +14,7 @@ from rag.services.ingestion.sync import connections
 from ragsite.http import private_networks
 from tests.services.sync.conftest import contents, run_to_end
 from tests.support.factories import World
-from tests.support.website import Response, Website
+from tests.support.servers.website import Response, Website
 
 pytestmark = pytest.mark.django_db
 State = SyncRun.State

@@ -10,7 +10,7 @@ from rag.models import Webhook, WebhookEvent
 from rag.services.webhooks import endpoints
 from rag.services.webhooks.endpoints import WebhookSettings
 from tests.support.factories import World
-from tests.support.webhook_receiver import WebhookReceiver
+from tests.support.servers.webhook_receiver import WebhookReceiver
 
 Create = Callable[..., tuple[Webhook, str]]
 

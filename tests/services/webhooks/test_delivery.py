@@ -16,7 +16,7 @@ from rag.services.webhooks import delivery, endpoints, events, retention
 from ragsite.http import private_networks
 from tests.services.webhooks.conftest import Create
 from tests.support.factories import World
-from tests.support.webhook_receiver import WebhookReceiver, valid_signatures
+from tests.support.servers.webhook_receiver import WebhookReceiver, valid_signatures
 
 State = WebhookDelivery.State
 

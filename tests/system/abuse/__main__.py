@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import django
 
 from ragsite.postgres import identity
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 from .product import Product
 

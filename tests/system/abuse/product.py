@@ -17,7 +17,7 @@ import psutil
 from ragsite.embedded import postgres
 from ragsite.embedded.redis import stop as stop_redis
 from ragsite.run import processes
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 from tests.system.chaos.site import Site
 
 # Limits of a model call and of a database statement. The product's defaults are 30 to 60 seconds, with which each fault

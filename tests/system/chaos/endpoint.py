@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.provider_server import ProviderServer
+from tests.support.servers.provider_server import ProviderServer
 
 
 class Endpoint(ProviderServer):

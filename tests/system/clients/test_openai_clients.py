@@ -14,7 +14,7 @@ from pytest_django.live_server_helper import LiveServer
 from orgs.access.permissions import Visibility
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
-from tests.support.provider_server import ProviderServer, tool_call
+from tests.support.servers.provider_server import ProviderServer, tool_call
 
 QUESTION = "Where are the bicycles parked?"
 

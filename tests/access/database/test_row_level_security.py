@@ -1,0 +1,176 @@
+"""Row-level security (RLS): it agrees with the oracle in random worlds, and holds without the queryset filters."""
+
+import dataclasses
+import os
+import threading
+import unittest.mock
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from django.db import DataError, connection, transaction
+from django.db.models import Model, Value
+from hypothesis import Phase, given, settings
+
+from orgs.access.caller import Caller
+from orgs.models import Organization, Role, Team
+from rag.models import Action, Chunk, DataSource, Document, IngestionJob
+from rag.models.content.pgvector_tables import Embedding384
+from rag.models.search import granted_scopes
+from rag.models.search.granted_scopes import read_granted_ids
+from rag.models.sources import QueryableSources
+from rag.types import MemberGrants
+from ragsite.postgres import identity, logins
+from ragsite.postgres.identity import NOBODY, Identity
+from tests.access import proof
+from tests.access.database.injection import web_process
+from tests.access.rule import oracle
+from tests.access.rule.test_visible_to import rolled_back
+from tests.access.worlds import add_content, build, worlds
+from tests.support.factories import World
+
+# `make prove` sets a larger number.
+WORLDS = int(os.environ.get("PROVE_WORLDS", "40"))
+# From this number on, the function that permits sources compares lists instead of looking sources up.
+MANY = 201
+# The actions that make a table's rows visible under RLS; any one of them is sufficient.
+VISIBLE_FOR: dict[type[Model], tuple[str, ...]] = {
+    DataSource: ("view",),
+    Document: ("view",),
+    Chunk: ("query",),
+    Embedding384: ("query",),
+    IngestionJob: ("ingest", "manage"),
+}
+
+
+def identity_of(caller: Caller, **changes: Any) -> Identity:
+    """The caller's database identity, as authentication sets it; NOBODY for anonymous callers."""
+    return dataclasses.replace(caller.database_identity, **changes)
+
+
+@pytest.mark.django_db
+@given(world=worlds())
+@settings(max_examples=WORLDS, deadline=None, phases=set(Phase) - {Phase.explain})
+def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
+    """For every user, key, source and action."""
+    with rolled_back():
+        rows = build(world)
+        for person, key, caller in rows.callers():
+            for action in Action:
+                by_oracle = rows.expected(person, key, action.value)
+                by_queryset = set(DataSource.objects.visible_to(caller, action).values_list("pk", flat=True))
+                with identity.run_as(identity_of(caller)):
+                    by_policy = set(visible_by_policy(action.value))
+                assert by_queryset == by_oracle == by_policy, (person, key, action)
+                proof.count("decisions on which queryset, policy and oracle agree", len(world.sources))
+            compact = DataSource.objects.queryable_by(caller)
+            listed = [*compact.public.values_list("pk", flat=True), *compact.listed.values_list("pk", flat=True)]
+            assert sorted(listed) == sorted(rows.expected(person, key, "query")), (person, key)
+            check_grants(caller, compact, set(compact.listed.values_list("pk", flat=True)))
+            writable = rows.expected(person, key, "ingest") | rows.expected(person, key, "manage")
+            for used_for, expected in (("query", rows.expected(person, key, "query")), ("write", writable)):
+                with identity.run_as(identity_of(caller, action=used_for)):
+                    for others in ([], [uuid.uuid4() for _ in range(MANY)]):
+                        permitted = permitted_by_function([*(source.pk for source in rows.sources.values()), *others])
+                        assert sorted(permitted) == sorted(expected), (person, key, used_for)
+        proof.count("worlds")
+
+
+def check_grants(caller: Caller, queryable: QueryableSources, expected: set[uuid.UUID]) -> None:
+    """A search that names grants instead of sources reads these sources, by each of the two layers alone."""
+    everything = MemberGrants(
+        caller.user.pk or uuid.uuid4(),
+        tuple(Role.objects.values_list("pk", flat=True)),
+        tuple(Team.objects.values_list("pk", flat=True)),
+        tuple(Organization.objects.values_list("pk", flat=True)),
+    )
+    with identity.run_as(identity.WORKER):
+        assert queryable.granted is None or set(read_granted_ids(queryable.granted)) == expected
+    with identity.run_as(identity_of(caller)):
+        # A restricted key lists its sources: it must not name grants.
+        stated = set() if queryable.granted is None else expected
+        assert set(read_granted_ids(everything)) == stated
+        assert read_granted_ids(dataclasses.replace(everything, user_id=uuid.uuid4())) == []
+        for limit, named in ((200, expected), (-1, {None})):
+            with unittest.mock.patch.object(granted_scopes, "MAX_LISTED", limit):
+                models = granted_scopes.read((), queryable.granted, ())
+            read = {model.source_id for model in models if model.is_granted and (model.has_without or model.has_with)}
+            assert read == (named if stated else set())
+    proof.count("grants that a search names")
+
+
+@pytest.mark.django_db
+@given(world=worlds())
+@settings(max_examples=WORLDS // 2, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> None:
+    """Without any filter, a table returns exactly the rows that the rule allows."""
+    with rolled_back():
+        rows = build(world)
+        add_content(DataSource.objects.all())
+        for person, key, caller in rows.callers():
+            with identity.run_as(identity_of(caller)):
+                for model, actions in VISIBLE_FOR.items():
+                    field = "pk" if model is DataSource else "source"
+                    shown = set(model._default_manager.values_list(field, flat=True))
+                    expected = set[uuid.UUID]().union(*(rows.expected(person, key, action) for action in actions))
+                    assert shown == expected, (person, key, model)
+                    proof.count("tables read without a filter")
+
+
+def permitted_by_function(source_ids: list[uuid.UUID]) -> list[uuid.UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rag_permitted_sources(%s)", [source_ids])
+        return list(cursor.fetchone()[0])
+
+
+def visible_by_policy(action: str) -> list[uuid.UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rag_visible_sources(%s)", [action])
+        return list(cursor.fetchone()[0])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reused_connection_keeps_no_identity(live_world: World) -> None:
+    """Eight threads keep a connection each, like a web process, and alternate between identities, with and without
+    transactions."""
+    for name in ("member", "editor", "foreigner"):
+        home = live_world.abroad if name == "foreigner" else live_world.home
+        live_world.source(f"of-{name}", visibility="personal", owner=live_world.users[name], organization=home)
+    expected: dict[Identity | None, set[str]] = {NOBODY: set()}
+    for name in ("member", "foreigner"):
+        expected[identity_of(Caller(live_world.users[name]))] = {f"of-{name}"}
+    # The threads start as NOBODY, which sets no identity: one that an earlier request left behind would be visible.
+    start = threading.Barrier(8)
+
+    def requests(number: int) -> list[tuple[Any, set[str]]]:
+        start.wait()
+        wrong = []
+        try:
+            for step in range(40):
+                current = list(expected)[(step * (number + 1)) % len(expected)]
+                with identity.run_as(current):  # type: ignore[arg-type]
+                    if step % 3 == 0:
+                        with transaction.atomic():
+                            slugs = set(DataSource.objects.values_list("slug", flat=True))
+                    elif step % 3 == 1:
+                        with suppress(DataError), transaction.atomic():
+                            slugs = set(DataSource.objects.values_list("slug", flat=True))
+                            DataSource.objects.annotate(broken=Value(1) / 0).first()
+                    else:
+                        slugs = set(DataSource.objects.values_list("slug", flat=True))
+                if slugs != expected[current]:
+                    wrong.append((current, slugs))
+                with identity.run_as(NOBODY), connection.cursor() as cursor:
+                    cursor.execute("SELECT current_user, current_setting('rag.identity', true)")
+                    role, signed = cursor.fetchone()
+                    if role != NOBODY.role or signed:
+                        wrong.append((role, signed))
+        finally:
+            logins.close_all()
+        return wrong
+
+    with web_process(), ThreadPoolExecutor(8) as pool:
+        assert [mistake for wrong in pool.map(requests, range(8)) for mistake in wrong] == []
+    proof.count("interleaved transactions", 8 * 40 * 2)

@@ -1,0 +1,157 @@
+"""Web processes behind PgBouncer in transaction mode: many callers share two sessions, and none sees another's rows."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+
+from orgs.access.permissions import Visibility
+from rag.models import Chunk
+from ragsite.embedded.folder import SYSTEM_USER
+from ragsite.postgres import identity, logins, roles
+from ragsite.postgres.derived_keys import role_password
+from tests.access.database.injection import RESIDUE, execute, web_process
+from tests.support.factories import World, ingest_text
+
+PROGRAM = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")
+
+
+class PgBouncer:
+    """A PgBouncer of one test, with two sessions of the server for each role."""
+
+    def __init__(self, folder: Path, *, reset_always: bool = True) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        parameters = connection.get_connection_params()
+        (folder / "userlist.txt").write_text(roles.userlist())
+        (folder / "pgbouncer.ini").write_text(
+            f"""
+[databases]
+pooled = host={parameters["host"]} dbname={parameters["dbname"]}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = {self.port}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = {folder}/userlist.txt
+pool_mode = transaction
+default_pool_size = 2
+server_reset_query = {logins.RESET_SESSION}
+server_reset_query_always = {int(reset_always)}
+"""
+        )
+        as_user: dict[str, Any] = {}
+        if os.geteuid() == 0:  # PgBouncer refuses to run as root
+            as_user = {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []}
+            for path in (folder, *folder.iterdir()):
+                shutil.chown(path, SYSTEM_USER)
+        with open(folder / "log", "wb") as log:
+            command = [str(PROGRAM), str(folder / "pgbouncer.ini")]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, **as_user)
+
+    def is_ready(self) -> bool:
+        role = identity.NOBODY.role
+        login: dict[str, Any] = {"host": "127.0.0.1", "port": self.port, "user": role, "password": role_password(role)}
+        try:
+            psycopg.connect(**login, dbname="pooled", connect_timeout=5).close()
+        except psycopg.OperationalError:
+            assert self.process.poll() is None, "PgBouncer has ended"
+            return False
+        return True
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@pytest.fixture
+def start(transactional_db: None, settings: Any, eventually: Callable[..., Any]) -> Iterator[Callable[..., None]]:
+    """Starts PgBouncer and lets web processes use it."""
+    folders: list[Path] = []
+    started: list[PgBouncer] = []
+
+    def start_pgbouncer(**options: bool) -> None:
+        folder = Path(tempfile.mkdtemp())  # other users cannot open pytest's folders
+        folders.append(folder)
+        started.append(PgBouncer(folder, **options))
+        eventually(started[0].is_ready)
+        settings.RAG_DATABASE_POOLER = {"HOST": "127.0.0.1", "PORT": started[0].port, "NAME": "pooled"}
+
+    yield start_pgbouncer
+    for process in started:
+        process.stop()
+    for folder in folders:
+        shutil.rmtree(folder)
+
+
+def test_requests_of_many_callers_share_two_sessions(live_world: World, start: Callable[..., None]) -> None:
+    """Eight threads search as one user after the other. Each of them reads only what that user may."""
+    world = live_world
+    texts = {"owner": "The owner keeps zebras.", "member": "The member keeps okapis."}
+    sources = {name: world.source(name, visibility=Visibility.PERSONAL, owner=world.users[name]) for name in texts}
+    for name, source in sources.items():
+        ingest_text(source, "diary.txt", texts[name])
+    keys = {name: world.key(name).secret for name in texts}
+    start()
+
+    def search(name: str) -> tuple[str, list[str]]:
+        try:
+            reply = Client().post(
+                "/api/rag/retrieve",
+                {"query": "Who keeps animals?"},
+                content_type="application/json",
+                headers={"X-API-Key": keys[name]},
+            )
+            assert reply.status_code == 200, reply.json()
+            return name, [passage["text"] for passage in reply.json()["documents"]]
+        finally:
+            logins.close_all()
+
+    with web_process():
+        with ThreadPoolExecutor(8) as executor:
+            results = list(executor.map(search, [*keys] * 12))
+        with identity.run_as(identity.of_user(world.users["owner"].pk)), transaction.atomic():
+            parts = [chunk.text for chunk in Chunk.objects.iterator(chunk_size=1)]
+            # PgBouncer states a process id of its own, which the signed identity must not contain.
+            assert execute("SELECT pg_backend_pid()") != [(connection.connection.info.backend_pid,)]
+        assert list(Chunk.objects.all()) == []
+    assert len(results) == 24
+    assert all(passages == [texts[name]] for name, passages in results)
+    assert parts == [texts["owner"]]
+
+
+def test_the_documented_reset_is_the_tested_one(settings: Any) -> None:
+    page = (settings.BASE_DIR / "docs" / "operations" / "scale.md").read_text()
+    assert f"\nserver_reset_query = {logins.RESET_SESSION}\n" in page
+
+
+def test_nothing_of_a_transaction_stays_for_the_next_caller(live_world: World, start: Callable[..., None]) -> None:
+    start()
+    with web_process():
+        roles.require_safe_roles()
+        for statement, query in RESIDUE.items():
+            execute(statement)
+            connection.close()
+            assert execute(query) == [(False,)], statement
+        with identity.run_as(identity.of_user(live_world.users["owner"].pk)):
+            query = "SELECT current_setting('search_path'), current_setting('statement_timeout'), session_user::text"
+            assert execute(query) == [("public,pg_temp", "30s", "ragsite_reader")]
+
+
+def test_a_pooler_that_does_not_reset_sessions_is_refused(live_world: World, start: Callable[..., None]) -> None:
+    start(reset_always=False)
+    with web_process(), pytest.raises(roles.RoleError, match="server_reset_query_always"):
+        roles.require_safe_roles()

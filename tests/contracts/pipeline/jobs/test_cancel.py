@@ -1,0 +1,182 @@
+"""DELETE /api/rag/ingest/{jobId}: what is indexed stays, and nothing is indexed after the response."""
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.services.ingestion import leases, recovery_sweep
+from rag.services.jobs import close_and_cancel
+from tests.conftest import Worker
+from tests.support import factories, snapshots
+from tests.support.factories import World, process_claimed
+from tests.support.http import Client, Reply
+from tests.support.servers.provider_server import ProviderServer
+
+Api = Callable[..., Client]
+Eventually = Callable[..., Any]
+
+
+@pytest.fixture
+def provider() -> Iterator[ProviderServer]:
+    with ProviderServer(dimensions=384).running() as server:
+        yield server
+
+
+def submit_job(client: Client, world: World, count: int, **source: Any) -> str:
+    """Submit a job of that many documents and return its id."""
+    world.source(**source)
+    documents = [{"path": f"doc-{number}", "text": f"Zebra number {number}."} for number in range(count)]
+    reply = client.post("/api/rag/ingest", {"dataSourceId": source.get("slug", "library"), "documents": documents})
+    return str(reply.body["jobId"])
+
+
+def cancel(client: Client, job: str) -> Reply:
+    return client.send("DELETE", f"/api/rag/ingest/{job}")
+
+
+def chunks() -> set[Any]:
+    return set(Chunk.objects.values_list("pk", flat=True))
+
+
+def test_nothing_is_indexed_after_the_response(
+    api: Api, live_world: World, worker: Worker, provider: ProviderServer, eventually: Eventually
+) -> None:
+    """Shared rules: "what was indexed before the cancel stays, nothing is indexed after the response"."""
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    editor = api("editor")
+    job = submit_job(editor, live_world, 6, embedding_model=model)
+    first = IngestionDocument.objects.get(index=0)
+    factories.process_documents(ids=[first.pk])
+    before, request_count = chunks(), len(provider.requests)
+    assert before
+    provider.stall.clear()
+    worker.start()
+    eventually(lambda: len(provider.requests) > request_count)  # a worker is in the middle of a document
+    reply = cancel(editor, job)
+    assert (reply.status, reply.body["status"], reply.body["indexed"]) == (200, "cancelled", 1)
+    assert reply.body["progress"] == {"documents": 6, "done": 1, "failed": 0}
+    assert reply.body["vectorIds"] == [str(chunk_id) for chunk_id in before]
+    assert (reply.body["chunks"], reply.body["errors"]) == (1, [])
+    assert reply.body["finishedAt"]
+    provider.stall.set()
+    eventually(lambda: b"ingestion_lease_lost" in worker.log.read_bytes())  # the worker has finished and noticed
+    # A document that is sent now is processed after everything that the workers had already claimed.
+    later = editor.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [{"path": "x", "text": "Oak."}]})
+    eventually(lambda: IngestionJob.objects.get(pk=later.body["jobId"]).finished_at)
+    assert set(Chunk.objects.exclude(document__path="x").values_list("pk", flat=True)) == before
+    assert cancel(editor, job).body == reply.body, "a second DELETE has the same answer"
+    states = (
+        IngestionDocument.objects.filter(job=uuid.UUID(job)).order_by("index").values_list("state", "text", "lease")
+    )
+    assert [state for state, *_ in states] == ["done", *["cancelled"] * 5]
+    assert {(text, lease) for state, text, lease in states if state == "cancelled"} == {("", None)}
+
+
+def test_cancelling_waits_for_a_document_that_is_being_written(
+    api: Api, live_world: World, eventually: Eventually
+) -> None:
+    """It is either indexed before the response or not at all, because both lock its row."""
+    editor = api("editor")
+    job = submit_job(editor, live_world, 2)
+    row = factories.claim_document(IngestionDocument.objects.get(index=0).pk)
+    assert row is not None
+    replies: list[Reply] = []
+    thread = threading.Thread(target=lambda: replies.append(cancel(editor, job)))
+    with transaction.atomic():
+        process_claimed(row)
+        thread.start()
+        eventually(_is_a_lock_awaited)
+    thread.join()
+    assert (replies[0].body["status"], replies[0].body["indexed"]) == ("cancelled", 1)
+    assert replies[0].body["vectorIds"] == [str(chunk) for chunk in chunks()]
+
+
+def _is_a_lock_awaited() -> bool:
+    with connection.cursor() as cursor:
+        # Only in this test's database. Waiting for a row is waiting for its transaction, which names no database.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # otherwise the statistics are fixed for the transaction
+        waiting = "SELECT pid FROM pg_locks WHERE NOT granted"
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_get_activity(NULL) AS activity JOIN pg_database ON oid = datid "
+            f"WHERE activity.pid IN ({waiting}) AND datname = current_database())"
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def test_a_finished_job_is_not_changed(api: Api, live_world: World) -> None:
+    editor = api("editor")
+    job = submit_job(editor, live_world, 1)
+    factories.process_documents(ids=[IngestionDocument.objects.get().pk])
+    ended = editor.get(f"/api/rag/ingest/{job}").body
+    assert ended["status"] == "completed"
+    assert cancel(editor, job).body == ended
+
+
+def test_a_job_whose_documents_are_done_is_completed(api: Api, live_world: World) -> None:
+    editor = api("editor")
+    job = submit_job(editor, live_world, 1)
+    row = factories.claim_document(IngestionDocument.objects.get().pk)
+    assert row is not None
+    process_claimed(row)
+    assert cancel(editor, job).body["status"] == "completed"
+
+
+def test_a_cancelled_job_is_not_resumed(api: Api, live_world: World) -> None:
+    editor = api("editor")
+    job = submit_job(editor, live_world, 2)
+    cancelled = cancel(editor, job).body
+    snapshots.matches("pipeline-job-cancelled", cancelled)
+    assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
+    recovery_sweep.sweep()
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    assert editor.get(f"/api/rag/ingest/{job}").body == cancelled
+    assert not chunks()
+
+
+def test_who_may_cancel(api: Api, live_world: World) -> None:
+    """Those who may see the job; for others it does not exist."""
+    job = submit_job(api("editor"), live_world, 1)
+    for name in ("member", "foreigner"):
+        reply = cancel(api(name), job)
+        assert (reply.status, reply.body["error"]) == (404, "JOB_NOT_FOUND")
+    assert IngestionJob.objects.get().status == "queued"
+    assert cancel(api(), job).status == 401
+    assert cancel(api("owner"), "no-job").status == 404
+    assert cancel(api("owner"), job).body["status"] == "cancelled"
+
+
+def test_a_job_of_ten_thousand_documents_is_cancelled_immediately(api: Api, live_world: World) -> None:
+    """A worker has claimed one of them, and is not blocked by the cancellation."""
+    editor = api("editor")
+    job = submit_job(editor, live_world, 1)
+    (first,) = IngestionDocument.objects.all()
+    IngestionDocument.objects.bulk_create(
+        IngestionDocument(
+            job=first.job, source=first.source, index=index, path=f"doc-{index}", title="Zebra", text="Zebra. " * 200
+        )
+        for index in range(1, 10_000)
+    )
+    (claimed,) = leases.claim_next(1)
+    cancelled = cancel(editor, job).body
+    assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
+    assert leases.claim_next(8) == []
+    with pytest.raises(leases.LeaseEnded):
+        process_claimed(claimed)
+    assert not chunks()
+
+
+def test_cancelling_needs_the_same_number_of_statements_for_any_job(api: Api, live_world: World) -> None:
+    def statements(count: int) -> int:
+        job = IngestionJob.objects.get(pk=submit_job(api("editor"), live_world, count, slug=f"source-{count}"))
+        with CaptureQueriesContext(connection) as captured, transaction.atomic():
+            close_and_cancel.cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
+        assert not job.documents.exclude(state=IngestionDocument.State.CANCELLED).exists()
+        return len(captured)
+
+    assert statements(200) == statements(2)

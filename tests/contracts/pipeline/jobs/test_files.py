@@ -1,0 +1,141 @@
+"""The pipeline contract, sub-contract 1: files as documents, their metadata, and how much is accepted."""
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rag.models import Document, IngestionDocument, IngestionJob, Original
+from tests.contracts.pipeline.jobs.test_uploads import File, send
+from tests.support import factories
+from tests.support.factories import World
+from tests.support.http import Client, Reply
+
+Api = Callable[..., Client]
+
+
+def count_files(folder: Path) -> int:
+    return sum(path.is_file() for path in folder.rglob("*"))
+
+
+def process_queued() -> None:
+    factories.process_documents(ids=list(IngestionDocument.objects.filter(state="queued").values_list("pk", flat=True)))
+
+
+def test_files_with_the_same_name_have_their_own_paths_and_metadata(api: Api, live_world: World) -> None:
+    live_world.source()
+    files: list[File] = [("a.md", b"# Zebras\n\nStripes.", "text/markdown"), ("a.md", b"# Lions\n\nManes.", None)]
+    metadata = [
+        {"path": "2024/a.md", "title": "Zebras", "tags": ["x"], "lang": "en", "uri": "https://example.org/z",
+         "date": "2025-01-02T03:04Z", "metadata": {"p": 3}, "sourceType": "faq"},
+        {"path": "2025/a.md"},
+    ]  # fmt: skip
+    reply = send(api("editor"), files, documents=json.dumps(metadata))
+    assert reply.status == 202, reply
+    process_queued()
+    zebras, lions = Document.objects.order_by("path")
+    assert (zebras.path, zebras.title, zebras.tags, zebras.lang) == ("2024/a.md", "Zebras", ["x"], "en")
+    assert (zebras.uri, zebras.metadata, zebras.source_type) == ("https://example.org/z", {"p": 3}, "faq")
+    assert zebras.date is not None
+    assert (lions.path, lions.title, lions.source_type, lions.tags) == ("2025/a.md", "a.md", "doc", [])
+    assert zebras.original is not None
+    assert (zebras.original.name, zebras.original.content_type) == ("a.md", "text/markdown")
+
+
+@pytest.mark.parametrize(
+    ("documents", "field"),
+    [
+        ("{", "documents"), ("[" * 100_000, "documents"), ("{}", "documents"), ("[]", "documents"),
+        ("[{}]", "documents"), ("[{}, {}, {}]", "documents"), ('[{}, {"path": "a.txt"}]', "files"),
+        ('[{}, {"tags": "x"}]', "documents[1].tags"), ('[{}, "x"]', "documents[1]"),
+        ('[{}, {"path": 5}]', "documents[1].path"),
+        ('[{}, {"uri": "javascript:x"}]', "documents[1].uri"),
+        ('[{}, {"metadata": {"a": NaN}}]', "documents[1].metadata"),
+    ],
+)  # fmt: skip
+def test_metadata_of_files_is_validated_before_anything_is_stored(
+    api: Api, live_world: World, stored_files: Path, documents: str, field: str
+) -> None:
+    live_world.source()
+    files: list[File] = [("a.txt", b"Alpha.", "text/plain"), ("b.txt", b"Beta.", "text/plain")]
+    reply = send(api("editor"), files, documents=documents)
+    assert (reply.status, reply.body["details"]["field"]) == (400, field), reply
+    assert (count_files(stored_files), Original.objects.count()) == (0, 0)
+
+
+def test_base64_becomes_an_original(api: Api, live_world: World, stored_files: Path) -> None:
+    live_world.source()
+    editor = api("editor")
+    content = "Zebras have stripes. é".encode("utf-16")
+    document = {"contentBase64": base64.b64encode(content).decode(), "contentType": "text/plain"}
+    body = {"dataSourceId": "library", "documents": [document, {"path": "b", "text": "Lions."}]}
+    for _ in range(2):
+        assert editor.post("/api/rag/ingest", body).status == 202
+        process_queued()
+    zebras, lions = Document.objects.order_by("-path")
+    assert (zebras.text, lions.original) == ("Zebras have stripes. é", None)
+    assert zebras.original is not None
+    assert zebras.path == f"sha256:{zebras.original.sha256}"
+    assert set(IngestionJob.objects.first().documents.values_list("outcome", flat=True)) == {"unchanged"}  # type: ignore[union-attr]
+    empty = {"dataSourceId": "library", "documents": [{"contentBase64": base64.b64encode(b" \n").decode()}]}
+    assert editor.post("/api/rag/ingest", empty).body["message"] == "contentBase64 must not be empty"
+
+
+def test_refused_callers_store_nothing(api: Api, live_world: World, stored_files: Path) -> None:
+    """Access, the embedding model and the quota are checked before a file is stored."""
+    live_world.source()
+    files: list[File] = [("a.txt", b"Alpha.", "text/plain")]
+    live_world.home.max_chunks = 0
+    live_world.home.save()
+    editor = api("editor")
+    refused: dict[int, Reply] = {
+        403: send(api("member"), files),
+        404: send(api("foreigner"), files),
+        400: send(editor, files, embeddingModel="another"),
+        507: send(editor, files),
+    }
+    assert {status: reply.status for status, reply in refused.items()} == {status: status for status in refused}
+    assert (count_files(stored_files), Original.objects.count(), IngestionJob.objects.count()) == (0, 0, 0)
+
+
+def test_a_413_names_the_exceeded_limit(api: Api, live_world: World, stored_files: Path, settings: Any) -> None:
+    live_world.source()
+    editor = api("editor")
+    settings.RAG_MAX_FILE_BYTES, settings.RAG_MAX_UPLOAD_BYTES, settings.RAG_MAX_BODY_BYTES = 5_000, 20_000, 10_000
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000
+    files: list[File] = [("big.txt", b"x" * 5_001, "text/plain")]
+    small: list[File] = [(f"{number}.txt", b"x" * 4_000, "text/plain") for number in range(3)]
+    encoded = base64.b64encode(b"x" * 5_001).decode()
+    fields = [{"metadata": {"a": "x" * 10_000}}]
+    replies = {
+        "5,000 bytes (RAG_MAX_FILE_BYTES)": send(editor, files),
+        "5,000 bytes (RAG_MAX_FILE_BYTES) ": editor.post(
+            "/api/rag/ingest", {"dataSourceId": "library", "documents": [{"contentBase64": encoded}]}
+        ),
+        "20,000 are accepted here (RAG_MAX_UPLOAD_BYTES)": send(editor, [("big.txt", b"x" * 20_000, "text/plain")]),
+        "10,000 are accepted here (RAG_MAX_BODY_BYTES)": editor.post("/api/rag/ingest", {"text": "x" * 10_000}),
+        "10,000 are accepted here (RAG_MAX_BODY_BYTES": send(editor, small[:1], documents=json.dumps(fields)),
+    }
+    for words, reply in replies.items():
+        assert reply.status == 413, (words, reply)
+        assert words.strip() in reply.body["message"]
+        assert set(reply.body) == {"error", "message", "details"}
+    assert (count_files(stored_files), Original.objects.count()) == (0, 0)
+    assert send(editor, small).status == 202, "together they may exceed the limit of JSON bodies"
+
+
+def test_forms_to_other_paths_have_the_limit_of_every_body(api: Api, settings: Any) -> None:
+    settings.RAG_MAX_UPLOAD_BYTES, settings.RAG_MAX_BODY_BYTES = 20_000, 10_000
+    client = api().with_headers(Content_Type="multipart/form-data; boundary=b")
+    for path in ("/admin/login/", "/api/rag/search", "/api/auth/token"):
+        assert client.post(path, b"x" * 10_001).status == 413
+
+
+def test_an_empty_file_is_named(api: Api, live_world: World) -> None:
+    live_world.source()
+    files: list[File] = [("good.txt", b"Alpha.", "text/plain"), ("empty.txt", b"", "text/plain")]
+    reply = send(api("editor"), files)
+    assert (reply.status, reply.body["message"]) == (400, "empty.txt is empty")

@@ -1,0 +1,106 @@
+"""Settings from the environment, as a new process reads them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+import ragsite
+from ragsite.settings.env import RecordingEnv
+
+ROOT = Path(__file__).parents[3]
+
+_SHOW = (
+    "import json, ragsite.settings.rag as s; print(json.dumps([s.LLM_API_KEY, s.LLM_BASE_URL, s.LLM_TIMEOUT,"
+    " s.RAG_CONFIDENCE_HIGH_THRESHOLD, s.RAG_CONFIDENCE_MEDIUM_THRESHOLD, s.RAG_EMBEDDING_MODEL]))"
+)
+_NAMES = ("LLM_", "RAG_CONFIDENCE_", "RAG_EMBEDDING_MODEL")
+_KEYS = ("OPENAI_API_KEY", "OPENROUTER_API_KEY", "LOVABLE_API_KEY")
+
+
+def settings(**variables: str) -> list[object]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_NAMES + _KEYS)}
+    command = [sys.executable, "-c", _SHOW]
+    process = subprocess.run(command, env={**environment, **variables}, capture_output=True, text=True, check=True)
+    return list(json.loads(process.stdout))
+
+
+@pytest.mark.parametrize(
+    ("variables", "key", "base_url"),
+    [
+        ({"LOVABLE_API_KEY": "l"}, "l", "https://ai.gateway.lovable.dev/v1"),
+        ({"LOVABLE_API_KEY": "l", "OPENROUTER_API_KEY": "r"}, "r", "https://openrouter.ai/api/v1"),
+        ({"OPENROUTER_API_KEY": "r", "OPENAI_API_KEY": "o"}, "o", "https://api.openai.com/v1"),
+        ({"OPENAI_API_KEY": "o", "LLM_API_KEY": "k", "LLM_BASE_URL": "http://ollama/v1"}, "k", "http://ollama/v1"),
+    ],
+)
+def test_the_key_of_the_language_model(variables: dict[str, str], key: str, base_url: str) -> None:
+    """Shared rules: "`LLM_API_KEY` (where unset: `OPENAI_API_KEY`, `OPENROUTER_API_KEY`, `LOVABLE_API_KEY`)"."""
+    assert settings(**variables)[:2] == [key, base_url]
+
+
+def test_defaults_and_thresholds() -> None:
+    """Shared rules: `LLM_TIMEOUT`, 60 s; `RAG_CONFIDENCE_…_THRESHOLD`, 0.75 and 0.60; `all-MiniLM-L6-v2`."""
+    assert settings()[2:] == [60.0, 0.75, 0.6, "all-MiniLM-L6-v2"]
+    variables = {"RAG_CONFIDENCE_HIGH_THRESHOLD": "0.7", "RAG_CONFIDENCE_MEDIUM_THRESHOLD": "0.5", "LLM_TIMEOUT": "5"}
+    assert settings(**variables)[2:5] == [5.0, 0.7, 0.5]
+
+
+def check_output(**variables: str) -> str:
+    command = [sys.executable, "manage.py", "check"]
+    process = subprocess.run(
+        command, env={**os.environ, **variables}, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return process.stderr
+
+
+def test_an_unknown_variable_is_reported_with_its_likely_spelling() -> None:
+    output = check_output(RAG_SWEEP_INTERVAL_SECOND="5", RAG_TOTALLY_DIFFERENT_THING_HERE_XYZ="1")
+    assert "The environment variable RAG_SWEEP_INTERVAL_SECOND has no effect." in output
+    assert "Did you mean RAG_SWEEP_INTERVAL_SECONDS?" in output
+    assert "RAG_TOTALLY_DIFFERENT_THING_HERE_XYZ has no effect" in output
+    assert "W001" not in check_output(
+        RAG_SWEEP_INTERVAL_SECONDS="5", RAG_DEMO="1", RAGSITE_DATA=os.environ["RAGSITE_DATA"]
+    )
+
+
+def test_limits_of_requests_a_minute_are_merged_with_the_defaults() -> None:
+    command = [sys.executable, "-c", "import ragsite.settings as s; print(s.RAG_REQUESTS_PER_MINUTE)"]
+    environment = {**os.environ, "RAG_REQUESTS_PER_MINUTE": "queries=7,ip=9"}
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert "'queries': 7" in process.stdout
+    assert "'ip': 9" in process.stdout
+    assert "'ingestions': 600" in process.stdout
+    environment["RAG_REQUESTS_PER_MINUTE"] = "query=7"
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "RAG_REQUESTS_PER_MINUTE does not know query" in process.stderr
+
+
+def test_the_changelog_contains_the_released_version() -> None:
+    assert f"## [{ragsite.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_an_unknown_choice_is_rejected_at_start() -> None:
+    with pytest.raises(subprocess.CalledProcessError) as failure:
+        settings(RAG_TOKEN_SIGNATURES="remote")
+    assert "RAG_TOKEN_SIGNATURES must be local, all or off." in failure.value.stderr
+
+
+@pytest.mark.parametrize(
+    "value", ["files.internal,10.0.0.0/8", '["files.internal"]', '{"acme": "files.internal"}', "{"]
+)
+def test_private_hosts_are_never_for_all_organizations_by_mistake(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("RAG_SYNC_PRIVATE_HOSTS", value)
+    with pytest.raises(ImproperlyConfigured, match=r"RAG_SYNC_PRIVATE_HOSTS must be JSON .* by its slug"):
+        RecordingEnv().lists_by_organization("RAG_SYNC_PRIVATE_HOSTS")
+
+
+def test_lists_by_organization(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_SYNC_FOLDERS", '{"acme": ["/srv/acme"], "*": []}')
+    assert RecordingEnv().lists_by_organization("RAG_SYNC_FOLDERS") == {"acme": ["/srv/acme"], "*": []}
+    monkeypatch.setenv("RAG_SYNC_FOLDERS", "")
+    assert RecordingEnv().lists_by_organization("RAG_SYNC_FOLDERS") == {}
