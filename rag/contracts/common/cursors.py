@@ -16,8 +16,8 @@ from django.db.models import Model, Q, QuerySet
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-# The longest path of a document and its signature.
-MAX_CHARACTERS = 8_000
+# The longest path of a document and its signature. A web server refuses a request line of more than 8,190 bytes.
+MAX_CHARACTERS = 3_000
 
 
 @dataclass(frozen=True, slots=True)

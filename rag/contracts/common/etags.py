@@ -20,11 +20,13 @@ from rag.models import DataSource, Document
 from rag.services.sources import overwrite_protection
 
 # A proxy that compresses a response makes its ETag weak. It names the same version of the row.
-_ETAG = re.compile(r'(?:W/)?"([^".]*)(\.[^"]*)?"')
+_ETAG = re.compile(r'(?:W/)?"([^".]*)(?:\.[^"]*)?"')
+_ANY_ETAG = r'(W/)?"[!#-~]*"'
+_ETAGS = re.compile(rf"{_ANY_ETAG}( *, *{_ANY_ETAG})*")
 _MAX_CHARACTERS = 2_000
 IF_MATCH = OpenApiParameter(
     "If-Match",
-    str,
+    {"type": "string", "pattern": rf"^(\*|{_ETAGS.pattern})$"},
     OpenApiParameter.HEADER,
     description="The `ETag` of the version to change or delete. A 412 if it has changed meanwhile.",
 )
@@ -47,11 +49,9 @@ def expected_versions(request: Request) -> frozenset[str] | None:
     header = request.headers.get("If-Match", "*").strip()
     if header == "*":
         return None
-    entries = [entry.strip() for entry in header[:_MAX_CHARACTERS].split(",")]
-    matches = [_ETAG.fullmatch(entry) for entry in entries]
-    if len(header) > _MAX_CHARACTERS or not all(matches):
+    if len(header) > _MAX_CHARACTERS or not _ETAGS.fullmatch(header):
         raise ValidationError({"If-Match": 'If-Match must be an ETag such as "5f3a", a list of them, or *'})
-    return frozenset(match[1] for match in matches if match)
+    return frozenset(match[1] for match in _ETAG.finditer(header))
 
 
 def add_etag(request: Request, response: Response) -> None:

@@ -27,7 +27,7 @@ _KEY = re.compile(r'"([!#-\[\]-~ ]{1,255})"|([!#-~]{1,255})')
 _REPLAYED = {"Idempotent-Replayed": "true"}
 PARAMETER = OpenApiParameter(
     HEADER,
-    str,
+    {"type": "string", "pattern": f"^({_KEY.pattern})$"},
     OpenApiParameter.HEADER,
     description="A key of your choice, such as a UUID. If the request is sent again with it within 24 hours, the "
     "response of the first one is returned, and nothing is created twice. 422 if it was sent with another request, 409 "
@@ -69,10 +69,10 @@ def run_once(request: Request, create: Callable[[], Created]) -> Response:
 
 
 def _read_key(request: Request) -> str:
-    header = request.headers.get(HEADER, "").strip()
-    if not header:
+    header = request.headers.get(HEADER)
+    if header is None:
         return ""
-    match = _KEY.fullmatch(header)
+    match = _KEY.fullmatch(header.strip())
     if match is None:
         raise ValidationError({HEADER: f"{HEADER} must have 1 to 255 characters of ASCII"})
     return match[1] or match[2]

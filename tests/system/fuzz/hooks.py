@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import schemathesis
+from jsonschema import Draft202012Validator
 from schemathesis.core.failures import Failure
 
 # Fields whose validity depends on more than their own value: on another field, the configuration or the caller.
@@ -26,6 +27,7 @@ _DEPENDENT_FIELDS = {
     "sources",  # must be visible to the caller
     "cursor",  # must be the one of a response
     "url",  # must be public and reachable with HTTPS
+    "If-Match",  # a list of ETags; schemathesis also sends "0", which its pattern excludes
 }
 # Messages about rules that JSON Schema cannot express: limits in bytes, of nesting and of a user's keys; JSON in a
 # form's field; and keys that have ended.
@@ -49,6 +51,44 @@ _MAX_QUERY_BYTES = 3_000
 @schemathesis.hook
 def filter_query(context: Any, query: Any) -> bool:
     return query is None or len(urlencode(query, doseq=True)) <= _MAX_QUERY_BYTES
+
+
+@schemathesis.hook
+def before_load_schema(context: Any, raw_schema: dict[str, Any]) -> None:
+    """Hide the schemas of event streams, which schemathesis would apply to each event instead of the text."""
+    for operations in raw_schema["paths"].values():
+        for response in (response for item in operations.values() for response in item["responses"].values()):
+            if stream := response.get("content", {}).get("text/event-stream"):
+                stream["x-schema"] = stream.pop("schema")
+
+
+class WrongEvent(Failure):
+    """An event of a stream is not the one that the schema describes."""
+
+
+@schemathesis.check
+def sends_described_events(context: Any, response: Any, case: Any) -> bool | None:
+    """Each event of a stream is as `x-item-schema` describes it, with its data read from JSON."""
+    if not response.headers.get("content-type", [""])[0].startswith("text/event-stream"):
+        return None
+    content = case.operation.definition.raw["responses"]["200"]["content"]
+    item = content["text/event-stream"]["x-schema"]["x-item-schema"]
+    validator = Draft202012Validator({**item, "components": case.operation.schema.raw_schema["components"]})
+    for event in _events(response.content.decode()):
+        if error := next(validator.iter_errors(event), None):
+            raise WrongEvent(operation=case.operation.label, title="Wrong event", message=error.message[:500])
+    return None
+
+
+def _events(stream: str) -> list[Any]:
+    """Return the events as the schema describes them: their name and data, or the data alone if they have no name."""
+    events = []
+    for block in stream.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields and fields["data"] != "[DONE]":
+            data = json.loads(fields["data"])
+            events.append({"event": fields["event"], "data": data} if "event" in fields else data)
+    return events
 
 
 class RejectedValidData(Failure):

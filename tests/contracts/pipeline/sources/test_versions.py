@@ -37,7 +37,10 @@ def test_a_source_is_changed_only_in_the_version_that_was_read(owner: Client) ->
     current = changed.headers["etag"]
     assert change(owner, path, f"W/{current}", "compressed by a proxy").status == 200
     assert change(owner, path, f'"x", {owner.get(path).headers["etag"]}', "one of several").status == 200
+    assert change(owner, path, f'"a,b",",", {owner.get(path).headers["etag"]}', "commas in others").status == 200
+    assert change(owner, path, '",,"', "of another server").status == 412
     assert change(owner, path, "*", "any").status == 200
+    assert change(owner, path, '"x" "y"', "no comma").body["details"]["field"] == "If-Match"
     assert change(owner, path, "5f3a", "no quotes").body["details"]["field"] == "If-Match"
     etag = owner.get(path).headers["etag"]
     assert owner.with_headers(If_Match=etag).send("DELETE", path).status == 204
