@@ -8,26 +8,39 @@ from rag.parsing.ocr import scans
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import csv_tables, data, legacy_text, notebooks, office, open_document_slides, slides, subtitles, web
+from . import (
+    csv_tables,
+    data,
+    legacy_slides,
+    legacy_text,
+    notebooks,
+    open_document_slides,
+    pdf,
+    slides,
+    spreadsheets,
+    subtitles,
+    web,
+    word_documents,
+)
 from .messages import calendars_and_contacts, mail, mailbox
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
 
 READERS: dict[str, Reader] = {
-    formats.PDF: office.read_pdf,
-    formats.DOCX: office.read_docx,
-    formats.XLSX: office.read_xlsx,
-    formats.XLSB: office.read_xlsb,
+    formats.PDF: pdf.read,
+    formats.DOCX: word_documents.read_docx,
+    formats.XLSX: partial(spreadsheets.read, media_type=formats.XLSX),
+    formats.XLSB: partial(spreadsheets.read, media_type=formats.XLSB),
     formats.PPTX: slides.read,
-    formats.ODT: partial(office.read_open_document, media_type=formats.ODT),
-    formats.ODS: partial(office.read_open_document, media_type=formats.ODS),
+    formats.ODT: word_documents.read_odt,
+    formats.ODS: partial(spreadsheets.read, media_type=formats.ODS),
     formats.ODP: open_document_slides.read_presentation,
-    formats.RTF: office.read_rtf,
-    formats.DOC: partial(office.read_old_office, media_type=formats.DOC),
-    formats.XLS: partial(office.read_old_office, media_type=formats.XLS),
-    formats.PPT: office.read_ppt,
-    formats.EPUB: partial(office.read_book, media_type=formats.EPUB),
-    formats.FB2: partial(office.read_book, media_type=formats.FB2),
+    formats.RTF: word_documents.read_rtf,
+    formats.DOC: word_documents.read_doc,
+    formats.XLS: partial(spreadsheets.read, media_type=formats.XLS),
+    formats.PPT: legacy_slides.read,
+    formats.EPUB: partial(word_documents.read_book, media_type=formats.EPUB),
+    formats.FB2: partial(word_documents.read_book, media_type=formats.FB2),
     formats.MSG: mail.read_msg,
     formats.EML: mail.read_eml,
     formats.MBOX: mailbox.read,

@@ -1,0 +1,39 @@
+"""PDF files."""
+
+import re
+import secrets
+from dataclasses import replace
+
+from rag.errors import ParseFailed
+from rag.parsing import formats
+from rag.parsing.ocr import scans
+from rag.parsing.ocr.user_messages import OCR_IS_OFF
+from rag.parsing.sandbox.limits import Limits
+from rag.types import ParsedDocument
+
+from . import extracted_markdown
+from .xberg_adapter import extract, promote_bold_lines
+
+
+def read(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a PDF with its pages. Pages without text are read by text recognition, if it is on."""
+    # Random, so that a document cannot contain the marker itself.
+    marker = f"PAGE{secrets.token_hex(12)}"
+    extracted = extract(content, formats.PDF, limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")
+    text = promote_bold_lines(extracted.markdown)
+    pages = scans.recognize_pages(re.split(rf"{marker}:(\d+):", text), content, limits)
+    parsed = extracted_markdown.join_pages(pages, extracted_markdown.clean_title(extracted.title))
+    if not parsed.text.strip():
+        if b"%%EOF" not in content[-2048:]:
+            raise ParseFailed("The PDF is damaged or cut off. Open it, save it again and send that.")
+        if limits.ocr_pages:
+            raise ParseFailed("No text was recognised on the pages of the PDF. Send a sharper or larger scan.")
+        raise ParseFailed(OCR_IS_OFF.format("The pages of the PDF are pictures (a scan)"))
+    return replace(parsed, title=parsed.title or _first_heading(parsed))
+
+
+def _first_heading(parsed: ParsedDocument) -> str:
+    """Return the highest heading of the first page, or of the beginning."""
+    end = parsed.pages[1].start if len(parsed.pages) > 1 else len(parsed.text)
+    headings = [heading for heading in parsed.headings if heading.start < end]
+    return min(headings, key=lambda heading: (heading.level, heading.start)).title if headings else ""

@@ -1,0 +1,16 @@
+"""Spreadsheets: Excel workbooks of all versions, and OpenDocument spreadsheets."""
+
+from rag.parsing import formats, zip_files
+from rag.parsing.sandbox.limits import Limits
+from rag.types import ParsedDocument
+
+from . import extracted_markdown, open_document_slides
+
+
+def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
+    """Read a spreadsheet: a heading and a table for each sheet."""
+    if media_type == formats.ODS and not content.startswith(zip_files.MAGIC):
+        content = open_document_slides.pack_flat(content, media_type)
+    if media_type != formats.XLS:
+        zip_files.check_archive(content, limits)
+    return extracted_markdown.read(content, media_type, limits)

@@ -1,0 +1,51 @@
+"""Text documents: Word, OpenDocument, RTF, EPUB and FictionBook."""
+
+import re
+
+from rag.parsing import formats, markdown, zip_files
+from rag.parsing.sandbox.limits import Limits
+from rag.types import ParsedDocument
+
+from . import extracted_markdown, open_document_slides
+from .xberg_adapter import extract, promote_bold_lines, strip_formatting
+
+_WORD = re.compile(r"\w+")
+
+
+def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a Word document, with pages if the file records them completely."""
+    zip_files.check_archive(content, limits)
+    extracted = extract(content, formats.DOCX, limits, pages=True)
+    title = extracted_markdown.clean_title(extracted.title)
+    # Page breaks are those of the last save. They are used only if the pages contain the whole text.
+    if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):
+        numbered_pages = [part for number, page in enumerate(extracted.pages, 1) for part in (str(number), page)]
+        return extracted_markdown.join_pages(["", *numbered_pages], title)
+    return extracted_markdown.with_title(markdown.parse_markdown(strip_formatting(extracted.markdown).strip()), title)
+
+
+def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read an OpenDocument text, in a ZIP container or as a single XML file."""
+    if not content.startswith(zip_files.MAGIC):
+        content = open_document_slides.pack_flat(content, formats.ODT)
+    zip_files.check_archive(content, limits)
+    return extracted_markdown.read(content, formats.ODT, limits)
+
+
+def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a rich text file. Lines in bold become headings, because xberg ignores styles."""
+    extracted = extract(content, formats.RTF, limits)
+    text = strip_formatting(promote_bold_lines(extracted.markdown)).strip()
+    return extracted_markdown.with_title(markdown.parse_markdown(text), extracted_markdown.clean_title(extracted.title))
+
+
+def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
+    """Read an EPUB book or a FictionBook."""
+    if media_type == formats.EPUB:
+        zip_files.check_archive(content, limits)
+    return extracted_markdown.read(content, media_type, limits)
+
+
+def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
+    """Read a document of Word 97 to 2003."""
+    return extracted_markdown.read(content, formats.DOC, limits)
