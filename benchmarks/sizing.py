@@ -30,12 +30,12 @@ def main() -> None:
     django.setup()
     from django.db import connection
 
-    from benchmarks.search import library
+    from benchmarks.search import synthetic_organizations
 
     subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
     chunks = int(os.environ.get("BENCH_CHUNKS", "20000"))
-    library.Library(chunks, words=_WORDS, tokens=_TOKENS).open_reader(5)
-    library.build_index()
+    synthetic_organizations.Library(chunks, words=_WORDS, tokens=_TOKENS).open_reader(5)
+    synthetic_organizations.build_index()
     print(f"{chunks:,} chunks of {_WORDS} words")
     with connection.cursor() as cursor:
         cursor.execute(_SIZES)

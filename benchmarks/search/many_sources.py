@@ -27,18 +27,18 @@ def main() -> None:
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from benchmarks.search import library
+    from benchmarks.search import synthetic_organizations
     from benchmarks.support import corpus
 
     subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
     chunks = int(os.environ.get("BENCH_CHUNKS", "20000"))
     counts = [int(count) for count in os.environ.get("BENCH_SOURCES", "5,500,5000").split(",")]
-    shelf = library.Library(chunks)
+    shelf = synthetic_organizations.Library(chunks)
     readers = [shelf.open_reader(count) for count in counts]
     if os.environ.get("BENCH_PRIVATE", "1") == "1":
         readers += shelf.closed_readers(min(counts))[-1:]  # all of few private sources, with the same chunks
         readers += shelf.closed_readers(min(5_000, max(counts)))
-    library.build_index()
+    synthetic_organizations.build_index()
     questions = corpus.questions(limit=_QUESTIONS + _WARM_UP)
     print(f"{chunks:,} chunks in each organisation, {os.cpu_count()} cores", flush=True)
     for reader in readers:

@@ -28,13 +28,13 @@ def main() -> None:
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from benchmarks.search import library
+    from benchmarks.search import synthetic_organizations
     from benchmarks.support import corpus
 
     subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
-    shelf = library.Library(int(os.environ.get("BENCH_CHUNKS", "20000")))
+    shelf = synthetic_organizations.Library(int(os.environ.get("BENCH_CHUNKS", "20000")))
     reader = shelf.open_reader(5)
-    library.build_index()
+    synthetic_organizations.build_index()
     questions = corpus.questions(limit=_WARM_UP + int(os.environ.get("BENCH_QUESTIONS", "200")))
     for rerank in (False, True):
         _report(f"in process{', reranked' if rerank else ''}", *_in_process(reader, questions, rerank=rerank))

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ragsite.run import processes
+from ragsite.run import commands
 from ragsite.run.local_processes import Children
 
 
@@ -25,11 +25,11 @@ class Server:
             subprocess.run([sys.executable, "manage.py", *command], check=True)
         self._children.stop_leftovers()
         if self._worker:
-            self._children.start("worker", processes.worker(), log=self._folder / "worker.log")
-            self._children.start("background", processes.background(), log=self._folder / "background.log")
-            scheduler = processes.scheduler(folder=self._folder)
+            self._children.start("worker", commands.worker(), log=self._folder / "worker.log")
+            self._children.start("background", commands.background(), log=self._folder / "background.log")
+            scheduler = commands.scheduler(folder=self._folder)
             self._children.start("scheduler", scheduler, log=self._folder / "scheduler.log")
-        web = processes.web(host="127.0.0.1", port=self._port)
+        web = commands.web(host="127.0.0.1", port=self._port)
         if self._settings:
             web = ["env", f"DJANGO_SETTINGS_MODULE={self._settings}", *web]
         self._children.start("web", web, log=self._folder / "web.log")

@@ -17,7 +17,7 @@ from typing import IO, NoReturn
 from ragsite.embedded import services
 from ragsite.embedded.folder import EmbeddedError
 
-from . import processes
+from . import commands
 from .local_processes import Children
 
 HOST = "127.0.0.1"
@@ -71,10 +71,10 @@ def _start(children: Children) -> None:
     _print_step("database schema and static files")
     _run_python("-m", "ragsite.run.migrate_and_collect")
     _print_step("workers and web server")
-    children.start("worker", processes.worker(), log=LOGS / "worker.log")
-    children.start("background", processes.background(), log=LOGS / "background.log")
-    children.start("scheduler", processes.scheduler(folder=FOLDER), log=LOGS / "scheduler.log")
-    children.start("web", processes.web(host=HOST, port=PORT), log=LOGS / "web.log")
+    children.start("worker", commands.worker(), log=LOGS / "worker.log")
+    children.start("background", commands.background(), log=LOGS / "background.log")
+    children.start("scheduler", commands.scheduler(folder=FOLDER), log=LOGS / "scheduler.log")
+    children.start("web", commands.web(host=HOST, port=PORT), log=LOGS / "web.log")
     has_demo = _wants_demo_data()
     if has_demo:
         _print_step("demo data (up to a minute the first time)")

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 from django.db import connection
 
-from ragsite.run import processes
+from ragsite.run import commands
 
 MB = 1024 * 1024
 
@@ -45,7 +45,7 @@ class Web:
             "RAG_MAX_UPLOAD_BYTES": str(150 * MB),
         }
         with open(folder / "web.log", "wb") as log:
-            command = processes.web(host="127.0.0.1", port=self.port)
+            command = commands.web(host="127.0.0.1", port=self.port)
             self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
         self._master = psutil.Process(self._process.pid)
 

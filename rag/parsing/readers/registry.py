@@ -8,39 +8,27 @@ from rag.parsing.ocr import scans
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import (
-    csv_tables,
-    data,
-    legacy_slides,
-    legacy_text,
-    notebooks,
-    open_document_slides,
-    pdf,
-    slides,
-    spreadsheets,
-    subtitles,
-    web,
-    word_documents,
-)
+from . import csv_tables, data, legacy_text, notebooks, pdf, subtitles, web
 from .messages import calendars_and_contacts, mail, mailbox
+from .office import legacy_slides, open_document_slides, slides, spreadsheets, text_documents
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
 
 READERS: dict[str, Reader] = {
     formats.PDF: pdf.read,
-    formats.DOCX: word_documents.read_docx,
+    formats.DOCX: text_documents.read_docx,
     formats.XLSX: partial(spreadsheets.read, media_type=formats.XLSX),
     formats.XLSB: partial(spreadsheets.read, media_type=formats.XLSB),
     formats.PPTX: slides.read,
-    formats.ODT: word_documents.read_odt,
+    formats.ODT: text_documents.read_odt,
     formats.ODS: partial(spreadsheets.read, media_type=formats.ODS),
     formats.ODP: open_document_slides.read_presentation,
-    formats.RTF: word_documents.read_rtf,
-    formats.DOC: word_documents.read_doc,
+    formats.RTF: text_documents.read_rtf,
+    formats.DOC: text_documents.read_doc,
     formats.XLS: partial(spreadsheets.read, media_type=formats.XLS),
     formats.PPT: legacy_slides.read,
-    formats.EPUB: partial(word_documents.read_book, media_type=formats.EPUB),
-    formats.FB2: partial(word_documents.read_book, media_type=formats.FB2),
+    formats.EPUB: partial(text_documents.read_book, media_type=formats.EPUB),
+    formats.FB2: partial(text_documents.read_book, media_type=formats.FB2),
     formats.MSG: mail.read_msg,
     formats.EML: mail.read_eml,
     formats.MBOX: mailbox.read,

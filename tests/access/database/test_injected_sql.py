@@ -14,7 +14,7 @@ from ragsite.postgres.roles import LOGINS
 from ragsite.postgres.signed_identity import sign
 from tests.access import proof
 from tests.access.database import injection
-from tests.access.database.foreign import FilledWorld, in_random_worlds, read_foreign
+from tests.access.database.injection_worlds import FilledWorld, in_random_worlds, read_foreign
 from tests.access.rule import oracle
 from tests.support.factories import World
 

@@ -14,7 +14,7 @@ import yaml
 from django.core.management import get_commands
 from django.urls import resolve
 
-from ragsite.run import processes
+from ragsite.run import commands
 from tests.docs import project
 from tests.docs.project import ROOT
 
@@ -65,7 +65,7 @@ def unit(file: Path) -> dict[str, list[str]]:
     return values
 
 
-def commands() -> Iterator[tuple[str, str, list[str]]]:
+def started_commands() -> Iterator[tuple[str, str, list[str]]]:
     """(file, process, command) of everything of ours that the files start."""
     for file in UNITS:
         for line in unit(file)["ExecStart"]:
@@ -97,13 +97,13 @@ def comparable(command: list[str]) -> list[str]:
 
 def test_processes_are_started_as_the_product_starts_them() -> None:
     expected = {
-        "web": processes.web(host="127.0.0.1", port=8000),
-        "worker": processes.worker(),
-        "background": processes.background(),
-        "scheduler": processes.scheduler(folder=Path(DATA)),
+        "web": commands.web(host="127.0.0.1", port=8000),
+        "worker": commands.worker(),
+        "background": commands.background(),
+        "scheduler": commands.scheduler(folder=Path(DATA)),
     }
     seen: dict[str, set[str]] = {}
-    for file, process, command in commands():
+    for file, process, command in started_commands():
         seen.setdefault(file, set()).add(process)
         if process in expected:
             assert comparable(command) == comparable(expected[process]), (file, process)

@@ -16,7 +16,7 @@ import psutil
 
 from ragsite.embedded import postgres
 from ragsite.embedded.redis import stop as stop_redis
-from ragsite.run import processes
+from ragsite.run import commands
 from tests.support.servers.provider_server import ProviderServer
 from tests.system.chaos.site import Site
 
@@ -71,7 +71,7 @@ class Product(Site):
 
     def start_web(self) -> None:
         with open(self.web_log, "ab") as log:
-            command = processes.web(host="127.0.0.1", port=self.port)
+            command = commands.web(host="127.0.0.1", port=self.port)
             self._web = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + 60
         while not self._is_ready():

@@ -13,7 +13,7 @@ import redis
 
 from ragsite.embedded import postgres, services
 from ragsite.embedded.redis import stop as stop_redis
-from ragsite.run import processes
+from ragsite.run import commands
 
 
 class Site:
@@ -60,10 +60,10 @@ class Site:
     def start_worker(self) -> None:
         """Start the ingestion worker anew, and the scheduler if it does not run."""
         self.kill_ingestion_worker()
-        self._start("worker", processes.worker())
+        self._start("worker", commands.worker())
         if not self._is_running("scheduler"):
             self._kill("scheduler")  # its children may remain
-            self._start("scheduler", processes.scheduler(folder=self.folder))
+            self._start("scheduler", commands.scheduler(folder=self.folder))
 
     def _start(self, name: str, command: list[str]) -> None:
         with open(self.folder / "worker.log", "ab") as log:

@@ -17,7 +17,7 @@ from orgs.creation import create_organization
 from orgs.models import Membership
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, SyncConnection, SyncKind, SyncRun
 from rag.services.ingestion.sync import run_actions
-from ragsite.run import processes
+from ragsite.run import commands
 from tests.system.chaos.endpoint import Endpoint
 from tests.system.chaos.site import Site
 
@@ -143,7 +143,7 @@ class SyncedRun:
         if self._background is None or self._background.poll() is not None:
             with open(self._site.folder / "background.log", "ab") as log:
                 self._background = subprocess.Popen(
-                    processes.background(), stdout=log, stderr=log, start_new_session=True
+                    commands.background(), stdout=log, stderr=log, start_new_session=True
                 )
 
     def _kill_background(self) -> None:

@@ -30,7 +30,7 @@ _JOB_ID = [OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
 
 
 class IngestionJobs(PipelineViewSet, CreateViewSet):
-    """The collection /api/rag/ingest, which shares its path with v3 (rag.contracts.shared_endpoints)."""
+    """The collection /api/rag/ingest, which shares its path with v3 (rag.contracts.paths_of_two_contracts)."""
 
     scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
     error_statuses = (*PipelineViewSet.error_statuses, 415, 507)

@@ -15,7 +15,7 @@ from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from rag.contracts.common import rate_limits
-from ragsite.run import processes
+from ragsite.run import commands
 from tests.contracts.common.rate_limits.rate_limit_helpers import QUERY, create_member, limit_headers, steady_id
 from tests.support.factories import World
 from tests.support.http import Client
@@ -58,7 +58,7 @@ def gunicorn(live_world: World, tmp_path: Path, eventually: Callable[..., object
         "RAG_RATE_LIMITS": "on",
     }
     with open(tmp_path / "web.log", "wb") as log:
-        server = subprocess.Popen(processes.web(host="127.0.0.1", port=port), env=environment, stdout=log, stderr=log)
+        server = subprocess.Popen(commands.web(host="127.0.0.1", port=port), env=environment, stdout=log, stderr=log)
     address = f"http://127.0.0.1:{port}"
 
     def is_ready() -> bool:

@@ -3,11 +3,10 @@
 import re
 
 from rag.parsing import formats
+from rag.parsing.readers import extracted_markdown
+from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
-
-from . import extracted_markdown
-from .xberg_adapter import extract
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:

@@ -3,11 +3,12 @@
 import re
 
 from rag.parsing import formats, markdown, zip_files
+from rag.parsing.readers import extracted_markdown
+from rag.parsing.readers.xberg_adapter import extract, promote_bold_lines, strip_formatting
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import extracted_markdown, open_document_slides
-from .xberg_adapter import extract, promote_bold_lines, strip_formatting
+from . import open_document_slides
 
 _WORD = re.compile(r"\w+")
 

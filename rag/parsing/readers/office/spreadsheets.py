@@ -1,10 +1,11 @@
 """Spreadsheets: Excel workbooks of all versions, and OpenDocument spreadsheets."""
 
 from rag.parsing import formats, zip_files
+from rag.parsing.readers import extracted_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import extracted_markdown, open_document_slides
+from . import open_document_slides
 
 
 def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:

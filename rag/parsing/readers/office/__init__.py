@@ -1,0 +1,1 @@
+"""Readers of text documents, spreadsheets and presentations."""
