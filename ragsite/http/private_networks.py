@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import httpcore2
 import httpx2
 from django.conf import settings
+from django.utils.translation import gettext
 
 # The settings that name the private hosts that are allowed.
 MODEL_HOSTS, WEBHOOK_HOSTS = "RAG_ALLOWED_PRIVATE_HOSTS", "RAG_WEBHOOK_PRIVATE_HOSTS"
@@ -35,7 +36,8 @@ class ForbiddenAddress(httpx2.ConnectError):
     """The host has a private address. The message names the host and says what to do."""
 
     def __init__(self, host: str, setting: str) -> None:
-        super().__init__(f"{host} is an address within a private network. To allow it, add it to {setting}.")
+        text = gettext("{host} is an address within a private network. To allow it, add it to {setting}.")
+        super().__init__(text.format(host=host, setting=setting))
 
 
 def allowed_hosts(setting: str, organization: str = "") -> list[str]:

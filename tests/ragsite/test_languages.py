@@ -15,6 +15,10 @@ from django.utils import translation
 
 from accounts.models import User
 from orgs.access.permissions import Visibility
+from rag.errors import IndexFull
+from rag.models import Usage
+from rag.pipeline.ingestion import quota
+from tests.admin.test_admin import browser
 from tests.browser.crawl import crawl
 from tests.contracts.common.test_matrix import ROWS
 from tests.support.factories import PASSWORD, World, ingest_text
@@ -227,3 +231,24 @@ def test_german_pages_contain_no_english(world: World) -> None:
                 english[" ".join(text.split())] = path
     assert english == {}
     assert len(browser.pages) > 50
+
+
+@pytest.mark.django_db
+def test_errors_and_numbers_are_in_the_language_of_the_page(world: World) -> None:
+    """What the API says in English about the same mistakes is compared in the tests of the contracts."""
+    source = world.source()
+    admin = browser(world.users["admin"])
+    webhook = {"organization": world.home.pk, "url": "http://10.0.0.1/", "events": ["job.failed"], "is_active": "on"}
+    assert (
+        "in einem privaten Netz"
+        in admin.post("/admin/rag/webhook/add/", webhook, headers={"Accept-Language": "de"}).content.decode()
+    )
+    Usage.objects.update_or_create(pk=world.home.pk, defaults={"chunks": 1234})
+    world.home.max_chunks = 1235
+    world.home.save()
+    with translation.override("de"), pytest.raises(IndexFull) as raised:
+        quota.check_quota(source.organization_id, chunks=2)
+    assert "Grenze der Organisation von 1.235 Abschnitten" in raised.value.message
+    with translation.override("en"), pytest.raises(IndexFull) as raised:
+        quota.check_quota(source.organization_id, chunks=2)
+    assert "limit of 1,235 chunks" in raised.value.message

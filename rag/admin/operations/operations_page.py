@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from django.contrib import admin, messages
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -66,7 +67,8 @@ class Page(View):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         count = outages.retry_waiting_documents()
-        messages.success(request, gettext("Documents that are tried again now: {count:,}.").format(count=count))
+        text = gettext("Documents that are tried again now: {count}.").format(count=intcomma(count))
+        messages.success(request, text)
         return HttpResponseRedirect(reverse("admin:operations"))
 
 

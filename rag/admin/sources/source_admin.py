@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Case, Model, QuerySet, When
 from django.http import HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
@@ -125,8 +126,8 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
     @admin.display(description=_("stored"))
     def stored(self, source: DataSource) -> str:
         count, chunks, size = documents.get_storage_totals(source)
-        return gettext("{count:,} documents, {chunks:,} chunks, {size}").format(
-            count=count, chunks=chunks, size=filesizeformat(size)
+        return gettext("{count} documents, {chunks} chunks, {size}").format(
+            count=intcomma(count), chunks=intcomma(chunks), size=filesizeformat(size)
         )
 
     @admin.display(description=_("who may query it"), ordering="visibility")

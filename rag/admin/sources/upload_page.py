@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
@@ -58,8 +59,8 @@ class UploadPageMixin:
         except RequestDataTooBig:
             rejection = _UploadRejected(
                 413,
-                gettext("The fields other than the files may have at most {rag_max_body_bytes:,} bytes.").format(
-                    rag_max_body_bytes=settings.RAG_MAX_BODY_BYTES
+                gettext("The fields other than the files may have at most {rag_max_body_bytes} bytes.").format(
+                    rag_max_body_bytes=intcomma(settings.RAG_MAX_BODY_BYTES)
                 ),
             )
         except TooManyFilesSent:
@@ -177,8 +178,8 @@ def _paths(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> list[str
     if not isinstance(paths, list) or len(paths) != len(files) or not all(map(_is_path, paths)):
         raise _UploadRejected(
             400,
-            gettext("Each file needs a path of at most {max_path_bytes:,} bytes.").format(
-                max_path_bytes=MAX_PATH_BYTES
+            gettext("Each file needs a path of at most {max_path_bytes} bytes.").format(
+                max_path_bytes=intcomma(MAX_PATH_BYTES)
             ),
         )
     if duplicate := next((path for number, path in enumerate(paths) if path in paths[:number]), None):

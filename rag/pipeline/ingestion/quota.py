@@ -4,8 +4,10 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import F, OuterRef, Subquery, Sum, Value
 from django.db.models.functions import Coalesce, Greatest
+from django.utils.translation import gettext
 
 from orgs.models import Organization
 from rag.errors import IndexFull
@@ -55,8 +57,10 @@ def check_quota(organization_id: uuid.UUID, *, chunks: int = 0, bytes: int = 0) 
     usage = Usage.objects.filter(pk=organization_id).first() or Usage()
     if quota.chunks is not None and chunks > 0 and usage.chunks + chunks > quota.chunks:
         raise IndexFull(
-            f"The organisation's limit of {quota.chunks:,} chunks would be exceeded. "
-            "Delete documents, or ask for a higher limit.",
+            gettext(
+                "The organisation's limit of {maximum} chunks would be exceeded. "
+                "Delete documents, or ask for a higher limit."
+            ).format(maximum=intcomma(quota.chunks)),
             maxChunks=quota.chunks,
         )
     if quota.bytes is not None and bytes > 0 and usage.bytes + bytes > quota.bytes:
@@ -165,9 +169,16 @@ def _delete_oldest_failed_inputs(organization_id: uuid.UUID, *, max_bytes: int) 
 
 
 def _bytes_exceeded(max_bytes: int, used: int, queued: int = 0) -> IndexFull:
-    queued_text = f" and {queued:,} are in the queue" if queued else ""
-    return IndexFull(
-        f"The organisation's limit of {max_bytes:,} bytes would be exceeded: {used:,} are stored{queued_text}. "
-        "Delete documents, or ask for a higher limit.",
-        maxBytes=max_bytes,
+    text = (
+        gettext(
+            "The organisation's limit of {maximum} bytes would be exceeded: {used} are stored and {queued} are in the "
+            "queue. Delete documents, or ask for a higher limit."
+        )
+        if queued
+        else gettext(
+            "The organisation's limit of {maximum} bytes would be exceeded: {used} are stored. "
+            "Delete documents, or ask for a higher limit."
+        )
     )
+    text = text.format(maximum=intcomma(max_bytes), used=intcomma(used), queued=intcomma(queued))
+    return IndexFull(text, maxBytes=max_bytes)

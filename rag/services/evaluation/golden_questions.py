@@ -4,7 +4,9 @@ import csv
 import io
 from collections.abc import Callable, Iterable
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
@@ -23,7 +25,7 @@ MAX_BYTES = 2 * 1024 * 1024
 _MAX_ERRORS = 20
 # With the apostrophe itself, so that an import restores every text.
 _PROTECTED_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
-_QUERY_PERMISSION_NEEDED = "a passage may only be given by those who may query the source"
+_QUERY_PERMISSION_NEEDED = gettext_noop("a passage may only be given by those who may query the source")
 
 
 def may_see_results(caller: Caller, source: DataSource) -> bool:
@@ -53,17 +55,18 @@ def validate(
     """
     errors = []
     if not question:
-        errors.append("question is missing")
+        errors.append(gettext("question is missing"))
     if not (path or passage):
-        errors.append("path or passage is missing: say what must be found")
+        errors.append(gettext("path or passage is missing: say what must be found"))
     if len(question) > MAX_QUESTION_CHARACTERS or len(passage) > MAX_QUESTION_CHARACTERS:
-        errors.append(f"question and passage may have at most {MAX_QUESTION_CHARACTERS:,} characters")
+        text = gettext("question and passage may have at most {maximum} characters")
+        errors.append(text.format(maximum=intcomma(MAX_QUESTION_CHARACTERS)))
     if len(path.encode()) > MAX_PATH_BYTES:
-        errors.append(f"path may have at most {MAX_PATH_BYTES:,} bytes")
+        errors.append(gettext("path may have at most {maximum} bytes").format(maximum=intcomma(MAX_PATH_BYTES)))
     if passage and wrote_passage and not may_see_results(caller, source):
-        errors.append(_QUERY_PERMISSION_NEEDED)
+        errors.append(gettext(_QUERY_PERMISSION_NEEDED))
     if "\x00" in question + path + passage:
-        errors.append("NUL characters cannot be stored")
+        errors.append(gettext("NUL characters cannot be stored"))
     return errors
 
 
@@ -84,10 +87,14 @@ def import_csv(source: DataSource, content: bytes, *, by: Caller) -> int:
     rows, errors = _read(content)
     for line, (question, path, passage) in rows:
         row_errors = validate(source, by, question=question, path=path, passage=passage)
-        errors += [f"Line {line}: {error}." for error in row_errors]
+        errors += [gettext("Line {line}: {error}.").format(line=line, error=error) for error in row_errors]
     if errors:
-        more = [f"… and {len(errors) - _MAX_ERRORS} more."] if len(errors) > _MAX_ERRORS else []
-        raise _invalid("Nothing was imported.", *errors[:_MAX_ERRORS], *more)
+        more = (
+            [gettext("… and {number} more.").format(number=len(errors) - _MAX_ERRORS)]
+            if len(errors) > _MAX_ERRORS
+            else []
+        )
+        raise _invalid(gettext("Nothing was imported."), *errors[:_MAX_ERRORS], *more)
     return add(source, [row for _, row in rows], by=by)
 
 
@@ -102,7 +109,11 @@ def add(source: DataSource, rows: Iterable[Row], *, by: Caller) -> int:
     existing = set(GoldenQuestion.objects.filter(source=source).values_list(*COLUMNS))
     new_rows = [row for row in dict.fromkeys(rows) if row not in existing]
     if len(existing) + len(new_rows) > MAX_QUESTIONS:
-        raise _invalid(f"A source may have {MAX_QUESTIONS} golden questions, and has {len(existing)} already.")
+        raise _invalid(
+            gettext("A source may have {maximum} golden questions, and has {count} already.").format(
+                maximum=MAX_QUESTIONS, count=len(existing)
+            )
+        )
     GoldenQuestion.objects.bulk_create(
         GoldenQuestion(source=source, question=question, path=path, passage=passage, created_by=by.authenticated_user)
         for question, path, passage in new_rows
@@ -145,18 +156,26 @@ def _unprotect(value: str) -> str:
 def _read(content: bytes) -> tuple[list[tuple[int, Row]], list[str]]:
     """Return (line number, row) of each row that is not empty, and the errors."""
     if len(content) > MAX_BYTES:
-        raise _invalid(f"The file has {len(content):,} bytes; at most {MAX_BYTES:,} are read.")
+        raise _invalid(
+            gettext("The file has {size} bytes; at most {maximum} are read.").format(
+                size=intcomma(len(content)), maximum=intcomma(MAX_BYTES)
+            )
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise _invalid(f"Line {line}: it is not UTF-8. Save the file as CSV in UTF-8.") from None
+        raise _invalid(
+            gettext("Line {line}: it is not UTF-8. Save the file as CSV in UTF-8.").format(line=line)
+        ) from None
     header = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if ";" in header and "," not in header else ",")
     try:
         return _read_rows(reader, lambda: reader.line_num)
     except csv.Error as error:
-        raise _invalid(f"Line {reader.line_num}: it is not CSV ({error}).") from None
+        raise _invalid(
+            gettext("Line {line}: it is not CSV ({error}).").format(line=reader.line_num, error=error)
+        ) from None
 
 
 def _read_rows(reader: Iterable[list[str]], line_number: Callable[[], int]) -> tuple[list[tuple[int, Row]], list[str]]:
@@ -165,16 +184,24 @@ def _read_rows(reader: Iterable[list[str]], line_number: Callable[[], int]) -> t
     names = [name.strip().lower() for name in next(lines, [])]
     unknown = sorted(set(names) - set(COLUMNS))
     if "question" not in names or unknown or len(set(names)) < len(names):
-        raise _invalid("Line 1: the columns must be question, and path or passage or both.")
+        raise _invalid(gettext("Line 1: the columns must be question, and path or passage or both."))
     rows: list[tuple[int, Row]] = []
     errors: list[str] = []
     for values in lines:
         if len(rows) > MAX_QUESTIONS:
-            raise _invalid(f"Line {line_number()}: a source may have at most {MAX_QUESTIONS} golden questions.")
+            raise _invalid(
+                gettext("Line {line}: a source may have at most {maximum} golden questions.").format(
+                    line=line_number(), maximum=MAX_QUESTIONS
+                )
+            )
         if not any(value.strip() for value in values):
             continue
         if len(values) != len(names):
-            errors.append(f"Line {line_number()}: {len(values)} values under {len(names)} columns.")
+            errors.append(
+                gettext("Line {line}: {values} values under {columns} columns.").format(
+                    line=line_number(), values=len(values), columns=len(names)
+                )
+            )
             continue
         row = dict(zip(names, (_unprotect(value.strip()) for value in values), strict=True))
         rows.append((line_number(), (row["question"], row.get("path", ""), row.get("passage", ""))))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
@@ -81,7 +82,7 @@ def make_golden_question(source: DataSource, caller: Caller, question_ids: Colle
     documents = Document.objects.visible_to(caller, Action.QUERY).filter(source=source, deleted_at=None)
     path = documents.filter(pk=questions[0].document_id).values_list("path", flat=True).first()
     if path is None:
-        raise UnknownQuery("The document was deleted. Name another one that the question must find.")
+        raise UnknownQuery(gettext("The document was deleted. Name another one that the question must find."))
     golden_questions.add(source, [(questions[0].question, path, "")], by=caller)
     _delete(questions)
     return questions[0].question
@@ -101,7 +102,7 @@ def dismiss(source: DataSource, caller: Caller, question_ids: Collection[uuid.UU
 def _find(source: DataSource, caller: Caller, question_ids: Collection[uuid.UUID]) -> list[UnansweredQuestion]:
     questions = [question for question in _list_readable(source, caller) if question.pk in question_ids]
     if not questions:
-        raise UnknownQuery("These questions do not exist any more.")
+        raise UnknownQuery(gettext("These questions do not exist any more."))
     return questions
 
 

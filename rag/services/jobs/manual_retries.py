@@ -41,8 +41,10 @@ def retry_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization |
     job = job_lookup.get_job(caller, job_id, organization=organization)
     if not DataSource.objects.visible_to(caller, Action.INGEST).filter(pk=job.source_id).exists():
         raise NotAllowed(
-            "You may watch this job, but not send documents to its source. You need the permission sources.ingest in "
-            "this organisation, or to be the owner of the source."
+            gettext(
+                "You may watch this job, but not send documents to its source. You need the permission sources.ingest "
+                "in this organisation, or to be the owner of the source."
+            )
         )
     failed = IngestionDocument.objects.filter(job=job, state=State.FAILED)
     if retry_documents(failed):

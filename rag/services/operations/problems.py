@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from django.conf import settings
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext
 
 from rag.models import Condition
@@ -91,12 +92,13 @@ def _problems_of_workers(state: InstallationState) -> list[Problem]:
 def _problems_of_documents(state: InstallationState) -> list[Problem]:
     problems = []
     if starved := state.conditions.get(Condition.STARVED, 0):
-        text = gettext("{starved:,} documents are starved: no worker takes documents.").format(starved=starved)
+        text = gettext("{starved} documents are starved: no worker takes documents.")
+        text = text.format(starved=intcomma(starved))
         problems.append(
             Problem(Level.CRITICAL, text, gettext("Start a worker for the queue ingestion, and read its log."))
         )
     if lost := state.conditions.get(Condition.LOST, 0):
-        text = gettext("{lost:,} documents have lost their worker.").format(lost=lost)
+        text = gettext("{lost} documents have lost their worker.").format(lost=intcomma(lost))
         problems.append(
             Problem(
                 Level.WARNING, text, gettext("If the scheduler runs, it gives them to another worker within seconds.")

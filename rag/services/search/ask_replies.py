@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
@@ -199,7 +200,7 @@ def rate_answer(
     )
     message = answers.filter(pk=pk).first() if pk else None
     if message is None:
-        raise UnknownConversation("There is no such answer.")
+        raise UnknownConversation(gettext("There is no such answer."))
     values: dict[str, Any] = {
         "is_helpful": is_helpful,
         "rating_reason": reason if is_helpful is False else "",

@@ -1,7 +1,9 @@
 """Creates data sources: those of a request's settings, and those that v3 ingestion names for the first time."""
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db import IntegrityError, transaction
 from django.utils.text import slugify
+from django.utils.translation import gettext
 
 from orgs.access import organization_resolver
 from orgs.access.caller import Caller
@@ -155,6 +157,5 @@ def _check_number_of_sources(organization: Organization) -> None:
     with identity.run_as(identity.STAFF):  # the caller may not see all of them
         number = DataSource.objects.filter(organization=organization, deleted_at=None).count()
     if number >= MAX_SOURCES:
-        raise InvalidRequest(
-            f"The organisation has {number:,} data sources, which is the maximum. Delete one first.", field="source"
-        )
+        text = gettext("The organisation has {number} data sources, which is the maximum. Delete one first.")
+        raise InvalidRequest(text.format(number=intcomma(number)), field="source")

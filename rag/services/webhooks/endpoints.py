@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from orgs.access.caller import Caller
 from orgs.models import Organization
@@ -100,7 +101,10 @@ def check_number_of_webhooks(organization: Organization) -> None:
     """
     advisory_xact_locks([f"webhooks of {organization.pk}"])
     if Webhook.objects.filter(organization=organization).count() >= MAX_WEBHOOKS:
-        raise InvalidRequest(f"An organisation has at most {MAX_WEBHOOKS} webhooks. Delete one first.", field="url")
+        raise InvalidRequest(
+            gettext("An organisation has at most {maximum} webhooks. Delete one first.").format(maximum=MAX_WEBHOOKS),
+            field="url",
+        )
 
 
 def _is_address(url: str) -> bool:
@@ -122,7 +126,7 @@ def check_url(url: str) -> None:
         InvalidRequest: If it is no URL that may be posted to.
     """
     if not _is_address(url):
-        message = "url must be an address such as https://example.com/hook, without a user name and without #"
+        message = gettext("url must be an address such as https://example.com/hook, without a user name and without #")
         raise InvalidRequest(message, field="url")
     try:
         private_networks.check_allowed(url, setting=private_networks.WEBHOOK_HOSTS)
