@@ -1,4 +1,4 @@
-"""docs/conformance.md says which test checks which sentence of the contracts: every test that it names exists."""
+"""docs/conformance.md and docs/security-tests.md say which test checks what: every test that they name exists."""
 
 import ast
 import re
@@ -7,12 +7,12 @@ from pathlib import Path
 from tests.support.snapshots import FOLDER
 
 TESTS = Path(__file__).parents[1]
-TABLE = TESTS.parent / "docs" / "conformance.md"
+TABLES = [TESTS.parent / "docs" / name for name in ("conformance.md", "security-tests.md")]
 ROW = re.compile(r"\| (?P<section>[^|]+) \| (?P<sentence>[^|]+) \| (?P<tests>`[\w/]+::\w+`(, `[\w/]+::\w+`)*) \|")
 
 
 def rows() -> list[re.Match[str]]:
-    lines = [line for line in TABLE.read_text().splitlines() if line.startswith("| ")]
+    lines = [line for table in TABLES for line in table.read_text().splitlines() if line.startswith("| ")]
     entries = [line for line in lines if not line.startswith(("| section ", "| --- "))]
     matches = [ROW.fullmatch(line) for line in entries]
     assert all(matches), [line for line, match in zip(entries, matches, strict=True) if not match]
