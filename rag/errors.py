@@ -3,9 +3,6 @@
 import enum
 from typing import Any
 
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy as _
-
 
 class ErrorKind(enum.Enum):
     """The kinds of errors that responses distinguish."""
@@ -30,17 +27,16 @@ class RagError(Exception):
         kind: The kind of error.
         code: A stable, machine-readable code.
         default_message: The message of an error whose message is always the same, so that it does not reveal the cause.
-        message: A sentence for the caller, without internals and without text of documents. It is in the language of
-            the request: English for programs, the visitor's language for pages.
+        message: A sentence for the caller, without internals and without text of documents.
         data: Details for the caller.
     """
 
     kind: ErrorKind
     code: str
-    default_message: str | Promise = ""
+    default_message = ""
 
     def __init__(self, message: str = "", **data: object) -> None:
-        self.message = message or str(self.default_message)
+        self.message = message or self.default_message
         super().__init__(self.message)
         self.data: dict[str, Any] = data
 
@@ -63,7 +59,7 @@ class UnknownSource(RagError):
     """The data source does not exist, or not for this caller."""
 
     kind, code = ErrorKind.NOT_FOUND, "SOURCE_NOT_FOUND"
-    default_message = _("There is no such data source, or it is not visible to you.")
+    default_message = "There is no such data source, or it is not visible to you."
 
 
 class UnknownModel(RagError):
@@ -77,35 +73,35 @@ class UnknownConversation(RagError):
     """The conversation does not exist for this caller."""
 
     kind, code = ErrorKind.NOT_FOUND, "CONVERSATION_NOT_FOUND"
-    default_message = _("There is no such conversation. Leave conversationId out to begin one.")
+    default_message = "There is no such conversation. Leave conversationId out to begin one."
 
 
 class UnknownQuery(RagError):
     """The search record does not exist for this caller."""
 
     kind, code = ErrorKind.NOT_FOUND, "QUERY_NOT_FOUND"
-    default_message = _("No search results found with the provided query ID")
+    default_message = "No search results found with the provided query ID"
 
 
 class UnknownDocument(RagError):
     """The document does not exist in the data source."""
 
     kind, code = ErrorKind.NOT_FOUND, "DOCUMENT_NOT_FOUND"
-    default_message = _("There is no such document in this data source.")
+    default_message = "There is no such document in this data source."
 
 
 class UnknownWebhook(RagError):
     """The webhook does not exist for this caller."""
 
     kind, code = ErrorKind.NOT_FOUND, "WEBHOOK_NOT_FOUND"
-    default_message = _("There is no such webhook, or it is not visible to you.")
+    default_message = "There is no such webhook, or it is not visible to you."
 
 
 class UnknownJob(RagError):
     """The job does not exist for this caller."""
 
     kind, code = ErrorKind.NOT_FOUND, "JOB_NOT_FOUND"
-    default_message = _("There is no such job, or it is not visible to you.")
+    default_message = "There is no such job, or it is not visible to you."
 
 
 class VersionChanged(RagError):
@@ -153,21 +149,21 @@ class AccessEnded(RagError):
     """During a request the credential became invalid, or the caller lost access to a source that it uses."""
 
     kind, code = ErrorKind.FORBIDDEN, "ACCESS_ENDED"
-    default_message = _("Your access ended, or changed, during this request. Ask again.")
+    default_message = "Your access ended, or changed, during this request. Ask again."
 
 
 class NoAccessibleSources(RagError):
     """The caller may not query any data source."""
 
     kind, code = ErrorKind.FORBIDDEN, "NO_ACCESSIBLE_SOURCES"
-    default_message = _("There is no data source that you may query.")
+    default_message = "There is no data source that you may query."
 
 
 class NoResults(RagError):
     """The search found no passage, which is an error in this contract."""
 
     kind, code = ErrorKind.NOT_FOUND, "NO_RESULTS"
-    default_message = _("Nothing relevant was found in the data sources that you may query.")
+    default_message = "Nothing relevant was found in the data sources that you may query."
 
 
 class DocumentTooLarge(RagError):
@@ -222,7 +218,7 @@ class TooManyLongRequests(RagError):
     """The account has as many long requests in progress as it may (rag.providers.http.long_requests)."""
 
     kind, code = ErrorKind.LIMITED, "TOO_MANY_REQUESTS"
-    default_message = _(
+    default_message = (
         "Too many of your requests wait for a model or stream an answer. Wait until one ends, then try again."
     )
 
