@@ -45,19 +45,20 @@ class QueryableSources:
 
     Attributes:
         organizations: Organisations whose public sources the caller may query, all of them.
-        listed: The other sources, one by one.
-        granted: What opens these other sources; None if more than grants and ownership decides.
+        others: The other sources that the caller may query.
+        grants: Who has the grants of these others; None if their access does not follow from grants and ownership
+            alone.
     """
 
     organizations: frozenset[uuid.UUID]
-    listed: "DataSourceQuerySet"
-    granted: MemberGrants | None = None
+    others: "DataSourceQuerySet"
+    grants: MemberGrants | None = None
 
     def within(self, organization_id: uuid.UUID) -> "QueryableSources":
         """Return those of this organisation."""
         organizations = self.organizations & {organization_id}
-        granted = self.granted and replace(self.granted, organization_ids=tuple(organizations))
-        return QueryableSources(organizations, self.listed.filter(organization=organization_id), granted)
+        grants = self.grants and replace(self.grants, organization_ids=tuple(organizations))
+        return QueryableSources(organizations, self.others.filter(organization=organization_id), grants)
 
     @property
     def public(self) -> "DataSourceQuerySet":
@@ -93,9 +94,9 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
         user, permissions = caller.user, effective_permissions(caller)
         visible = self._visible_with(permissions, user, Action.QUERY)
         if permissions.sources is not None or not permissions.allows(Action.QUERY):
-            return QueryableSources(frozenset(), visible)
-        granted = _grants_of(user.pk, permissions) if user.pk and permissions.organizations else None
-        return QueryableSources(permissions.organizations, visible.exclude(visibility=Visibility.PUBLIC), granted)
+            return QueryableSources(organizations=frozenset(), others=visible)
+        grants = _grants_of(user.pk, permissions) if user.pk and permissions.organizations else None
+        return QueryableSources(permissions.organizations, visible.exclude(visibility=Visibility.PUBLIC), grants)
 
     def _visible_with(self, permissions: EffectivePermissions, user: AnyUser, action: Action) -> Self:
         if user.pk is None or not user.is_active or not permissions.allows(action):

@@ -116,7 +116,7 @@ class MemberGrants:
 class SearchScope:
     """The chunks that a search may read: those of the given sources that match the filters.
 
-    Public sources are given by their organisations, and many sources that were granted by who has the grants, so that
+    Public sources are given by their organisations, and many granted sources by the member who has the grants, so that
     the size of a scope does not depend on their number.
 
     Attributes:
@@ -124,7 +124,7 @@ class SearchScope:
         model_id: Primary key of that embedding model.
         public_in: Organisations whose public sources the caller may query. Those that use the model in the way
             of `model_use` are in the scope.
-        granted: Who has the grants of further sources. Those that use the model in this way are in the scope. None if
+        grants: Who has the grants of further sources. Those that use the model in this way are in the scope. None if
             these sources are listed.
         second_of: Primary keys of the models of sources that may have the model as their second one.
         organization_ids: The organisations of all sources, for measurements only.
@@ -136,5 +136,5 @@ class SearchScope:
     public_in: tuple[uuid.UUID, ...] = ()
     model_use: ModelUse = ModelUse.OWN
     second_of: tuple[uuid.UUID, ...] = ()
-    granted: MemberGrants | None = None
+    grants: MemberGrants | None = None
     organization_ids: tuple[uuid.UUID, ...] = field(default=(), compare=False)

@@ -11,3 +11,5 @@ import numpy.typing as npt
 TokenVectors = npt.NDArray[np.float32]
 # uint8 (tokens, dimensions / 8).
 TokenSignatures = npt.NDArray[np.uint8]
+# float32. Similarities of tokens and what is computed from them; each use gives the shape.
+Similarities = npt.NDArray[np.float32]

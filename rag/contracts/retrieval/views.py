@@ -93,7 +93,7 @@ class Answer(RetrievalViewSet):
 def _build_source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
     organization_id = values.get("filters", {}).get("org_id")
     return permitted_queries.SourceSelection(
-        caller=get_caller(request), organization=organization(request), organization_id=organization_id
+        caller=get_caller(request), organization=organization(request), organization_filter=organization_id
     )
 
 

@@ -117,5 +117,5 @@ class Chat(V3ViewSet):
 
 def _build_source_selection(request: Request, filters: dict[str, Any]) -> permitted_queries.SourceSelection:
     return permitted_queries.SourceSelection(
-        caller=get_caller(request), organization=organization(request), slug=filters.get("source", "")
+        caller=get_caller(request), organization=organization(request), slug_filter=filters.get("source", "")
     )

@@ -52,29 +52,29 @@ class SearchedModel:
 
 
 def read(
-    organizations: Iterable[uuid.UUID], granted: MemberGrants | None, english_names: Collection[str]
+    organizations: Iterable[uuid.UUID], grants: MemberGrants | None, english_names: Collection[str]
 ) -> list[SearchedModel]:
     """Return the models of the organisations' public sources, and of what the grants open: sources or models.
 
     Args:
         organizations: Organisations whose public sources the caller may query.
-        granted: What opens other sources to the caller.
+        grants: Who has the grants of other sources.
         english_names: The names of models beside which sources may have a second one.
     """
     with connection.cursor() as cursor:
-        cursor.execute(_READ, [list(organizations), *grant_values(granted), list(english_names), MAX_LISTED])
+        cursor.execute(_READ, [list(organizations), *grant_values(grants), list(english_names), MAX_LISTED])
         return [SearchedModel(*row) for row in cursor.fetchall()]
 
 
-def read_granted_ids(granted: MemberGrants) -> list[uuid.UUID]:
+def read_granted_ids(grants: MemberGrants) -> list[uuid.UUID]:
     """Return the ids of all sources that the grants open, however many."""
     with connection.cursor() as cursor:
-        cursor.execute(_READ_IDS, grant_values(granted))
+        cursor.execute(_READ_IDS, grant_values(grants))
         return [source_id for (source_id,) in cursor.fetchall()]
 
 
-def grant_values(granted: MemberGrants | None) -> list[uuid.UUID | list[uuid.UUID] | None]:
+def grant_values(grants: MemberGrants | None) -> list[uuid.UUID | list[uuid.UUID] | None]:
     """Return the values of `GRANTS`."""
-    if granted is None:
+    if grants is None:
         return [None, None, None, None]
-    return [granted.user_id, *map(list, (granted.role_ids, granted.team_ids, granted.organization_ids))]
+    return [grants.user_id, *map(list, (grants.role_ids, grants.team_ids, grants.organization_ids))]

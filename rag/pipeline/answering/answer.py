@@ -10,7 +10,7 @@ from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
 from rag.pipeline.grounding.between_languages import is_in_other_language
 from rag.pipeline.grounding.calibration_curve import confidence_of_quotes, mode_name
-from rag.pipeline.grounding.gaps import find_missing_topics, share_in_quotes
+from rag.pipeline.grounding.gaps import select_reportable_gaps, share_in_quotes
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import find_passages
@@ -113,7 +113,7 @@ def _generate_answer(
     generation = prepare_generation(question.text, context, options.generation)
     text = yield from collect_text(generation.text_parts)
     if generation.quotes is not None:
-        gaps = describe_gaps(find_missing_topics(question.text, grounding.gaps))
+        gaps = describe_gaps(select_reportable_gaps(question.text, grounding.gaps))
         if gaps:
             yield f" {gaps}"
         return Answer(
@@ -176,7 +176,7 @@ def _decline(query: str, grounding: Grounding, closest: str) -> Answer:
     """Decline a question that the passages probably do not answer, and show what comes closest."""
     if grounding.score < _MIN_UNCLEAR or not closest:
         return _refuse(grounding, NOT_GROUNDED, closest=closest)
-    gaps = describe_gaps(find_missing_topics(query, grounding.gaps))
+    gaps = describe_gaps(select_reportable_gaps(query, grounding.gaps))
     text = " ".join(filter(None, (UNCLEAR_ANSWER, gaps, closest)))
     return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
 

@@ -11,13 +11,13 @@ from rag.types import Citation, Passage
 
 # Parts with nothing but this between them are neighbours and form one phrase.
 _SEPARATOR = re.compile(r"[ \-/&]?\Z")
-# Words with which English questions ask. A passage answers "How long does it take?" without them.
-_ASKING_WORDS = {
+# Words of English questions that an answer need not repeat: "How long does it take?" is answered by "14 days".
+_QUESTION_WORDS = {
     "long", "often", "far", "soon", "much", "many", "old", "large", "big", "high", "happen", "happens", "happened",
     "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
     "mention", "mentioned", "kind", "kinds", "type", "types", "different", "specific", "though",
 }  # fmt: skip
-# Verbs and adverbs that need not be repeated by what says how: "Turn off text recognition" is answered by "Set X".
+# Verbs and adverbs that an instruction need not repeat: "Turn off text recognition" is answered by "Set X".
 _GENERAL_WORDS = {
     "turn", "turns", "turned", "turning", "stop", "stops", "stopping", "work", "works", "working", "want", "wants",
     "need", "needs", "try", "tries", "tried", "happening", "possible", "able", "automatically", "manually", "actually",
@@ -106,7 +106,9 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
         Phrases as they are written in the question.
     """
     covered_by_any: frozenset[QueryPart] = frozenset().union(*covered_parts)
-    missing = {part for part in parts if part not in covered_by_any and not _only_asks(part) and not _is_general(part)}
+    missing = {
+        part for part in parts if part not in covered_by_any and not _is_question_word(part) and not _is_general(part)
+    }
     for phrase in _join_neighbours(query, [part for part in parts if part.is_name]):
         if len(phrase) > 1 and not any(covered.issuperset(phrase) for covered in covered_parts):
             missing |= set(phrase)
@@ -118,7 +120,7 @@ def share_in_quotes(query: str, citations: Sequence[Citation]) -> float:
     """Return the share of a question's words that quotes and the headings above them have, 0…1.
 
     Args:
-        query: The question. Words with which it only asks do not count.
+        query: The question. Question words do not count.
         citations: The quotes.
 
     Returns:
@@ -126,7 +128,7 @@ def share_in_quotes(query: str, citations: Sequence[Citation]) -> float:
     """
     if not is_english(query) or any(is_foreign(citation.passage.lang) for citation in citations):
         return 1.0
-    parts = [part for part in extract_query_parts(query, "") if not _only_asks(part)]
+    parts = [part for part in extract_query_parts(query, "") if not _is_question_word(part)]
     sought = {stem(word, "") for part in parts for word in part.words}
     passages = {id(citation.passage): citation.passage for citation in citations}.values()
     above = [text for passage in passages for text in (passage.title, *passage.headings)]
@@ -140,25 +142,25 @@ def share_in_quotes(query: str, citations: Sequence[Citation]) -> float:
     return len(stems_among(quoted, sought, "")) / len(sought) if sought else 1.0
 
 
-def find_missing_topics(query: str, gaps: Sequence[str], lang: str = "") -> tuple[str, ...]:
-    """Return the gaps that an answer to the rest of the question leaves open.
+def select_reportable_gaps(query: str, gaps: Sequence[str], lang: str = "") -> tuple[str, ...]:
+    """Return the gaps to report below an answer: names, numbers, and the words of clauses that no passage covers.
 
-    A passage may answer a question in other words: "How far in advance?" by "14 days ahead". But a name or a number has
-    no synonym, and where a whole clause is missing, something else was asked, too.
+    Other words may have a synonym in the answer: "14 days ahead" answers "How far in advance?".
     """
     names = {mention.text for mention in (*find_names(query), *find_numbers(query))}
-    missing = set(content_words(" ".join(gaps), lang))
+    gap_words = set(content_words(" ".join(gaps), lang))
     clauses = [set(content_words(clause, lang)) for clause in _CLAUSE_END.split(query)]
-    open_words = set().union(*(clause for clause in clauses if clause <= missing))
+    words_of_uncovered_clauses = set().union(*(clause for clause in clauses if clause <= gap_words))
     return tuple(
         gap
         for gap in gaps
-        if any(word in names for word in _TOKEN.findall(gap)) or set(content_words(gap, lang)) & open_words
+        if any(word in names for word in _TOKEN.findall(gap))
+        or set(content_words(gap, lang)) & words_of_uncovered_clauses
     )
 
 
-def _only_asks(part: QueryPart) -> bool:
-    return part.text.lower() in _ASKING_WORDS
+def _is_question_word(part: QueryPart) -> bool:
+    return part.text.lower() in _QUESTION_WORDS
 
 
 def _is_general(part: QueryPart) -> bool:

@@ -8,7 +8,7 @@ import structlog
 
 from rag.errors import EmbeddingFailed
 from rag.providers import provider_factory
-from rag.types.token_vectors import TokenVectors
+from rag.types.token_vectors import Similarities, TokenVectors
 
 from .context_index import ContextIndex, distinct_stems
 
@@ -32,7 +32,7 @@ class TokenComparison:
         context_offsets: For each token of the answer, the start of the most similar token in the context.
     """
 
-    similarities: TokenVectors
+    similarities: Similarities
     offsets: list[tuple[int, int]]
     context_offsets: list[int]
 

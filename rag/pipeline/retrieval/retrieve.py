@@ -70,8 +70,8 @@ def _searched_sources(scopes: Sequence[SearchScope], *, with_unlisted: bool) -> 
     organization_ids = {key for scope in scopes for key in scope.public_in}
     if with_unlisted and organization_ids:
         source_ids |= dict.fromkeys(DataSource.objects.public_in(organization_ids).values_list("pk", flat=True))
-    if with_unlisted and (granted := next((scope.granted for scope in scopes if scope.granted), None)):
-        source_ids |= dict.fromkeys(granted_scopes.read_granted_ids(granted))
+    if with_unlisted and (grants := next((scope.grants for scope in scopes if scope.grants), None)):
+        source_ids |= dict.fromkeys(granted_scopes.read_granted_ids(grants))
     return tuple(sorted(source_ids))
 
 

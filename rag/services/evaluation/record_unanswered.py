@@ -57,7 +57,7 @@ def describe_search(text: str, scopes: Iterable[SearchScope], result: AnswerResu
     scopes = list(scopes)
     sources = tuple(sorted({pk for scope in scopes for pk in scope.source_ids}))
     organizations = tuple(sorted({pk for scope in scopes for pk in scope.public_in}))
-    if not passages or len(sources) > MAX_SEARCHED_SOURCES or any(scope.granted for scope in scopes):
+    if not passages or len(sources) > MAX_SEARCHED_SOURCES or any(scope.grants for scope in scopes):
         return None
     return SearchedQuestion(text, passages[0].source_id, passages[0].document_id, sources, organizations)
 

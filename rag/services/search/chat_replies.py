@@ -15,7 +15,7 @@ from rag.pipeline.answering.extractive.extract import compare_sentences, extract
 from rag.pipeline.answering.fallback_answers import CHAT_FOUND_NOTHING
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
-from rag.pipeline.grounding.gaps import find_missing_topics
+from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting
 from rag.providers import provider_factory
@@ -166,5 +166,5 @@ def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
     similarity = compare_sentences(question.text, merged, relevant)
     quotes = extract_quotes(question.text, merged, similarity)
     text = render_quotes(quotes, BY_TITLE.format_citation) or CHAT_FOUND_NOTHING
-    gaps = find_missing_topics(question.text, grounding.gaps) if quotes else grounding.gaps
+    gaps = select_reportable_gaps(question.text, grounding.gaps) if quotes else grounding.gaps
     return f"{text} {describe_gaps(gaps)}".strip()

@@ -44,15 +44,15 @@ class SourceSelection:
         caller: The caller, whose permissions apply.
         organization: Only sources of this organisation, if the request names one.
         data_sources: Ids or slugs of the sources to search; empty for all. Each must be visible to the caller.
-        slug: Only sources with this slug; may match none.
-        organization_id: Only sources of this organisation; may match none.
+        slug_filter: Only sources with this slug; may match none.
+        organization_filter: Only sources of the organisation with this id; may match none.
     """
 
     caller: Caller
     organization: Organization | None = None
     data_sources: Sequence[str] = ()
-    slug: str = ""
-    organization_id: uuid.UUID | None = None
+    slug_filter: str = ""
+    organization_filter: uuid.UUID | None = None
 
 
 def retrieve(question: Question, selection: SourceSelection) -> Retrieval:
@@ -163,8 +163,8 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
 @transaction.atomic
 def _build_search_scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
     scopes = build_scopes(_selected_sources(selection), question)
-    # A slug or an organisation id is a filter: it may match nothing, which is not an error.
-    has_filter = bool(selection.slug or selection.organization_id)
+    # A filter may match nothing, which is not an error.
+    has_filter = bool(selection.slug_filter or selection.organization_filter)
     if not scopes and not has_filter:
         raise NoAccessibleSources
     return scopes
@@ -172,16 +172,18 @@ def _build_search_scopes(question: Question, selection: SourceSelection) -> list
 
 def _selected_sources(selection: SourceSelection) -> QueryableSources:
     caller = selection.caller
-    if selection.data_sources or selection.slug:
+    if selection.data_sources or selection.slug_filter:
         sources = lookup.visible_sources(caller, Action.QUERY, organization=selection.organization)
         if selection.data_sources:
             source_ids = lookup.get_source_ids(sources, dict.fromkeys(selection.data_sources))
             sources = sources.filter(pk__in=source_ids)
-        if selection.organization_id:
-            sources = sources.filter(organization=selection.organization_id)
-        return QueryableSources(frozenset(), sources.filter(slug=selection.slug) if selection.slug else sources)
+        if selection.organization_filter:
+            sources = sources.filter(organization=selection.organization_filter)
+        if selection.slug_filter:
+            sources = sources.filter(slug=selection.slug_filter)
+        return QueryableSources(organizations=frozenset(), others=sources)
     queryable = DataSource.objects.queryable_by(caller)
-    for organization_id in (selection.organization and selection.organization.pk, selection.organization_id):
+    for organization_id in (selection.organization and selection.organization.pk, selection.organization_filter):
         if organization_id:
             queryable = queryable.within(organization_id)
     return queryable

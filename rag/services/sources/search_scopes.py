@@ -34,10 +34,10 @@ def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Quest
         question: The question, whose filters apply to every scope.
     """
     if isinstance(sources, DataSourceQuerySet):
-        sources = QueryableSources(frozenset(), sources)
+        sources = QueryableSources(organizations=frozenset(), others=sources)
     builder = _Builder(question)
-    if sources.granted is None:
-        builder.add_listed(sources.listed)
+    if sources.grants is None:
+        builder.add_listed(sources.others)
     if sources.organizations:
         builder.add_by_rule(sources)
     if builder.without_second_model:
@@ -76,13 +76,13 @@ class _Builder:
                 self.without_second_model.append(pk)
 
     def add_by_rule(self, sources: QueryableSources) -> None:
-        """Add the public sources of organisations and what the grants open.
+        """Add the public sources of organisations, and the sources that grants give access to.
 
         Few granted sources are listed. Of the others, only whether a model has such sources is read, by an index, and
         not how many.
         """
         english_names = [name for name in ENGLISH_MODELS if _is_english_only(name)]
-        models = granted_scopes.read(sources.organizations, sources.granted, english_names)
+        models = granted_scopes.read(sources.organizations, sources.grants, english_names)
         self._second_of = tuple(sorted({model.model_id for model in models if model.model_name in english_names}))
         for model in models:
             if model.source_id and model.organization_id:
@@ -93,7 +93,7 @@ class _Builder:
             else:
                 self._add_model(model, is_english=model.model_name in english_names)
         if not self._is_english_question and english_names:
-            unlisted = [sources.public] if not self._granted else [sources.public, sources.listed]
+            unlisted = [sources.public] if not self._granted else [sources.public, sources.others]
             for queryset in unlisted:
                 without = queryset.filter(embedding_model__name__in=english_names, second_model=None)
                 self.without_second_model += without.order_by().values_list("pk", flat=True)[:_MAX_REQUESTED]
@@ -144,7 +144,7 @@ class _Builder:
         return dataclasses.replace(
             scope,
             public_in=tuple(sorted(sources.organizations)) if key in self._public else (),
-            granted=sources.granted if key in self._granted else None,
+            grants=sources.grants if key in self._granted else None,
             model_use=self._uses[key],
             second_of=self._second_of,
         )

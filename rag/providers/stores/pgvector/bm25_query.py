@@ -28,11 +28,11 @@ _USUAL_CONFIGS = frozenset({"english"})
 
 
 @dataclass(frozen=True, slots=True)
-class QueryTerm:
+class QueryWord:
     """A word of the query.
 
     Attributes:
-        terms: The stems of the word, one per text search configuration in scope.
+        terms: The stemmed, hashed word: one term per text search configuration in scope.
         count: How often the word occurs in the query.
         chunk_count: The document frequency: how many chunks contain the word.
         idf: The inverse document frequency of BM25.
@@ -48,7 +48,7 @@ class QueryTerm:
 class LexicalQuery:
     """A query for the sources that it was built for. Together they have `chunk_count` chunks."""
 
-    words: tuple[QueryTerm, ...]
+    words: tuple[QueryWord, ...]
     chunk_count: int
 
     @property
@@ -69,7 +69,11 @@ class LexicalQuery:
 
     @property
     def rare_terms(self) -> list[int]:
-        """The terms by which candidates are looked up. A common word matters little if a rarer one occurs."""
+        """The terms by which candidates are looked up.
+
+        Those of the rarest words, while their document frequencies sum to at most _MAX_LOOKED_UP_CHUNKS; of at least
+        one word. A common word matters little if a rarer one occurs.
+        """
         terms, remaining = list[int](), _MAX_LOOKED_UP_CHUNKS
         words = [word for word in self.words if word.chunk_count]
         for word in sorted(words, key=lambda word: (word.chunk_count, sorted(word.terms))):
@@ -109,7 +113,7 @@ def build_query(text: str, scopes: Sequence[SearchScope]) -> LexicalQuery:
     for terms, count in sorted(counts.items(), key=lambda item: sorted(item[0])):
         chunk_count = min(total, sum(chunks_by_term.get(term, 0) for term in terms))
         idf = math.log(1 + (total - chunk_count + 0.5) / (chunk_count + 0.5))
-        query_words.append(QueryTerm(terms, count, chunk_count, idf))
+        query_words.append(QueryWord(terms, count, chunk_count, idf))
     return LexicalQuery(tuple(query_words), total)
 
 
@@ -117,8 +121,8 @@ def _all_sources(scopes: Sequence[SearchScope]) -> list[SqlValue]:
     """Return the values of a scope with the sources of all scopes, of any model."""
     organization_ids = dict.fromkeys(key for scope in scopes for key in scope.public_in)
     source_ids = dict.fromkeys(key for scope in scopes for key in scope.source_ids)
-    granted = next((scope.granted for scope in scopes if scope.granted), None)  # all of them have the same caller
-    return [None, list(organization_ids), None, None, list(source_ids), *grant_values(granted)]
+    grants = next((scope.grants for scope in scopes if scope.grants), None)  # all of them have the same caller
+    return [None, list(organization_ids), None, None, list(source_ids), *grant_values(grants)]
 
 
 def _count(
@@ -130,8 +134,8 @@ def _count(
     others now, the words are counted again.
 
     Returns:
-        Configuration → number of the sources' chunks that it has stemmed; configuration → term of each word; term →
-        number of the chunks that contain it.
+        Configuration → number of the sources' chunks that it has stemmed; configuration → term of each word, None for
+        a stop word; term → number of the chunks that contain it.
     """
     sources = _all_sources(scopes)
     key = tuple(sorted({pk for scope in scopes for pk in (*scope.public_in, *scope.organization_ids)}))

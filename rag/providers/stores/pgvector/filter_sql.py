@@ -18,7 +18,7 @@ FILTERS = "ROW(NULL, %s::text[], %s::text[], %s::text[], %s::text[], %s, %s)::ra
 def scope_values(scope: SearchScope) -> list[SqlValue]:
     """Return the values of `SCOPE`."""
     organizations, second_of, sources = map(list, (scope.public_in, scope.second_of, scope.source_ids))
-    return [scope.model_id, organizations, scope.model_use.value, second_of, sources, *grant_values(scope.granted)]
+    return [scope.model_id, organizations, scope.model_use.value, second_of, sources, *grant_values(scope.grants)]
 
 
 def filter_values(scope: SearchScope) -> list[SqlValue]:
