@@ -9,7 +9,7 @@ class OrgsConfig(AppConfig):
 
     def ready(self) -> None:
         from . import audit_registry
-        from .invitations import service
+        from .invitations import invitation_lifecycle
 
         audit_registry.register()
-        service.delete_with_accounts()
+        invitation_lifecycle.delete_with_accounts()

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.audit import events
 from accounts.sign_in import retention as sign_ins
-from orgs.invitations import service as invitations
+from orgs.invitations import invitation_lifecycle as invitations
 from rag.services.operations.measurements import recording
 from ragsite.observability import tracing
 
@@ -21,9 +21,11 @@ from .services.ingestion import document_processing, recovery_sweep
 from .services.ingestion.sync import retention as sync_retention
 from .services.ingestion.sync import worker as sync_worker
 from .services.maintenance import (
+    apply_index_changes as index_changes,
+)
+from .services.maintenance import (
     bm25_backfill,
     history_retention,
-    index_changes,
     input_retention,
     term_statistics,
     token_signature_backfill,

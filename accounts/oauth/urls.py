@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from . import pages, program_list, views
+from . import connected_programs, pages, views
 
 urlpatterns = [
     # RFC 9728 and RFC 8414 put the path of the resource behind the well-known one. There is one resource.
@@ -11,7 +11,7 @@ urlpatterns = [
     ),
     path(".well-known/oauth-authorization-server", views.ServerMetadata.as_view(), name="oauth_server"),
     path("oauth/authorize", pages.Authorize.as_view(), name="oauth_authorize"),
-    path("oauth/programs", program_list.AllowedPrograms.as_view(), name="oauth_programs"),
+    path("oauth/programs", connected_programs.AllowedPrograms.as_view(), name="oauth_programs"),
     path("oauth/register", views.Register.as_view(), name="oauth_register"),
     path("oauth/token", views.Token.as_view(), name="oauth_token"),
     path("oauth/revoke", views.Revoke.as_view(), name="oauth_revoke"),

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from orgs.admin.bases.delegated_admin import RefusalAdmin
 from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin, OneOrganizationForm
-from orgs.invitations import service
+from orgs.invitations import invitation_lifecycle
 from orgs.models import Invitation
 from ragsite.http.addresses import build_public_url
 
@@ -75,7 +75,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
         assert isinstance(request.user, User)
         names = ("organization", "email", "roles", "teams")
         values = {name: form.cleaned_data[name] for name in names}
-        invitation, token = service.issue(inviter=request.user, **values)
+        invitation, token = invitation_lifecycle.issue(inviter=request.user, **values)
         obj.pk = invitation.pk
         self._send_after_commit(request, invitation, token)
 
@@ -94,10 +94,10 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     def send_again(self, request: HttpRequest, invitations: QuerySet[Invitation]) -> None:
         """Each gets a new link, which ends the old one."""
         assert isinstance(request.user, User)
-        for invitation in invitations[: service.MAX_SENT_AN_HOUR]:
+        for invitation in invitations[: invitation_lifecycle.MAX_SENT_AN_HOUR]:
             try:
-                token = service.renew(invitation, inviter=request.user)
-            except service.InvitationRefused as refusal:
+                token = invitation_lifecycle.renew(invitation, inviter=request.user)
+            except invitation_lifecycle.InvitationRefused as refusal:
                 messages.error(request, f"{invitation.email}: {refusal}")
             else:
                 self._send_after_commit(request, invitation, token)
@@ -108,7 +108,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
             messages.success(
                 request,
                 gettext("Revoked: {count}. Their links do not work any more.").format(
-                    count=service.revoke(invitations)
+                    count=invitation_lifecycle.revoke(invitations)
                 ),
             )
             return None
@@ -126,7 +126,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
         url = build_public_url(request, f"{reverse('invitation')}?{urlencode({'token': token})}")
 
         def send() -> None:
-            if service.send(invitation, url):
+            if invitation_lifecycle.send(invitation, url):
                 messages.success(request, gettext("The invitation was sent to {email}.").format(email=invitation.email))
             else:
                 messages.error(request, _NOT_SENT.format(invitation.email))

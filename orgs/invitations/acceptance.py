@@ -8,7 +8,7 @@ from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Invitation, Membership, Organization
 from ragsite.postgres import identity
 
-from .service import hash_token, require_may_grant
+from .invitation_lifecycle import hash_token, require_may_grant
 
 
 class InvitationEnded(Exception):

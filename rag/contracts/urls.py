@@ -5,7 +5,6 @@ from .common import openapi as _  # noqa: F401  # registers our fields with the 
 from .common.routers import ContractRouter
 from .mcp.views import Mcp
 from .openai_api.views import ChatCompletions, Embeddings, Models
-from .paths_of_two_contracts import Ingest, Search
 from .pipeline.documents.views import Documents
 from .pipeline.jobs.views import IngestionJobDetail
 from .pipeline.queries.views import Queries
@@ -13,6 +12,7 @@ from .pipeline.sources.views import DataSources
 from .pipeline.webhooks.views import Webhooks
 from .retrieval import views as retrieval
 from .search_service.views import Searches
+from .shared_paths import Ingest, Search
 from .v3.views import Chat
 
 router = ContractRouter()

@@ -1,4 +1,4 @@
-from .content import index_changes, pgvector_tables  # noqa: F401  # registers the stores' tables, which only they use
+from .content import index_outbox, pgvector_tables  # noqa: F401  # registers the stores' tables, which only they use
 from .content.chunks import Chunk
 from .content.documents import Document
 from .content.originals import Original

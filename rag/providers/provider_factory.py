@@ -15,8 +15,8 @@ from ragsite.postgres import encryption
 
 from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
 from .connectors.base import Connector, ListingFailed
-from .connectors.file_system import FileSystemConnector
-from .connectors.folder import FolderConnector
+from .connectors.fsspec_file_system import FileSystemConnector
+from .connectors.local_folder import FolderConnector
 from .connectors.s3 import S3Connector
 from .connectors.website import WebsiteConnector
 from .embedders import multilingual

@@ -23,7 +23,7 @@ from . import identity, logins
 from .compatibility import DatabaseValidation
 from .derived_keys import role_password
 from .identity import Identity
-from .signed_identity import sign
+from .identity_signature import sign
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535

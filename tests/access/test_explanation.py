@@ -16,7 +16,7 @@ from orgs.access.permissions import Visibility
 from orgs.creation import add_member
 from orgs.models import Membership, Team
 from rag.models import Action, DataSource
-from rag.services.access import explain
+from rag.services.access import explain_access
 from tests.access.rule import oracle
 from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import build, worlds
@@ -36,17 +36,17 @@ def test_the_explained_verdict_equals_the_access_rule(world: oracle.World, who: 
         person = people[who % people.count()]
         visible = {
             action: set(DataSource.objects.visible_to(Caller(person), action).values_list("pk", flat=True))
-            for action in explain.ACTIONS
+            for action in explain_access.ACTIONS
         }
         for source in DataSource.objects.select_related("organization", "owner"):
-            for verdict in explain.explain_access(source, person):
+            for verdict in explain_access.explain_access(source, person):
                 assert verdict.is_allowed == (source.pk in visible[verdict.action]), verdict
         assert log == []
 
 
 def reason(source: DataSource, person: User | None, action: Action = Action.QUERY) -> str:
     source = DataSource.objects.get(pk=source.pk)
-    (verdict,) = [verdict for verdict in explain.explain_access(source, person) if verdict.action is action]
+    (verdict,) = [verdict for verdict in explain_access.explain_access(source, person) if verdict.action is action]
     return verdict.reason
 
 

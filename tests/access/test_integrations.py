@@ -17,7 +17,7 @@ from rag.errors import RagError
 from rag.models import DataSource, Document
 from rag.services.openai_api import sources_as_models
 from ragsite.postgres import identity
-from tests.access import proof
+from tests.access import check_counts
 from tests.access.rule import oracle
 from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import add_content, build, worlds
@@ -44,7 +44,7 @@ def test_the_models_of_openais_api_are_the_sources_that_a_caller_may_query(world
                 assert bool(listed) == bool(allowed)
                 usable = {name for name, source in rows.sources.items() if is_usable(caller, str(source.pk))}
             assert usable == allowed
-            proof.count("lists of models compared")
+            check_counts.count("lists of models compared")
 
 
 def is_usable(caller: Caller, reference: str) -> bool:
@@ -102,7 +102,7 @@ def test_the_tools_of_mcp_return_what_rest_returns(world: oracle.World) -> None:
             with identity.run_as(caller.database_identity):
                 readable = rows.expected(user, key, QUERY)
                 compare_tools(Views(caller), readable, documents)
-            proof.count("callers whose MCP tools were compared with REST")
+            check_counts.count("callers whose MCP tools were compared with REST")
 
 
 def compare_tools(views: Views, readable: set[Any], documents: dict[Any, Document]) -> None:

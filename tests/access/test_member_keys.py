@@ -7,7 +7,7 @@ from orgs.access import organization_resolver
 from orgs.access.permissions import Permission
 from orgs.models import ApiKey
 from ragsite.postgres import identity
-from tests.access import proof
+from tests.access import check_counts
 from tests.access.rule import oracle
 from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import build, worlds
@@ -38,4 +38,4 @@ def test_keys_of_members_are_visible_to_those_who_manage_members(world: oracle.W
                     caller.authenticated_user, Permission.MEMBERS_MANAGE
                 )
                 assert {organization.name for organization in organizations} == {home.name for home in managed}
-            proof.count("lists of members' keys compared")
+            check_counts.count("lists of members' keys compared")

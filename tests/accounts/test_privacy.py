@@ -24,7 +24,7 @@ from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.services.maintenance import history_retention
-from rag.services.search import chat_replies, history, permitted_queries
+from rag.services.search import chat_replies, permitted_queries, search_history
 from rag.services.sources import original_files, purge
 from rag.types import Message, Question, Submission
 from tests.admin.test_admin import browser
@@ -46,7 +46,7 @@ def selection_of(world: World, name: str = "member") -> permitted_queries.Source
 
 def search_and_chat(world: World, name: str = "member") -> None:
     """Record a search and a chat turn of the user, as their organisation's policy says."""
-    history.search(Question(SECRET, top_k=5), selection_of(world, name))
+    search_history.search(Question(SECRET, top_k=5), selection_of(world, name))
     turn = chat_replies.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
     permitted_queries.run_to_completion(chat_replies.chat(turn, selection_of(world, name)))
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from accounts.models import User
-from orgs.invitations import service
+from orgs.invitations import invitation_lifecycle
 from orgs.models import IdentityProvider, Invitation, Membership, Role, SignInDomain, Team
 from tests.admin.test_admin import browser
 from tests.orgs.admin.test_delegation import clerk, membership, role
@@ -87,7 +87,7 @@ def test_a_link_works_once_and_not_after_it_was_revoked_replaced_or_has_expired(
     assert ends(sent_token()), "used"
     invite(owner)
     first = sent_token()
-    Invitation.objects.update(sent_at=timezone.now() - service.MIN_PAUSE)
+    Invitation.objects.update(sent_at=timezone.now() - invitation_lifecycle.MIN_PAUSE)
     invite(owner)
     assert ends(first), "replaced by a second invitation of the same address"
     second = sent_token()
@@ -178,19 +178,19 @@ def test_an_invitation_is_sent_again_with_a_new_link_and_not_too_often(world: Wo
     owner = browser(world.users["owner"])
     invite(owner)
     first, invitation = sent_token(), Invitation.objects.get()
-    with pytest.raises(service.InvitationRefused, match="once a minute"):
-        service.renew(invitation, inviter=world.users["owner"])
+    with pytest.raises(invitation_lifecycle.InvitationRefused, match="once a minute"):
+        invitation_lifecycle.renew(invitation, inviter=world.users["owner"])
     Invitation.objects.update(sent_at=timezone.now() - timedelta(hours=1), expires_at=timezone.now())
-    token = service.renew(invitation, inviter=world.users["owner"])
+    token = invitation_lifecycle.renew(invitation, inviter=world.users["owner"])
     assert accept(first, **NEW_ACCOUNT).status_code == 404
     assert "Choose a password" in Client().get("/invitation", {"token": token}).content.decode()
-    Invitation.objects.update(sends=service.MAX_SENDS, sent_at=timezone.now() - timedelta(hours=1))
-    with pytest.raises(service.InvitationRefused, match="times in all"):
-        service.renew(invitation, inviter=world.users["owner"])
+    Invitation.objects.update(sends=invitation_lifecycle.MAX_SENDS, sent_at=timezone.now() - timedelta(hours=1))
+    with pytest.raises(invitation_lifecycle.InvitationRefused, match="times in all"):
+        invitation_lifecycle.renew(invitation, inviter=world.users["owner"])
 
 
 def test_an_organisation_sends_a_limited_number_an_hour(world: World, invite: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(service, "MAX_SENT_AN_HOUR", 1)
+    monkeypatch.setattr(invitation_lifecycle, "MAX_SENT_AN_HOUR", 1)
     owner = browser(world.users["owner"])
     assert invite(owner).status_code == 302
     assert "within an hour" in invite(owner, email="b@mail.example").content.decode()
@@ -201,7 +201,7 @@ def test_a_mail_server_that_refuses_is_reported(world: World, invite: Any, setti
     settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", 1
     owner = browser(world.users["owner"])
     invite(owner)
-    assert not service.send(Invitation.objects.get(), "https://x.example")
+    assert not invitation_lifecycle.send(Invitation.objects.get(), "https://x.example")
     settings.RAG_EMAIL_URL = ""
     assert "RAG_EMAIL_URL" in owner.get(f"{PAGE}add/", follow=True).content.decode()
 
@@ -213,7 +213,7 @@ def test_invitations_of_a_deleted_account_and_old_ones_are_deleted(world: World,
     world.users["foreigner"].delete()
     assert Invitation.objects.get().email == ADDRESS
     Invitation.objects.update(expires_at=timezone.now() - timedelta(days=31))
-    service.delete_ended()
+    invitation_lifecycle.delete_ended()
     assert not Invitation.objects.exists()
 
 
@@ -250,7 +250,7 @@ def test_an_address_is_invited_once_a_minute(world: World, invite: Any) -> None:
     invite(owner)
     invite(owner)
     assert len(mail.outbox) == 1
-    Invitation.objects.update(sent_at=timezone.now() - service.MIN_PAUSE)
+    Invitation.objects.update(sent_at=timezone.now() - invitation_lifecycle.MIN_PAUSE)
     invite(owner)
     assert len(mail.outbox) == 2
 

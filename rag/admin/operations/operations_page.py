@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 
 from accounts.sign_in.admin_site import Site
 from rag.models import Condition
-from rag.services.ingestion import outages
+from rag.services.ingestion import embedding_outages
 from rag.services.operations.installation_state import InstallationState, read_state
 from rag.services.operations.measurements import figures
 from rag.services.operations.problems import Level, find_problems
@@ -66,7 +66,7 @@ class Page(View):
         return TemplateResponse(request, "admin/operations/page.html", context)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        count = outages.retry_waiting_documents()
+        count = embedding_outages.retry_waiting_documents()
         text = gettext("Documents that are tried again now: {count}.").format(count=intcomma(count))
         messages.success(request, text)
         return HttpResponseRedirect(reverse("admin:operations"))

@@ -9,7 +9,7 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
-from rag.services.search import history, permitted_queries
+from rag.services.search import permitted_queries, search_history
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 
@@ -38,7 +38,7 @@ class Searches(ContractViewSet):
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)
         selection = permitted_queries.SourceSelection(caller=get_caller(request), organization=organization(request))
-        search = history.search(serializers.build_question(values), selection)
+        search = search_history.search(serializers.build_question(values), selection)
         return Response(serializers.search_out(search))
 
     @extend_schema(
@@ -53,5 +53,5 @@ class Searches(ContractViewSet):
         key = as_uuid(query_id)
         if key is None:
             raise UnknownQuery
-        search = history.get_search(key, caller=get_caller(request), organization=organization(request))
+        search = search_history.get_search(key, caller=get_caller(request), organization=organization(request))
         return Response(serializers.details_out(search))

@@ -17,8 +17,8 @@ from lxml import etree
 from rag.providers.http import bounded_responses
 
 from .base import ItemFailed, ItemGone, ListedItem, ListingFailed, OpenedItem, Page
+from .folder_walk import is_storable
 from .http_client import READ_BYTES, ConnectorClient, describe
-from .tree import is_storable
 
 DEFAULT_REGION = "us-east-1"
 _MAX_KEYS = 1_000

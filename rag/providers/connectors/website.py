@@ -17,8 +17,8 @@ import ragsite
 
 from . import sitemaps
 from .base import ItemFailed, ItemGone, ListedItem, ListingFailed, OpenedItem, Page
+from .folder_walk import is_storable
 from .http_client import READ_BYTES, ConnectorClient, describe
-from .tree import is_storable
 
 USER_AGENT = "ragsite"
 _MAX_REDIRECTS = 5

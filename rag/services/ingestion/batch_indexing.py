@@ -13,7 +13,7 @@ from rag.models import DataSource, IngestionDocument
 from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.jobs import close_and_cancel
 
-from . import document_outcomes, outages
+from . import document_outcomes, embedding_outages
 from .leases import LeaseEnded, LeaseKeeper, update_if_leased
 from .timings import StageTimings
 
@@ -115,10 +115,10 @@ def _embed(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> list[parse_
     held_leases.set_stage(Stage.EMBEDDING, [work.document for work in works])
     prepared = parse_chunk_embed.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
     if any(document.new_indexes for document in documents):
-        outages.clear_outage(source.embedding_model_id)
+        embedding_outages.clear_outage(source.embedding_model_id)
     else:  # the model was not called
         for work in works:
-            outages.release_probe(work.document.pk)
+            embedding_outages.release_probe(work.document.pk)
     for work in works:
         work.timings.add(Stage.EMBEDDING, time.monotonic() - started)
     return prepared

@@ -19,7 +19,7 @@ from rag.services.operations.measurements import documents as measured_documents
 from rag.services.webhooks import events
 from rag.types import IndexOutcome
 
-from . import outages
+from . import embedding_outages
 from .leases import LeaseEnded, update_if_leased
 
 State = IngestionDocument.State
@@ -79,24 +79,29 @@ def record_error(document: IngestionDocument, error: RagError, *, is_to_blame: b
             from the request then uses up one of the document's attempts.
     """
     if not isinstance(error, EmbeddingFailed):
-        outages.release_probe(document.pk)
+        embedding_outages.release_probe(document.pk)
     failures = document.outages + 1
     match error:
         case ModelChanged():  # the vectors are of the wrong model: embed again
-            _requeue(document, error, outages.pause_after(1))
+            _requeue(document, error, embedding_outages.pause_after(1))
         case EmbeddingFailed() if error.may_be_request_fault and (is_to_blame or document.attempts > 1):
-            outages.release_probe(document.pk)
+            embedding_outages.release_probe(document.pk)
             if document.attempts >= settings.RAG_MAX_ATTEMPTS:
                 record_failure(document, error.code, error.message)
             else:
-                _requeue(document, error, outages.pause_after(document.attempts), attempts=document.attempts)
-        case EmbeddingFailed() if error.is_retryable and failures < outages.MAX_OUTAGES:
-            outages.record_outage(
+                _requeue(document, error, embedding_outages.pause_after(document.attempts), attempts=document.attempts)
+        case EmbeddingFailed() if error.is_retryable and failures < embedding_outages.MAX_OUTAGES:
+            embedding_outages.record_outage(
                 document.job.source.embedding_model_id, document_id=document.pk, retry_after=error.retry_after
             )
-            _requeue(document, error, outages.pause_after(failures, retry_after=error.retry_after), outages=failures)
-        case StorageFailed() if error.is_retryable and failures < outages.MAX_OUTAGES:
-            _requeue(document, error, outages.pause_after(failures), outages=failures)
+            _requeue(
+                document,
+                error,
+                embedding_outages.pause_after(failures, retry_after=error.retry_after),
+                outages=failures,
+            )
+        case StorageFailed() if error.is_retryable and failures < embedding_outages.MAX_OUTAGES:
+            _requeue(document, error, embedding_outages.pause_after(failures), outages=failures)
         case _:
             record_failure(document, error.code, error.message)
 
@@ -128,7 +133,7 @@ def record_failure(document: IngestionDocument, code: str, message: str) -> None
         code: An error code, as in rag.errors.
         message: A sentence for the user.
     """
-    outages.release_probe(document.pk)
+    embedding_outages.release_probe(document.pk)
     with contextlib.suppress(LeaseEnded), transaction.atomic():
         update_if_leased(
             document,

@@ -9,7 +9,7 @@ from django.utils import timezone
 from rag.models import IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import index, parse_chunk_embed
 
-from . import batch_indexing, document_outcomes, leases, outages
+from . import batch_indexing, document_outcomes, embedding_outages, leases
 from .build_submissions import chunking_options_of, submission_of
 from .leases import LeaseKeeper
 from .timings import StageTimings
@@ -122,5 +122,5 @@ def _finish_if_unchanged(document: IngestionDocument) -> bool:
         )
         if outcome is not None:
             document_outcomes.record_success({document: outcome})
-            outages.release_probe(document.pk)
+            embedding_outages.release_probe(document.pk)
     return outcome is not None

@@ -17,7 +17,7 @@ from rag.services.jobs import close_and_cancel
 from rag.services.jobs.worker_notifications import MAX_DOCUMENTS_PER_MESSAGE, notify_workers
 from rag.services.webhooks import events
 
-from . import outages
+from . import embedding_outages
 
 State = IngestionDocument.State
 # Maximum number of documents that one sweep puts back into the queue; the next sweep continues.
@@ -32,7 +32,7 @@ def sweep() -> None:
     document that a worker holds cannot be claimed twice.
     """
     now = timezone.now()
-    outages.delete_stale_outages(now)
+    embedding_outages.delete_stale_outages(now)
     _fail_documents_without_attempts(now)
     _fail_documents_of_dead_models(now)
     abandoned = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
@@ -76,7 +76,7 @@ def _fail_documents_without_attempts(now: datetime.datetime) -> None:
 
 def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
     """Fail documents whose model was down for as long as they have waited, without calling it for each of them."""
-    earliest = now - outages.max_outage_duration()
+    earliest = now - embedding_outages.max_outage_duration()
     for outage in ModelOutage.objects.filter(since__lt=earliest).select_related("model"):
         waiting = IngestionDocument.objects.filter(
             state=State.QUEUED, queued_at__lt=earliest, source__embedding_model=outage.model_id

@@ -10,7 +10,7 @@ from rag.models import DataSource, Document
 from rag.pipeline.embed import uses_local_model
 from rag.pipeline.ingestion import index, parse_chunk_embed, quota
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
-from rag.services.maintenance import index_changes
+from rag.services.maintenance import apply_index_changes
 from rag.services.sources import creation
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres import identity
@@ -67,7 +67,7 @@ def _ingest(source: DataSource, submission: Submission, size: int, caller: Calle
     revision, options = uuid7(), _chunking_options(source, submission.path)
     if not source._state.adding and index.existing_paths([submission.path], source=source):
         with transaction.atomic():
-            index_changes.apply_soon()
+            apply_index_changes.apply_soon()
             unchanged = index.update_if_unchanged(submission, source=source, options=options, revision=revision)
         if unchanged is not None:
             return unchanged
@@ -78,7 +78,7 @@ def _ingest(source: DataSource, submission: Submission, size: int, caller: Calle
             prepared = _prepare(submission, source, options)
             with contextlib.suppress(index.OutdatedVersion), transaction.atomic():
                 saved_source = creation.save_if_new(source, caller)
-                index_changes.apply_soon()
+                apply_index_changes.apply_soon()
                 return index.index_documents({revision: prepared}, source=saved_source)[revision]
 
 

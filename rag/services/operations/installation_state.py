@@ -13,9 +13,9 @@ from rag.services.jobs import job_lookup
 from rag.services.operations.measurements import figures
 from rag.services.operations.measurements.figures import Summary
 
-from . import queue_depths, scheduled_tasks, storage_sizes, workers
+from . import queue_depths, scheduled_task_status, storage_sizes, workers
 from .queue_depths import QueueState
-from .scheduled_tasks import ScheduledTask
+from .scheduled_task_status import ScheduledTask
 from .storage_sizes import Sizes
 from .workers import WorkerState
 
@@ -90,7 +90,7 @@ def _read(state: InstallationState) -> None:
     state.slow_documents = _slowest(SlowOperation.Kind.DOCUMENT)
     state.models = _models()
     state.errors = list(RecordedError.objects.order_by("-at")[:_MAX_LISTED])
-    state.schedule = scheduled_tasks.list_scheduled_tasks()
+    state.schedule = scheduled_task_status.list_scheduled_tasks()
     state.sizes = storage_sizes.measure_sizes()
 
 

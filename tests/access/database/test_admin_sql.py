@@ -8,7 +8,7 @@ from orgs.models import IdentityProvider, Role, Team
 from rag.models import IdempotentRequest
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
-from tests.access import proof
+from tests.access import check_counts
 from tests.access.database import injection
 from tests.access.database.injection_worlds import FilledWorld, in_random_worlds, read_foreign
 from tests.access.rule import oracle
@@ -37,7 +37,7 @@ def test_sql_injected_into_the_admin_reads_nothing_of_other_organizations(world:
         for caller, foreign in cases:
             for statement in ("", "SELECT set_config('rag.identity', '', true)", "SET row_security = off"):
                 assert read_foreign(caller, foreign, statement) == set(), (caller, statement)
-                proof.count("tables read by SQL injected into the admin")
+                check_counts.count("tables read by SQL injected into the admin")
 
 
 def test_the_admin_reads_nothing_of_another_organization(live_world: World) -> None:

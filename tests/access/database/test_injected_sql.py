@@ -10,9 +10,9 @@ from rag.models import DataSource, Grant
 from rag.providers.stores.pgvector import token_signatures
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
+from ragsite.postgres.identity_signature import sign
 from ragsite.postgres.roles import LOGINS
-from ragsite.postgres.signed_identity import sign
-from tests.access import proof
+from tests.access import check_counts
 from tests.access.database import injection
 from tests.access.database.injection_worlds import FilledWorld, in_random_worlds, read_foreign
 from tests.access.rule import oracle
@@ -53,7 +53,7 @@ def test_injected_sql_reads_nothing_foreign(world: oracle.World) -> None:
         for caller, foreign in cases:
             for statement in ("", "SET row_security = off", "SET search_path = pg_temp, public"):
                 assert read_foreign(caller, foreign, statement) == set(), (caller, statement)
-                proof.count("tables read by injected SQL")
+                check_counts.count("tables read by injected SQL")
 
 
 def test_injected_sql_is_refused_secrets_roles_and_access_changes(live_world: World) -> None:
@@ -65,7 +65,7 @@ def test_injected_sql_is_refused_secrets_roles_and_access_changes(live_world: Wo
                 injection.next_request()
                 with identity.run_as(caller):
                     assert injection.execute(statement) is None, (caller, statement)
-                proof.count("hostile statements refused")
+                check_counts.count("hostile statements refused")
     source.refresh_from_db()
     assert source.visibility == "private"
 

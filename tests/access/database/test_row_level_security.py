@@ -24,7 +24,7 @@ from rag.models.sources import QueryableSources
 from rag.types import MemberGrants
 from ragsite.postgres import identity, logins
 from ragsite.postgres.identity import NOBODY, Identity
-from tests.access import proof
+from tests.access import check_counts
 from tests.access.database.injection import web_process
 from tests.access.rule import oracle
 from tests.access.rule.test_visible_to import rolled_back
@@ -64,7 +64,7 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
                 with identity.run_as(identity_of(caller)):
                     by_policy = set(visible_by_policy(action.value))
                 assert by_queryset == by_oracle == by_policy, (person, key, action)
-                proof.count("decisions on which queryset, policy and oracle agree", len(world.sources))
+                check_counts.count("decisions on which queryset, policy and oracle agree", len(world.sources))
             compact = DataSource.objects.queryable_by(caller)
             listed = [*compact.public.values_list("pk", flat=True), *compact.listed.values_list("pk", flat=True)]
             assert sorted(listed) == sorted(rows.expected(person, key, "query")), (person, key)
@@ -75,7 +75,7 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
                     for others in ([], [uuid.uuid4() for _ in range(MANY)]):
                         permitted = permitted_by_function([*(source.pk for source in rows.sources.values()), *others])
                         assert sorted(permitted) == sorted(expected), (person, key, used_for)
-        proof.count("worlds")
+        check_counts.count("worlds")
 
 
 def check_grants(caller: Caller, queryable: QueryableSources, expected: set[uuid.UUID]) -> None:
@@ -98,7 +98,7 @@ def check_grants(caller: Caller, queryable: QueryableSources, expected: set[uuid
                 models = granted_scopes.read((), queryable.granted, ())
             read = {model.source_id for model in models if model.is_granted and (model.has_without or model.has_with)}
             assert read == (named if stated else set())
-    proof.count("grants that a search names")
+    check_counts.count("grants that a search names")
 
 
 @pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> No
                     shown = set(model._default_manager.values_list(field, flat=True))
                     expected = set[uuid.UUID]().union(*(rows.expected(person, key, action) for action in actions))
                     assert shown == expected, (person, key, model)
-                    proof.count("tables read without a filter")
+                    check_counts.count("tables read without a filter")
 
 
 def permitted_by_function(source_ids: list[uuid.UUID]) -> list[uuid.UUID]:
@@ -173,4 +173,4 @@ def test_a_reused_connection_keeps_no_identity(live_world: World) -> None:
 
     with web_process(), ThreadPoolExecutor(8) as pool:
         assert [mistake for wrong in pool.map(requests, range(8)) for mistake in wrong] == []
-    proof.count("interleaved transactions", 8 * 40 * 2)
+    check_counts.count("interleaved transactions", 8 * 40 * 2)

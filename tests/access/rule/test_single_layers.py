@@ -21,7 +21,7 @@ from rag.models.sources import DataSourceQuerySet, QueryableSources, SourceConte
 from rag.providers.stores.pgvector import token_signatures
 from ragsite.postgres import identity
 from ragsite.postgres.identity import NOBODY
-from tests.access import proof
+from tests.access import check_counts
 from tests.access.database.test_row_level_security import VISIBLE_FOR, identity_of
 from tests.support.factories import World, ingest_text
 
@@ -111,7 +111,7 @@ def send_requests(world: World, secrets: dict[str, str]) -> Iterator[tuple[str, 
                 body = {**body, "dataSources": [value]} if body and key == "source" and "dataSources" in body else body
             content = "" if body is None else json.dumps(body)
             reply = browser.generic(method, path, content, content_type="application/json")
-            proof.count("requests with one access layer only")
+            check_counts.count("requests with one access layer only")
             yield name, method, path, reply.content.decode()
 
 
@@ -122,7 +122,7 @@ def find_leaks(world: World, secrets: dict[str, str]) -> list[str]:
         text = answer.lower()
         if SECRET.lower() in text or "cellar" in text or secrets["document"] in text:
             leaks.append(f"{name}: {method} {path}: {answer[:300]}")
-    proof.count("leaks", len(leaks))
+    check_counts.count("leaks", len(leaks))
     return leaks
 
 
@@ -165,9 +165,9 @@ def test_everything_leaks_without_both_layers(
     """Shows that the two tests above send requests that can leak."""
     disable_row_level_security(monkeypatch)
     disable_queryset_filters(monkeypatch)
-    before = proof.counted.get("leaks", 0)
+    before = check_counts.counted.get("leaks", 0)
     leaks = find_leaks(world, secrets)
-    proof.counted["leaks"] = before
+    check_counts.counted["leaks"] = before
     # Three requests cannot leak: the lexical search, another user's search, and a list without names.
     assert len(leaks) >= 3 * (len(REQUESTS) - 3), leaks
 

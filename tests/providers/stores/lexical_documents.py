@@ -10,7 +10,7 @@ from django.conf import settings as django_settings
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.base import Candidates
-from rag.providers.stores.pgvector import bm25_query, bm25_weights, candidates
+from rag.providers.stores.pgvector import bm25_index, bm25_query, candidates
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres.models import uuid7
 
@@ -41,7 +41,7 @@ def add_chunks(document: Document, texts: Sequence[str]) -> None:
         for n, text in enumerate(texts, start=1)
     ]
     Chunk.objects.bulk_create(chunks)
-    bm25_weights.sync([document.pk])
+    bm25_index.sync([document.pk])
 
 
 def scope(*sources: DataSource, **filters: Any) -> SearchScope:

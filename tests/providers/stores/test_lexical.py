@@ -12,7 +12,7 @@ from django.db import connection
 
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceTerm
-from rag.providers.stores.pgvector import bm25_query, bm25_weights, candidates
+from rag.providers.stores.pgvector import bm25_index, bm25_query, candidates
 from rag.providers.stores.pgvector.stemming import stemmer
 from tests.support.factories import World
 
@@ -61,7 +61,7 @@ def test_scores_and_statistics_are_correct_after_random_changes(
             add_chunks(document, new_texts)
         else:
             document = documents.pop(generator.randrange(len(documents)))
-            bm25_weights.delete(list(Chunk.objects.filter(document=document).values_list("pk", flat=True)))
+            bm25_index.delete(list(Chunk.objects.filter(document=document).values_list("pk", flat=True)))
             document.delete()
         check_statistics()
     texts = dict(Chunk.objects.filter(source__in=sources[:2]).values_list("pk", "text"))
@@ -124,7 +124,7 @@ def test_no_lock_is_held_while_texts_are_stemmed(world: World, monkeypatch: pyte
 
 def test_deleted_chunks_leave_no_statistics(world: World) -> None:
     document = write_document(world.source(), ["zebra", "lion"])
-    bm25_weights.delete(list(Chunk.objects.values_list("pk", flat=True)))
+    bm25_index.delete(list(Chunk.objects.values_list("pk", flat=True)))
     assert not ChunkTerms.objects.exists()
     assert not SourceTerm.objects.exists()
     assert bm25_query.build_query("zebra", [scope(document.source)]).chunk_count == 0

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rag.models import Chunk, Document
-from rag.providers.stores.pgvector import bm25_query, bm25_weights
+from rag.providers.stores.pgvector import bm25_index, bm25_query
 from rag.providers.stores.pgvector.stemming import hash_stem, split_words_and_parts, stemmer
 from tests.support.factories import World, ingest_text
 
@@ -18,7 +18,7 @@ def test_a_changed_language_is_stemmed_again(world: World) -> None:
     document = write_document(world.source(), ["Die Häuser am Fluss", "Ein Haus"], lang="")
     assert len(search("Haus", scope(document.source))) == 1
     Document.objects.filter(pk=document.pk).update(lang="de")
-    bm25_weights.sync([document.pk])
+    bm25_index.sync([document.pk])
     check_statistics()
     assert len(search("Haus", scope(document.source))) == 2
     assert len(search("house and Häusern", scope(document.source))) == 2

@@ -13,14 +13,14 @@ from django.db import transaction
 from orgs.access.caller import Caller
 from rag.errors import IndexUnavailable
 from rag.models import Chunk, DataSource, EmbeddingModel, Grant
-from rag.models.content.index_changes import IndexChange
+from rag.models.content.index_outbox import IndexChange
 from rag.pipeline.embed import embed_question
 from rag.providers import provider_factory
 from rag.providers.stores.base import ScopeQuery
-from rag.providers.stores.qdrant import changes, collection
+from rag.providers.stores.qdrant import collection, outbox
 from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore
-from rag.services.maintenance import index_changes
+from rag.services.maintenance import apply_index_changes
 from rag.types import Mode, SearchScope
 from ragsite.postgres import identity
 from ragsite.settings import vector_store
@@ -37,7 +37,7 @@ def configured(qdrant: QdrantServer, settings: Any) -> QdrantStore:
 
 @pytest.fixture
 def store(configured: QdrantStore, world: World) -> QdrantStore:
-    changes.record(True)
+    outbox.record(True)
     return configured
 
 
@@ -116,14 +116,14 @@ def test_changes_wait_until_qdrant_answers(store: QdrantStore, world: World, qdr
     source = world.source()
     ingest_text(source, "a", "A zebra.")
     qdrant.is_down = True
-    index_changes.apply_changes()
+    apply_index_changes.apply_changes()
     assert IndexChange.objects.exists()
     assert not store.is_available()
     with pytest.raises(IndexUnavailable):
         found_by(world, "owner", source)
     qdrant.is_down = False
     assert store.is_available()
-    index_changes.apply_changes()
+    apply_index_changes.apply_changes()
     assert not IndexChange.objects.exists()
     assert found_by(world, "owner", source) == {chunk_of(source)}
 
@@ -220,10 +220,10 @@ def test_a_running_system_moves_to_qdrant_and_back(
         settings.VECTOR_STORE = "pgvector"
         call_command("move_vectors", "pgvector", stdout=output)
         call_command("move_vectors", "pgvector", finish=True, stdout=output)
-        assert not changes.are_recorded()
+        assert not outbox.are_recorded()
         assert len(found_by(live_world, "owner", source)) == 1
     finally:
-        changes.record(False)
+        outbox.record(False)
 
 
 @pytest.mark.parametrize(

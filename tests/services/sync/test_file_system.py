@@ -9,7 +9,7 @@ import pytest
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors.base import ItemGone, ListingFailed
-from rag.providers.connectors.file_system import FileSystemConnector
+from rag.providers.connectors.fsspec_file_system import FileSystemConnector
 from rag.services.ingestion.sync import connections
 from tests.services.sync.conftest import contents, run_to_end
 from tests.support.factories import World

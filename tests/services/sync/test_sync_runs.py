@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from rag.models import DataSource, SyncConnection, SyncItem, SyncRun
 from rag.providers.connectors.base import ItemGone, ListingFailed
-from rag.providers.connectors.folder import FolderConnector
+from rag.providers.connectors.local_folder import FolderConnector
 from rag.services.ingestion.sync import connections, listing, retention, run_actions, runs, worker
 from rag.services.sources import deletion, purge
 from tests.services.sync.conftest import Sync, contents, fill

@@ -8,17 +8,17 @@ from django.views.decorators.http import require_safe
 
 from orgs.access.caller import get_caller
 from rag.admin.sources.source_pages import get_managed_source, list_member_emails, render_page
-from rag.services.access import explain
+from rag.services.access import explain_access
 
 
 @require_safe
 def show_access(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = get_managed_source(request, source_id)
     user_reference = request.GET.get("user", "")[:254].replace("\0", "").strip()
-    verdicts: tuple[explain.Verdict, ...] = ()
+    verdicts: tuple[explain_access.Verdict, ...] = ()
     if user_reference:
-        person = explain.find_person(user_reference, [source.organization_id], asker=get_caller(request))
-        verdicts = explain.explain_access(source, person)
+        person = explain_access.find_person(user_reference, [source.organization_id], asker=get_caller(request))
+        verdicts = explain_access.explain_access(source, person)
     return render_page(
         request,
         "access",

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import etags, pagination
+from rag.contracts.common import etags, page_or_cursor
 from rag.contracts.common.base import get_caller, organization, organization_to_write, validate
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
@@ -33,7 +33,7 @@ class Documents(PipelineViewSet):
         summary="List a data source's documents",
         description="Ordered by path. Requires permission to query the data source, to send documents to it or to "
         "manage it.",
-        parameters=[serializers.DocumentListIn, *pagination.PARAMETERS],
+        parameters=[serializers.DocumentListIn, *page_or_cursor.PARAMETERS],
         responses={200: serializers.DocumentListOut},
         examples=[
             response_example({"documents": [examples.DOCUMENT], "page": 1, "pageSize": 50, "total": 1}, "Documents")
@@ -50,7 +50,7 @@ class Documents(PipelineViewSet):
             tag=filters.get("tag", ""),
             source_type=filters.get("type", ""),
         )
-        page = pagination.paginate(request, queryset)
+        page = page_or_cursor.paginate(request, queryset)
         rendered = [serializers.document_out(document) for document in page.items]
         return Response({"documents": rendered, **page.numbers}, headers=page.headers)
 

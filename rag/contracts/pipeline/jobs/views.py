@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import idempotency, pagination
+from rag.contracts.common import idempotency, page_or_cursor
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, organization_to_write, validate
 from rag.contracts.common.idempotency import Created
 from rag.contracts.common.rate_limits import INGESTIONS
@@ -30,7 +30,7 @@ _JOB_ID = [OpenApiParameter("jobId", OpenApiTypes.UUID, OpenApiParameter.PATH)]
 
 
 class IngestionJobs(PipelineViewSet, CreateViewSet):
-    """The collection /api/rag/ingest, which shares its path with v3 (rag.contracts.paths_of_two_contracts)."""
+    """The collection /api/rag/ingest, which shares its path with v3 (rag.contracts.shared_paths)."""
 
     scopes = {"GET": Scope.INGEST, "POST": Scope.INGEST}
     error_statuses = (*PipelineViewSet.error_statuses, 415, 507)
@@ -81,7 +81,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
         description="The jobs of all data sources that the caller may send documents to or manage, newest first. "
         "Filter them by `source` (id or slug) and by `status`.",
         tags=["pipeline"],
-        parameters=[job_serializers.JobListIn, *pagination.PARAMETERS],
+        parameters=[job_serializers.JobListIn, *page_or_cursor.PARAMETERS],
         responses={200: job_serializers.JobListOut},
         examples=[response_example({"jobs": [examples.LISTED_JOB], "page": 1, "pageSize": 50, "total": 1}, "Jobs")],
     )
@@ -93,7 +93,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
             source=filters.get("source", ""),
             status=filters.get("status", ""),
         )
-        page = pagination.paginate(request, visible_jobs)
+        page = page_or_cursor.paginate(request, visible_jobs)
         jobs = [job_serializers.listed_job_out(job) for job in job_lookup.add_progress(page.items)]
         return Response({"jobs": jobs, **page.numbers}, headers=page.headers)
 
@@ -138,7 +138,7 @@ class IngestionJobDetail(PipelineViewSet):
         operation_id="listIngestionJobDocuments",
         summary="List a job's documents",
         description="Status, error and timings of each document, in the order in which they were sent.",
-        parameters=[*_JOB_ID, document_serializers.JobDocumentListIn, *pagination.PARAMETERS],
+        parameters=[*_JOB_ID, document_serializers.JobDocumentListIn, *page_or_cursor.PARAMETERS],
         responses={200: document_serializers.JobDocumentsOut},
         examples=[
             response_example({"documents": examples.JOB_DOCUMENTS, "page": 1, "pageSize": 50, "total": 2}, "Documents"),
@@ -153,7 +153,7 @@ class IngestionJobDetail(PipelineViewSet):
             organization=organization(request),
             status=filters.get("status", ""),
         )
-        page = pagination.paginate(request, job_documents)
+        page = page_or_cursor.paginate(request, job_documents)
         rendered = [document_serializers.job_document_out(document) for document in page.items]
         return Response({"documents": rendered, **page.numbers}, headers=page.headers)
 

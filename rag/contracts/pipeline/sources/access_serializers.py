@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.models import DataSource
-from rag.services.access.explain import ACTIONS, Verdict
+from rag.services.access.explain_access import ACTIONS, Verdict
 from ragsite.http.openapi_types import Id
 
 

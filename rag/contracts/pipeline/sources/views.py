@@ -9,13 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import etags, idempotency, pagination
+from rag.contracts.common import etags, idempotency, page_or_cursor
 from rag.contracts.common.base import get_caller, has_scope, organization, organization_to_write, validate
 from rag.contracts.common.idempotency import Created
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.models import DataSource
-from rag.services.access import explain
+from rag.services.access import explain_access
 from rag.services.sources import access_lists, creation, deletion, editing, lookup
 from rag.services.sources.access_lists import AccessLists
 from ragsite.http.openapi import request_example, response_example
@@ -37,7 +37,7 @@ class DataSources(PipelineViewSet):
         operation_id="listDataSources",
         summary="List data sources",
         description="The data sources that the caller may query, send documents to or manage.",
-        parameters=[serializers.SourceListIn, *pagination.PARAMETERS],
+        parameters=[serializers.SourceListIn, *page_or_cursor.PARAMETERS],
         responses={200: serializers.SourceListOut},
         examples=[response_example({"sources": [examples.SOURCE], "page": 1, "pageSize": 50, "total": 1}, "Sources")],
     )
@@ -51,7 +51,7 @@ class DataSources(PipelineViewSet):
             visibility=filters.get("visibility", ""),
             source_type=filters.get("sourceType", ""),
         )
-        page = pagination.paginate(request, queryset)
+        page = page_or_cursor.paginate(request, queryset)
         access_lists = _access_lists(request, page.items)
         sources = [serializers.source_out(source, access_lists.get(source.pk)) for source in page.items]
         return Response({"sources": sources, **page.numbers}, headers=page.headers)
@@ -145,8 +145,8 @@ class DataSources(PipelineViewSet):
             get_caller(request), reference, organization=organization(request), denied_message=lookup.MAY_NOT_EXPLAIN
         )
         reference_to_user = validate(AccessIn, request.query_params.dict())["user"]
-        person = explain.find_person(reference_to_user, [source.organization_id], asker=get_caller(request))
-        return Response(access_out(source, reference_to_user, explain.explain_access(source, person)))
+        person = explain_access.find_person(reference_to_user, [source.organization_id], asker=get_caller(request))
+        return Response(access_out(source, reference_to_user, explain_access.explain_access(source, person)))
 
 
 def _render_source(request: Request, source: DataSource) -> serializers.SourceOut:

@@ -7,7 +7,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.access.permissions import Scope
-from rag.contracts.common import pagination
+from rag.contracts.common import page_or_cursor
 from rag.contracts.common.base import get_caller, organization, organization_to_write, validate
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.models import Webhook
@@ -34,7 +34,7 @@ class Webhooks(PipelineViewSet):
         operation_id="listWebhooks",
         summary="List webhooks",
         description="Requires the permission sources.manage; without it the list is empty.",
-        parameters=pagination.PARAMETERS,
+        parameters=page_or_cursor.PARAMETERS,
         responses={200: serializers.WebhookListOut},
         examples=[
             response_example({"webhooks": [examples.WEBHOOK], "page": 1, "pageSize": 50, "total": 1}, "Webhooks")
@@ -42,7 +42,7 @@ class Webhooks(PipelineViewSet):
     )
     def list(self, request: Request) -> Response:
         webhooks = endpoints.list_webhooks(get_caller(request), organization=organization(request))
-        page = pagination.paginate(request, webhooks)
+        page = page_or_cursor.paginate(request, webhooks)
         return Response(
             {"webhooks": [serializers.webhook_out(webhook) for webhook in page.items], **page.numbers},
             headers=page.headers,
@@ -128,7 +128,7 @@ class Webhooks(PipelineViewSet):
         operation_id="listWebhookDeliveries",
         summary="List what was sent to a webhook",
         description="Newest first. Deliveries are kept for 30 days, and at most 10,000 of a webhook.",
-        parameters=[*_ID, serializers.DeliveryListIn, *pagination.PARAMETERS],
+        parameters=[*_ID, serializers.DeliveryListIn, *page_or_cursor.PARAMETERS],
         responses={200: serializers.DeliveryListOut},
         examples=[
             response_example({"deliveries": [examples.DELIVERY], "page": 1, "pageSize": 50, "total": 1}, "Deliveries")
@@ -138,7 +138,7 @@ class Webhooks(PipelineViewSet):
     def deliveries(self, request: Request, webhook_id: str) -> Response:
         filters = validate(serializers.DeliveryListIn, request.query_params.dict())
         rows = endpoints.list_deliveries(_get_webhook(request, webhook_id), state=filters.get("status", ""))
-        page = pagination.paginate(request, rows)
+        page = page_or_cursor.paginate(request, rows)
         return Response(
             {"deliveries": [serializers.delivery_out(row) for row in page.items], **page.numbers}, headers=page.headers
         )

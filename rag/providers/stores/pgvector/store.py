@@ -23,7 +23,7 @@ from rag.providers.stores.base import (
 from rag.types import Filters, Mode
 from rag.types.token_vectors import TokenSignatures
 
-from . import bm25_query, bm25_weights, candidates, hnsw, term_statistics, token_signatures, vectors
+from . import bm25_index, bm25_query, candidates, hnsw, term_statistics, token_signatures, vectors
 
 
 class PgVectorStore:
@@ -46,7 +46,7 @@ class PgVectorStore:
         for version in versions:
             if not version.is_new:
                 vectors.update_filters(version.document)
-        bm25_weights.sync(
+        bm25_index.sync(
             [version.document.pk for version in versions],
             rebuild=[version.document.pk for version in versions if version.has_new_title],
         )
@@ -54,7 +54,7 @@ class PgVectorStore:
     def update_metadata(self, updates: Sequence[MetadataUpdate]) -> None:
         for update in updates:
             vectors.update_filters(update.document)
-        bm25_weights.sync(
+        bm25_index.sync(
             [update.document.pk for update in updates if update.has_new_title or update.has_new_lang],
             rebuild=[update.document.pk for update in updates if update.has_new_title],
         )
@@ -66,7 +66,7 @@ class PgVectorStore:
     def delete_source_chunks(self, source_id: uuid.UUID, *, limit: int) -> int:
         count = _delete_chunks(Chunk.objects.filter(source=source_id).order_by("pk"), limit)
         if count < limit:
-            bm25_weights.delete_statistics(source_id)
+            bm25_index.delete_statistics(source_id)
         return count
 
     def apply_changes(self, *, limit: int) -> int:
@@ -147,17 +147,17 @@ class PgVectorStore:
     def chunks_without_terms(
         self, source_id: uuid.UUID, *, after: uuid.UUID, limit: int
     ) -> list[tuple[uuid.UUID, uuid.UUID]]:
-        chunks = bm25_weights.chunks_without_terms(source_id).filter(pk__gt=after)
+        chunks = bm25_index.chunks_without_terms(source_id).filter(pk__gt=after)
         return list(chunks.order_by("pk").values_list("pk", "document_id")[:limit])
 
     def add_missing_terms(self, document_ids: Sequence[uuid.UUID], *, limit: int) -> None:
-        bm25_weights.sync(document_ids, limit=limit)
+        bm25_index.sync(document_ids, limit=limit)
 
     def count_wrong_statistics(self, source_id: uuid.UUID) -> int:
         return term_statistics.count_wrong(source_id)
 
     def repair_statistics(self, source_id: uuid.UUID) -> None:
-        bm25_weights.lock_statistics([source_id])
+        bm25_index.lock_statistics([source_id])
         term_statistics.repair(source_id)
 
     def count_wrong_totals(self, organization_id: uuid.UUID) -> int:
@@ -179,7 +179,7 @@ class PgVectorStore:
 def _delete_chunks(chunks: QuerySet[Chunk], limit: int) -> int:
     ids = list(chunks.values_list("pk", flat=True)[:limit])
     if ids:
-        bm25_weights.delete(ids)
+        bm25_index.delete(ids)
         Chunk.objects.filter(pk__in=ids).only("pk").delete()
     return len(ids)
 

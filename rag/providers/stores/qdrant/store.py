@@ -11,7 +11,7 @@ from django.db import DatabaseError, transaction
 
 from rag.errors import IndexUnavailable
 from rag.models import Document, EmbeddingModel
-from rag.models.content.index_changes import IndexChange
+from rag.models.content.index_outbox import IndexChange
 from rag.providers.base import Vectors
 from rag.providers.stores.base import Candidates, DocumentVersion, MetadataUpdate, ScopeQuery, StoredChunk
 from rag.providers.stores.pgvector import bm25_query
@@ -19,7 +19,7 @@ from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.types import Mode
 from ragsite.postgres import logins
 
-from . import changes, points, recall, search
+from . import outbox, points, recall, search
 from .client import QdrantClient
 
 logger = structlog.get_logger(__name__)
@@ -80,7 +80,7 @@ class QdrantStore(PgVectorStore):
         self._copy_on_commit()
 
     def apply_changes(self, *, limit: int) -> int:
-        return changes.apply(self._client, limit=limit)
+        return outbox.apply(self._client, limit=limit)
 
     def _copy_on_commit(self) -> None:
         # Web processes cannot read the outbox: they send a task instead.
@@ -108,7 +108,7 @@ class QdrantStore(PgVectorStore):
     def is_available(self) -> bool:
         try:
             self._client.collections()
-            return super().is_available() and changes.are_recorded()
+            return super().is_available() and outbox.are_recorded()
         except (IndexUnavailable, DatabaseError):
             return False
 
@@ -116,7 +116,7 @@ class QdrantStore(PgVectorStore):
 
     def record_changes(self, is_on: bool) -> None:
         """Begin or end to record changes. Waits for transactions that are writing."""
-        changes.record(is_on)
+        outbox.record(is_on)
         if not is_on:
             IndexChange.objects.all().delete()
 
@@ -127,7 +127,7 @@ class QdrantStore(PgVectorStore):
         """
         ids = list(Document.objects.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:limit])
         with transaction.atomic():
-            copied = set(changes.copy(self._client, ids))
+            copied = set(outbox.copy(self._client, ids))
             # Another process is copying them, perhaps an earlier version.
             IndexChange.objects.bulk_create([IndexChange(document_id=pk) for pk in ids if pk not in copied])
         return ids[-1] if ids else None

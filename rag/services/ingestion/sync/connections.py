@@ -10,7 +10,7 @@ from accounts.models import User
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers import provider_factory
-from rag.providers.connectors import folder, tree
+from rag.providers.connectors import folder_walk, local_folder
 from ragsite.http import private_networks
 from ragsite.postgres import encryption
 
@@ -88,7 +88,7 @@ def _end_runs_elsewhere(connection: SyncConnection) -> None:
 
 def _check_folder(connection: SyncConnection) -> None:
     allowed = provider_factory.allowed_folders(connection.source.organization.slug)
-    path = folder.find_folder(connection.location, allowed)
+    path = local_folder.find_folder(connection.location, allowed)
     if path is None or not path.is_dir():
         message = _("There is no such folder, or the operator does not allow it (RAG_SYNC_FOLDERS).")
         raise InvalidRequest(message, field="location")
@@ -109,7 +109,7 @@ def _check_file_system(connection: SyncConnection) -> None:
     if name not in provider_factory.allowed_file_systems(connection.source.organization.slug):
         message = _("There is no such file system, or the operator does not allow it (RAG_SYNC_FILE_SYSTEMS).")
         raise InvalidRequest(message, field="location")
-    if not tree.is_below(part for part in path.split("/") if part):
+    if not folder_walk.is_below(part for part in path.split("/") if part):
         raise InvalidRequest(_("Enter the name of the file system and a folder in it: name/folder"), field="location")
 
 

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from rag.models import Measurement, RecordedError, SlowOperation, WorkerHeartbeat
-from rag.services.operations import scheduled_tasks
+from rag.services.operations import scheduled_task_status
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity, logins
 
@@ -70,7 +70,7 @@ def store_after_task(task: str, *, started_at: datetime.datetime, error: str) ->
     A failure is only logged: it must not fail the task.
     """
     try:
-        scheduled_tasks.record_run(task, started_at=started_at, error=error)
+        scheduled_task_status.record_run(task, started_at=started_at, error=error)
         store_measurements()
     except DatabaseError as failure:
         logger.warning("measurements_not_stored", reason=type(failure).__name__)

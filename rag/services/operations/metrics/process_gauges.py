@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from django.utils import timezone
 
 from rag.models import ModelOutage, RecordedError
-from rag.services.operations import queue_depths, scheduled_tasks, storage_sizes, workers
+from rag.services.operations import queue_depths, scheduled_task_status, storage_sizes, workers
 from rag.services.operations.measurements import figures
 
 from .gauge import Gauge
@@ -21,7 +21,7 @@ def collect_process_gauges() -> Iterator[Gauge]:
         "model",
         dict.fromkeys(ModelOutage.objects.values_list("model__name", flat=True), 1.0),
     )
-    tasks = {task.name: float(task.is_late) for task in scheduled_tasks.list_scheduled_tasks()}
+    tasks = {task.name: float(task.is_late) for task in scheduled_task_status.list_scheduled_tasks()}
     yield Gauge("ragsite_scheduled_task_late", "Whether the scheduled task is late.", "task", tasks)
     errors = RecordedError.objects.filter(at__gte=timezone.now() - figures.HOUR).count()
     yield Gauge("ragsite_logged_errors", "Errors that were logged in the last hour.", values={"": float(errors)})

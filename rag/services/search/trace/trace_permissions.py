@@ -19,7 +19,7 @@ from orgs.models import Organization
 from rag.errors import NotAllowed
 from rag.models import Action, DataSource
 from rag.models.sources import DataSourceQuerySet
-from rag.services.access.explain import Verdict, explain_access, find_person
+from rag.services.access.explain_access import Verdict, explain_access, find_person
 from rag.services.sources import lookup
 
 # Maximum number of sources whose access one explanation shows, and whose ids one audit event lists.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import tree
+from . import folder_walk
 from .base import ItemFailed, ItemGone, ListingFailed, OpenedItem, Page
 
 READ_BYTES = 256 * 1024
@@ -49,9 +49,9 @@ class FolderConnector:
         self._location, self._allowed = location, allowed
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
-        return tree.list_pages(self._list_folder, cursor)
+        return folder_walk.list_pages(self._list_folder, cursor)
 
-    def _list_folder(self, parts: tuple[str, ...]) -> list[tree.Entry]:
+    def _list_folder(self, parts: tuple[str, ...]) -> list[folder_walk.Entry]:
         try:
             with self._open_folder(parts) as descriptor, os.scandir(descriptor) as entries:
                 return [_build_entry(entry) for entry in entries]
@@ -62,7 +62,7 @@ class FolderConnector:
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
         # A path may come from another place, if the connection was changed since it was listed.
-        if not tree.is_below(path.split("/")):
+        if not folder_walk.is_below(path.split("/")):
             raise ItemGone
         *folder, name = path.split("/")
         try:
@@ -94,18 +94,18 @@ class FolderConnector:
             os.close(descriptor)
 
 
-def _build_entry(entry: os.DirEntry[str]) -> tree.Entry:
+def _build_entry(entry: os.DirEntry[str]) -> folder_walk.Entry:
     if entry.is_dir(follow_symlinks=False):
-        return tree.Entry(entry.name, is_folder=True, version=None)
+        return folder_walk.Entry(entry.name, is_folder=True, version=None)
     if not entry.is_file(follow_symlinks=False):
-        return tree.Entry(entry.name, is_folder=False, version=None)
+        return folder_walk.Entry(entry.name, is_folder=False, version=None)
     try:
         status = entry.stat(follow_symlinks=False)
     except FileNotFoundError:  # deleted meanwhile
-        return tree.Entry(entry.name, is_folder=False, version=None)
+        return folder_walk.Entry(entry.name, is_folder=False, version=None)
     # The time of the last change of the entry finds a file whose old time of modification was restored.
     version = f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}"
-    return tree.Entry(entry.name, is_folder=False, version=version)
+    return folder_walk.Entry(entry.name, is_folder=False, version=version)
 
 
 def _read(file: Any) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import fsspec
 
-from . import tree
+from . import folder_walk
 from .base import ItemFailed, ItemGone, ListingFailed, OpenedItem, Page
 
 READ_BYTES = 256 * 1024
@@ -55,7 +55,7 @@ class FileSystemConnector:
                 url, **options, skip_instance_cache=True, use_listings_cache=False
             )
         parts = [part for part in folder.split("/") if part]
-        if not tree.is_below(parts):
+        if not folder_walk.is_below(parts):
             raise ListingFailed("The folder must be below the file system's address.")
         self._root = root.rstrip("/")
         for part in parts:
@@ -63,12 +63,12 @@ class FileSystemConnector:
             self._refuse_link(self._root)
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
-        return tree.list_pages(self._list_folder, cursor)
+        return folder_walk.list_pages(self._list_folder, cursor)
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
         # A path may come from another place, if the connection was changed since it was listed.
-        if not tree.is_below(path.split("/")):
+        if not folder_walk.is_below(path.split("/")):
             raise ItemGone
         full_path = f"{self._root}/{path}"
         try:
@@ -87,7 +87,7 @@ class FileSystemConnector:
         if info.get("type") == "link" or info.get("islink"):
             raise ListingFailed("The folder must not be a link.")
 
-    def _list_folder(self, parts: tuple[str, ...]) -> list[tree.Entry]:
+    def _list_folder(self, parts: tuple[str, ...]) -> list[folder_walk.Entry]:
         folder = "/".join([self._root, *parts])
         with _translated():
             entries = self._files.ls(folder, detail=True)
@@ -99,15 +99,15 @@ def _name(entry: Mapping[str, Any]) -> str:
     return str(entry["name"]).rstrip("/").rsplit("/", 1)[-1]
 
 
-def _build_entry(entry: Mapping[str, Any]) -> tree.Entry:
+def _build_entry(entry: Mapping[str, Any]) -> folder_walk.Entry:
     if entry.get("type") == "directory":
-        return tree.Entry(_name(entry), is_folder=True, version=None)
+        return folder_walk.Entry(_name(entry), is_folder=True, version=None)
     if entry.get("type") != "file" or entry.get("islink"):
-        return tree.Entry(_name(entry), is_folder=False, version=None)
+        return folder_walk.Entry(_name(entry), is_folder=False, version=None)
     known = [str(entry[name]) for name in (*_VERSION_NAMES, *_TIME_NAMES) if entry.get(name)]
     # Without any, the content is read each time and compared by its hash.
     version = "-".join([str(entry.get("size", "")), *known]) if known else ""
-    return tree.Entry(_name(entry), is_folder=False, version=version)
+    return folder_walk.Entry(_name(entry), is_folder=False, version=version)
 
 
 def _read(file: Any) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.db import connection, transaction
 
 from rag.models import EmbeddingModel
-from rag.models.content.index_changes import IndexChange
+from rag.models.content.index_outbox import IndexChange
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from ragsite.postgres.base import run_as_owner
 from ragsite.postgres.locks import try_advisory_xact_lock
