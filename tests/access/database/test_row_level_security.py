@@ -66,9 +66,9 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
                 assert by_queryset == by_oracle == by_policy, (person, key, action)
                 check_counts.count("decisions on which queryset, policy and oracle agree", len(world.sources))
             compact = DataSource.objects.queryable_by(caller)
-            listed = [*compact.public.values_list("pk", flat=True), *compact.listed.values_list("pk", flat=True)]
+            listed = [*compact.public.values_list("pk", flat=True), *compact.others.values_list("pk", flat=True)]
             assert sorted(listed) == sorted(rows.expected(person, key, "query")), (person, key)
-            check_grants(caller, compact, set(compact.listed.values_list("pk", flat=True)))
+            check_grants(caller, compact, set(compact.others.values_list("pk", flat=True)))
             writable = rows.expected(person, key, "ingest") | rows.expected(person, key, "manage")
             for used_for, expected in (("query", rows.expected(person, key, "query")), ("write", writable)):
                 with identity.run_as(identity_of(caller, action=used_for)):
@@ -87,15 +87,15 @@ def check_grants(caller: Caller, queryable: QueryableSources, expected: set[uuid
         tuple(Organization.objects.values_list("pk", flat=True)),
     )
     with identity.run_as(identity.WORKER):
-        assert queryable.granted is None or set(read_granted_ids(queryable.granted)) == expected
+        assert queryable.grants is None or set(read_granted_ids(queryable.grants)) == expected
     with identity.run_as(identity_of(caller)):
         # A restricted key lists its sources: it must not name grants.
-        stated = set() if queryable.granted is None else expected
+        stated = set() if queryable.grants is None else expected
         assert set(read_granted_ids(everything)) == stated
         assert read_granted_ids(dataclasses.replace(everything, user_id=uuid.uuid4())) == []
         for limit, named in ((200, expected), (-1, {None})):
             with unittest.mock.patch.object(granted_scopes, "MAX_LISTED", limit):
-                models = granted_scopes.read((), queryable.granted, ())
+                models = granted_scopes.read((), queryable.grants, ())
             read = {model.source_id for model in models if model.is_granted and (model.has_without or model.has_with)}
             assert read == (named if stated else set())
     check_counts.count("grants that a search names")

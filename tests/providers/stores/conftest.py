@@ -9,7 +9,7 @@ import pytest
 
 from rag.models import EmbeddingModel
 from rag.providers.stores.base import Candidates, ChunkStore, ScopeQuery
-from rag.providers.stores.qdrant import changes, collection
+from rag.providers.stores.qdrant import collection, outbox
 from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore
 from rag.types import Mode
@@ -50,10 +50,10 @@ def copying_store(request: pytest.FixtureRequest, settings: Any) -> Iterator[Chu
     settings.QDRANT_COLLECTION_PREFIX = f"test_{uuid.uuid4().hex}"
     url = os.environ.get("QDRANT_URL") or request.getfixturevalue("qdrant").url
     client = QdrantClient(url, api_key=os.environ.get("QDRANT_API_KEY", ""), timeout=10)
-    changes.record(True)
+    outbox.record(True)
     yield CopyingStore(client, exact_limit=20_000)
     if "live_world" in request.fixturenames:
-        changes.record(False)
+        outbox.record(False)
     for model in EmbeddingModel.objects.all():
         if collection.name(model.pk) in client.collections():
             client.delete_collection(collection.name(model.pk))

@@ -9,7 +9,7 @@ from rag.errors import DocumentTooLarge, StorageFailed
 from rag.models import IngestionDocument, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
-from rag.services.ingestion import outages
+from rag.services.ingestion import embedding_outages
 from rag.services.jobs import uploads
 from rag.services.sources import original_files
 from ragsite.settings.files import in_bucket
@@ -57,7 +57,7 @@ def test_no_file_is_lost_while_the_bucket_does_not_answer(
 ) -> None:
     source = world.source()
     original = store(source)
-    monkeypatch.setattr(outages, "MAX_OUTAGES", 3)
+    monkeypatch.setattr(embedding_outages, "MAX_OUTAGES", 3)
     job = uploads.submit_documents(
         source=source, documents=[upload("a", b"Alpha.")], options=OPTIONS, actor=world.users["editor"]
     )

@@ -149,8 +149,8 @@ def test_words_are_counted_in_the_granted_sources_alone(many: tuple[Caller, list
     """Of 120 sources, 110 are granted: the statistics of the others are subtracted from those of the organisation."""
     caller, sources = many
     queryable = DataSource.objects.queryable_by(caller)
-    assert queryable.granted
-    scope = SearchScope((), EmbeddingModel.objects.default().pk, granted=queryable.granted)
+    assert queryable.grants
+    scope = SearchScope((), EmbeddingModel.objects.default().pk, grants=queryable.grants)
     with identity.run_as(caller.database_identity):
         query = bm25_query.build_query("zebra 7", [scope])
         assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (110, [1, 110])
@@ -168,8 +168,8 @@ def test_words_are_counted_in_all_sources_of_one_kind_and_few_of_another(
     personal = DataSource.objects.filter(pk__in=[source.pk for source in sources[100:]])
     personal.update(visibility="personal", owner=world.users["editor"])
     personal.filter(pk__in=[source.pk for source in sources[100:105]]).update(owner=world.users["member"])
-    granted = DataSource.objects.queryable_by(caller).granted
-    scope = SearchScope((), EmbeddingModel.objects.default().pk, granted=granted)
+    grants = DataSource.objects.queryable_by(caller).grants
+    scope = SearchScope((), EmbeddingModel.objects.default().pk, grants=grants)
     with identity.run_as(caller.database_identity):
         query = bm25_query.build_query("zebra 104", [scope])
     assert (query.chunk_count, sorted(word.chunk_count for word in query.words)) == (105, [1, 105])

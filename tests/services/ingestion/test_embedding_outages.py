@@ -13,8 +13,8 @@ from rag.services.ingestion import (
     build_submissions,
     document_outcomes,
     document_processing,
+    embedding_outages,
     leases,
-    outages,
     recovery_sweep,
 )
 from rag.services.jobs import submit
@@ -81,7 +81,7 @@ def test_an_endpoint_that_is_down_gets_few_requests_and_not_one_per_document(
 def test_outages_use_up_no_attempts_and_are_limited(
     world: World, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outages, "MAX_OUTAGES", 5)
+    monkeypatch.setattr(embedding_outages, "MAX_OUTAGES", 5)
     job = queue(world, provider, 1)
     for number in range(1, 6):
         provider.fail(503)
@@ -98,8 +98,8 @@ def test_outages_use_up_no_attempts_and_are_limited(
 
 
 def test_documents_wait_about_an_hour_for_a_model() -> None:
-    assert datetime.timedelta(minutes=45) < outages.max_outage_duration() < datetime.timedelta(minutes=75)
-    pauses = [outages.pause_after(times).total_seconds() for times in range(1, 40)]
+    assert datetime.timedelta(minutes=45) < embedding_outages.max_outage_duration() < datetime.timedelta(minutes=75)
+    pauses = [embedding_outages.pause_after(times).total_seconds() for times in range(1, 40)]
     assert 10 <= pauses[0] <= 15
     assert 20 <= pauses[1] <= 30
     assert max(pauses) <= 360
@@ -120,7 +120,7 @@ def test_retry_after_is_respected(world: World, provider: ProviderServer, status
 
 
 def test_retry_after_is_limited_to_an_hour() -> None:
-    assert outages.pause_after(1, retry_after=10**9) == datetime.timedelta(hours=1)
+    assert embedding_outages.pause_after(1, retry_after=10**9) == datetime.timedelta(hours=1)
 
 
 def test_a_wrong_key_fails_without_retries(world: World, provider: ProviderServer) -> None:
@@ -188,7 +188,7 @@ def test_documents_that_waited_for_the_whole_outage_fail_without_a_request_for_e
     (row,) = leases.claim_next(1)
     document_processing.process_documents([row])
     later = queue(world, provider, 2)
-    long_ago = timezone.now() - outages.max_outage_duration() - datetime.timedelta(seconds=1)
+    long_ago = timezone.now() - embedding_outages.max_outage_duration() - datetime.timedelta(seconds=1)
     ModelOutage.objects.update(since=long_ago)
     IngestionDocument.objects.filter(job=waiting).update(queued_at=long_ago)
     recovery_sweep.sweep()
@@ -204,7 +204,9 @@ def test_an_outage_without_recent_tries_is_deleted(world: World, provider: Provi
     queue(world, provider, 2)
     provider.fail(503)
     document_processing.process_documents(leases.claim_next(1))
-    ModelOutage.objects.update(until=timezone.now() - outages.max_outage_duration() - datetime.timedelta(seconds=1))
+    ModelOutage.objects.update(
+        until=timezone.now() - embedding_outages.max_outage_duration() - datetime.timedelta(seconds=1)
+    )
     recovery_sweep.sweep()
     assert not ModelOutage.objects.exists()
 
