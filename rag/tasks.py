@@ -128,7 +128,7 @@ def deliver_webhooks() -> None:
 
 @shared_task(name="rag.sync_sources")
 def sync_sources() -> None:
-    """Start the syncs that are due, and go on with all that run."""
+    """Start due syncs and continue running ones."""
     sync_worker.advance_due()
 
 

@@ -10,7 +10,7 @@ from django.views.decorators.csrf import csrf_protect
 
 from accounts import audit_registry
 from accounts.models import TokenFamily, User
-from accounts.sign_in.pages import require_sign_in
+from accounts.sign_in.pages import sign_in_redirect
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
@@ -24,16 +24,16 @@ class AllowedPrograms(View):
     http_method_names = ("get", "post")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        if refusal := require_sign_in(request):
-            return refusal
+        if redirect := sign_in_redirect(request):
+            return redirect
         with identity.run_as(identity.SIGN_IN):  # requests do not read tokens
             families = TokenFamily.objects.filter(user=request.user.pk, client__isnull=False).select_related("client")
             grants = list(families.order_by("-created_at")[:_MAX_PROGRAMS])
         return render(request, "accounts/oauth_programs.html", {"grants": grants})
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        if refusal := require_sign_in(request):
-            return refusal
+        if redirect := sign_in_redirect(request):
+            return redirect
         assert isinstance(request.user, User)
         grant = as_uuid(request.POST.get("grant", ""))
         with identity.run_as(identity.SIGN_IN):

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
 from accounts.models import OAuthClient, User
-from accounts.sign_in.pages import require_sign_in
+from accounts.sign_in.pages import sign_in_redirect
 from accounts.sign_in.password_checks import PasswordBackend
 from ragsite.postgres import identity
 
@@ -37,8 +37,8 @@ class Authorize(View):
     http_method_names = ("get", "post")
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if refusal := require_sign_in(request):
-            return refusal
+        if redirect := sign_in_redirect(request):
+            return redirect
         identity.set_current(identity.SIGN_IN)
         client, redirect_uri = clients.find(request.GET.get("client_id")), request.GET.get("redirect_uri", "")
         if client is None or not clients.has_redirect_uri(client, redirect_uri):

@@ -54,8 +54,8 @@ class SignIn(LoginView):
 class SignOut(LogoutView):
     """Ends the session. Only by POST, so that no link of another site does it.
 
-    The sign-out of an identity provider is a page that goes on by itself, because the content security policy does not
-    let a form lead to another site.
+    For the sign-out of an identity provider, the response is a page that redirects by itself, because the content
+    security policy does not allow a form to lead to another site.
     """
 
     next_page = "sign_in"
@@ -69,16 +69,20 @@ class SignOut(LogoutView):
 
 @method_decorator([never_cache, csrf_protect], name="dispatch")
 class ShowAccessToken(View):
-    """Shows an access token to people who have signed in, also without a password: they create API keys with it."""
+    """Shows an access token to a signed-in user, for example to create an API key.
+
+    Single sign-on users, who have no password, need this page.
+    """
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return require_sign_in(request) or render(request, "accounts/access_token.html")
+        return sign_in_redirect(request) or render(request, "accounts/access_token.html")
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        if refusal := require_sign_in(request):
-            return refusal
+        if redirect := sign_in_redirect(request):
+            return redirect
         assert isinstance(request.user, User)
-        with identity.run_as(identity.SIGN_IN):  # the token depends on the password's digest
+        # Only this role may read the password hash, a digest of which the token contains.
+        with identity.run_as(identity.SIGN_IN):
             token = AccessToken.for_user(User.objects.get(pk=request.user.pk))
         return render(request, "accounts/access_token.html", {"token": str(token)})
 
@@ -91,8 +95,8 @@ def render_too_many(request: HttpRequest, error: TooManyPasswordChecks) -> HttpR
     return response
 
 
-def require_sign_in(request: HttpRequest) -> HttpResponse | None:
-    """Return where a page sends a visitor who has not signed in, or not completely; None for all others."""
+def sign_in_redirect(request: HttpRequest) -> HttpResponse | None:
+    """Return a redirect to the sign-in page, or None if the user has signed in completely."""
     user: User | AnonymousUser = request.user
     if not isinstance(user, User):
         return redirect_to_login(request.get_full_path(), reverse("sign_in"))

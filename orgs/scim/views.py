@@ -52,7 +52,7 @@ GROUPS = ResourceKind(
 )
 
 
-class Collection(ScimView):
+class ResourceList(ScimView):
     """Lists and creates resources of one type."""
 
     kind: ResourceKind
@@ -81,7 +81,7 @@ class Collection(ScimView):
         return respond(request, body, status=201)
 
 
-class Single(ScimView):
+class ResourceDetail(ScimView):
     """Shows, replaces, changes and deletes one resource."""
 
     kind: ResourceKind
@@ -122,37 +122,39 @@ class Single(ScimView):
     def _body(self, request: Request, pk: str) -> dict[str, Any]:
         return self.kind.render(self._row(request, pk), base_address(request))
 
-    def _check_version(self, request: Request, pk: str) -> dict[str, Any]:
-        """Return the present resource. Raises ScimError (412) if it is not the one that If-Match names."""
-        body = self._body(request, pk)
+    def _check_version(self, request: Request, pk: str) -> None:
+        """Raise ScimError (412) if the resource's current version does not match If-Match, and 404 if there is none."""
+        version = self._body(request, pk)["meta"]["version"]
         expected = request.headers.get("If-Match", "*").strip()
-        if expected != "*" and body["meta"]["version"] not in expected:
-            raise ScimError(412, "It was changed in the meantime.")
-        return body
+        if expected != "*" and version not in expected:
+            raise ScimError(412, "The resource was changed in the meantime.")
 
 
-class Users(Collection):
+class Users(ResourceList):
     kind = USERS
 
 
-class User(Single):
+class User(ResourceDetail):
     kind = USERS
 
     def _before_patch(self, request: Request, pk: str) -> dict[str, Any]:
-        """What the directory wanted last, so that other changes do not close the membership of a suspended account."""
+        """Use the membership's `is_active`, not the account's.
+
+        So a PATCH of another attribute does not deactivate the membership of a suspended account.
+        """
         return {**super()._before_patch(request, pk), "active": self._row(request, pk).is_active}
 
     def _after_patch(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-        """`name` and `displayName` show one value: whoever removes one of them removes the other, unless it was set."""
+        """`name` and `displayName` show one value: a PATCH that removes one removes the other, unless it sets it."""
         names = {"name", "displayName"}
         if names <= after.keys() or not names <= before.keys():
             return after
         return {name: value for name, value in after.items() if name not in names or value != before[name]}
 
 
-class Groups(Collection):
+class Groups(ResourceList):
     kind = GROUPS
 
 
-class Group(Single):
+class Group(ResourceDetail):
     kind = GROUPS

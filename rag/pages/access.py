@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
-from accounts.sign_in.pages import require_sign_in
+from accounts.sign_in.pages import sign_in_redirect
 from orgs.access.caller import get_caller
 from rag.contracts.common.errors import http_status
 from rag.contracts.common.rate_limits import CHANGES, RateLimit, seconds_until_allowed
@@ -36,7 +36,7 @@ def page(view: PageView) -> PageView:
     @never_cache
     @functools.wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if redirect := require_sign_in(request):
+        if redirect := sign_in_redirect(request):
             return redirect
         identity.set_current(get_caller(request).database_identity)
         try:
@@ -47,7 +47,7 @@ def page(view: PageView) -> PageView:
     return wrapper
 
 
-def limited(rate_limit: RateLimit = CHANGES) -> Callable[[PageView], PageView]:
+def rate_limited(rate_limit: RateLimit = CHANGES) -> Callable[[PageView], PageView]:
     """Decorate a view whose POST requests count towards a rate limit, as those of the API do."""
 
     def decorate(view: PageView) -> PageView:

@@ -25,7 +25,7 @@ from rag.services.search import ask_replies
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
-from .access import limited, page, problem_fragment, wants_stream
+from .access import page, problem_fragment, rate_limited, wants_stream
 from .answer_rendering import render_answer, show_answer
 from .forms import AskForm
 from .sources import list_queryable_sources, may_trace
@@ -33,7 +33,7 @@ from .sources import list_queryable_sources, may_trace
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-@limited(QUERIES)
+@rate_limited(QUERIES)
 def ask(request: HttpRequest, conversation_id: uuid.UUID | None = None) -> HttpResponseBase:
     """Show the form and the conversation, or answer a question."""
     caller = get_caller(request)

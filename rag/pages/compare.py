@@ -12,7 +12,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.services.evaluation import comparison
 from rag.types import MAX_QUESTION_CHARACTERS
 
-from .access import limited, page
+from .access import page, rate_limited
 from .answer_rendering import show_blocks
 from .forms import DEFAULT_TOP_K, CompareForm
 from .sources import list_queryable_sources
@@ -23,8 +23,8 @@ _DIFFERENT_SETTINGS = {"second_ranking": "off", "top_k": DEFAULT_TOP_K, "second_
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-@limited(QUERIES)
-@limited(QUERIES)  # it asks twice
+@rate_limited(QUERIES)
+@rate_limited(QUERIES)  # it asks twice
 def show_comparison(request: HttpRequest) -> HttpResponse:
     """Show the form, or the question's answer with both settings."""
     caller = get_caller(request)

@@ -15,7 +15,7 @@ from orgs.access.caller import get_caller
 from rag.models import ConversationMessage
 from rag.services.search import ask_replies
 
-from .access import limited, page, wants_stream
+from .access import page, rate_limited, wants_stream
 from .forms import RatingForm, TitleForm
 
 _PER_PAGE = 20
@@ -40,7 +40,7 @@ def list_history(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_POST
-@limited()
+@rate_limited()
 def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     conversation, form = (
         ask_replies.get_conversation(get_caller(request), conversation_id),
@@ -56,7 +56,7 @@ def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
 
 @page
 @require_POST
-@limited()
+@rate_limited()
 def delete(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     caller = get_caller(request)
     ask_replies.delete_conversation(caller, ask_replies.get_conversation(caller, conversation_id))
@@ -66,7 +66,7 @@ def delete(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
 
 @page
 @require_POST
-@limited()
+@rate_limited()
 def rate(request: HttpRequest, message_id: uuid.UUID) -> HttpResponse:
     """Save the rating of an answer. The page's script gets the form again, other browsers the conversation."""
     form = RatingForm(request.POST)

@@ -13,7 +13,7 @@ from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
 from rag.services.search.trace import search_trace, trace_permissions
 
-from .access import limited, page, render_problem
+from .access import page, rate_limited, render_problem
 from .forms import AskForm
 from .sources import list_queryable_sources, may_trace
 
@@ -33,7 +33,7 @@ STAGE_LABELS = (
 
 @page
 @require_http_methods(["GET", "HEAD", "POST"])
-@limited(QUERIES)
+@rate_limited(QUERIES)
 def show_trace(request: HttpRequest) -> HttpResponse:
     """Show what each stage of the search for a question does; without a question, the form that asks for it."""
     caller = get_caller(request)

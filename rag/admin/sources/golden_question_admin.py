@@ -34,7 +34,7 @@ class GoldenQuestionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
             question=values.get("question") or "",
             path=values.get("path") or "",
             passage=(values.get("passage") or "") if "passage" in self.fields else self.instance.passage,
-            wrote_passage="passage" in self.changed_data,
+            passage_changed="passage" in self.changed_data,
         )
         for error in errors:
             self.add_error(None, f"{error[0].upper()}{error[1:]}.")

@@ -69,13 +69,13 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
     available_actions = _available_actions(reembedding) if reembedding else ()
     if reembedding and action in available_actions:
         button, consequence = _CONFIRMED_ACTIONS[action]
-        refusal = lifecycle.check_quality_gate(reembedding) if action == "switch" else ""
+        gate_failure = lifecycle.quality_gate_failure(reembedding) if action == "switch" else ""
         context = {
             "reembedding": reembedding,
             "action": action,
             "button": button,
             "consequence": consequence,
-            "refusal": refusal,
+            "gate_failure": gate_failure,
         }
         return render_page(request, "confirm", source, f"{button}?", **context)
     history = source.reembeddings.select_related("from_model", "to_model", "started_by", "old_quality", "new_quality")
@@ -92,7 +92,9 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
         may_add_models=request.user.is_active and request.user.is_superuser,
         actions=[(name, _CONFIRMED_ACTIONS[name][0]) for name in available_actions],
         may_resume=bool(reembedding and reembedding.state in (State.FAILED, State.READY)),
-        refusal=lifecycle.check_quality_gate(reembedding) if reembedding and reembedding.state == State.READY else "",
+        gate_failure=lifecycle.quality_gate_failure(reembedding)
+        if reembedding and reembedding.state == State.READY
+        else "",
         is_running=bool(reembedding and (reembedding.state == State.BUILDING or reembedding.clearing_id)),
         may_see_results=golden_questions.may_see_results(get_caller(request), source),
         has_questions=quality.active_questions(source).exists(),

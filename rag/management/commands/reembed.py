@@ -105,6 +105,6 @@ class Command(BaseCommand):
                     f"{run.questions} golden questions."
                 )
         if reembedding.state == State.READY:
-            self.stdout.write(lifecycle.check_quality_gate(reembedding) or "Ready. Switch with --switch.")
+            self.stdout.write(lifecycle.quality_gate_failure(reembedding) or "Ready. Switch with --switch.")
         elif reembedding.error:
             self.stdout.write(reembedding.error)

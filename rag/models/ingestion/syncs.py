@@ -106,10 +106,10 @@ class SyncRunQuerySet(models.QuerySet["SyncRun"]):
 
 
 class SyncRun(UUIDModel):
-    """One sync of a connection. Its state is in rows, so that any worker can go on with it at any time.
+    """One sync of a connection. The state is stored in the database, so that any worker can continue it at any time.
 
     Attributes:
-        cursor: Where the listing goes on: the connector's value after the last page that was stored.
+        cursor: Where the listing continues: the connector's value after the last page that was stored.
         missing: The documents whose items have disappeared, when that was counted.
         errors: Of at most MAX_ERRORS items: `path`, `code` and `message`.
         error: Why the run has failed or ended early.

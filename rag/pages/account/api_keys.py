@@ -19,7 +19,7 @@ from orgs.access.caller import get_caller
 from orgs.access.permissions import Scope
 from orgs.api_keys import service
 from orgs.models import ApiKey, Organization
-from rag.pages.access import limited, page
+from rag.pages.access import page, rate_limited
 
 _SCOPE_LABELS = (
     (Scope.QUERY.value, gettext_lazy("search and ask")),
@@ -65,7 +65,7 @@ class KeyForm(forms.Form):
 
 @page
 @require_http_methods(["GET", "POST"])
-@limited()
+@rate_limited()
 def create_key(request: HttpRequest) -> HttpResponse:
     """Create an API key, and show it: this is the only time."""
     user = get_caller(request).authenticated_user
@@ -88,7 +88,7 @@ def create_key(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_http_methods(["GET", "POST"])
-@limited()
+@rate_limited()
 def revoke_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
     """Ask whether to revoke one of the visitor's keys; a POST revokes it."""
     keys = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key_id)

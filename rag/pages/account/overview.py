@@ -16,7 +16,7 @@ from accounts.sign_in import second_factor
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.caller import get_caller
 from orgs.models import ApiKey, Membership
-from rag.pages.access import limited, page
+from rag.pages.access import page, rate_limited
 from ragsite.postgres import identity
 
 from .password import has_own_password
@@ -42,7 +42,7 @@ def show_account(request: HttpRequest) -> HttpResponse:
 
 @page
 @require_POST
-@limited()
+@rate_limited()
 def sign_out_everywhere(request: HttpRequest) -> HttpResponse:
     """End all sessions and tokens of the visitor, this session too."""
     user = get_caller(request).authenticated_user

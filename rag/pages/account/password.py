@@ -18,7 +18,7 @@ from accounts.models import User
 from accounts.sign_in.pages import render_too_many
 from accounts.sign_in.password_checks import TooManyPasswordChecks, may_use_password
 from orgs.access.caller import get_caller
-from rag.pages.access import limited, page
+from rag.pages.access import page, rate_limited
 from ragsite.postgres import identity
 
 _MAX_PASSWORD_CHARACTERS = 1024
@@ -53,7 +53,7 @@ class ChangePasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic 
 @sensitive_post_parameters()
 @page
 @require_http_methods(["GET", "POST"])
-@limited()
+@rate_limited()
 def change_password(request: HttpRequest) -> HttpResponse:
     """Change the visitor's password. It ends all other sessions and all tokens."""
     user = get_caller(request).authenticated_user

@@ -38,7 +38,7 @@ def may_see_results(caller: Caller, source: DataSource) -> bool:
 
 
 def validate(
-    source: DataSource, caller: Caller, *, question: str, path: str, passage: str, wrote_passage: bool = True
+    source: DataSource, caller: Caller, *, question: str, path: str, passage: str, passage_changed: bool = True
 ) -> list[str]:
     """Validate a golden question.
 
@@ -48,7 +48,8 @@ def validate(
         question: The question.
         path: The expected document; may be empty.
         passage: The expected text; may be empty.
-        wrote_passage: Whether the caller has changed the passage. One that somebody else wrote may stay.
+        passage_changed: Whether the caller changed the passage. An unchanged passage is accepted even if the caller may
+            not query the source.
 
     Returns:
         The errors, as parts of sentences; empty if it is valid.
@@ -63,7 +64,7 @@ def validate(
         errors.append(text.format(maximum=intcomma(MAX_QUESTION_CHARACTERS)))
     if len(path.encode()) > MAX_PATH_BYTES:
         errors.append(gettext("path may have at most {maximum} bytes").format(maximum=intcomma(MAX_PATH_BYTES)))
-    if passage and wrote_passage and not may_see_results(caller, source):
+    if passage and passage_changed and not may_see_results(caller, source):
         errors.append(gettext(_QUERY_PERMISSION_NEEDED))
     if "\x00" in question + path + passage:
         errors.append(gettext("NUL characters cannot be stored"))

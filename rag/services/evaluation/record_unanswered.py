@@ -86,7 +86,7 @@ def store_if_unanswered(
     _store(_build_row(caller, searched, reason, confidence, answer))
 
 
-def follow_rating(caller: Caller, message: ConversationMessage) -> None:
+def update_for_rating(caller: Caller, message: ConversationMessage) -> None:
     """Store the question of an answer that its reader dislikes, or delete it if they do not dislike it any more.
 
     Questions that were stored when they were asked stay stored.
@@ -96,24 +96,27 @@ def follow_rating(caller: Caller, message: ConversationMessage) -> None:
         stored.filter(reason=Reason.DISLIKED).delete()
         return
     details = message.details or {}
-    searched = _read_details(message, details.get("search"))
+    searched = _load_searched_question(message, details.get("search"))
     if searched is None or stored.exists():
         return
     _store(_build_row(caller, searched, Reason.DISLIKED, details.get("confidence", 0.0), message))
 
 
-def _read_details(message: ConversationMessage, search: dict[str, Any] | None) -> SearchedQuestion | None:
+def _load_searched_question(
+    answer: ConversationMessage, search_details: dict[str, Any] | None
+) -> SearchedQuestion | None:
+    """Rebuild the question of a stored answer from the user message before it; None if it was not kept."""
     question = ConversationMessage.objects.filter(
-        conversation=message.conversation_id, position=message.position - 1, role=ConversationMessage.Role.USER
+        conversation=answer.conversation_id, position=answer.position - 1, role=ConversationMessage.Role.USER
     ).first()
-    if search is None or question is None:
+    if search_details is None or question is None:
         return None
     return SearchedQuestion(
         question.content,
-        uuid.UUID(search["source"]),
-        uuid.UUID(search["document"]),
-        tuple(map(uuid.UUID, search["sources"])),
-        tuple(map(uuid.UUID, search["organizations"])),
+        uuid.UUID(search_details["source"]),
+        uuid.UUID(search_details["document"]),
+        tuple(map(uuid.UUID, search_details["sources"])),
+        tuple(map(uuid.UUID, search_details["organizations"])),
     )
 
 

@@ -25,11 +25,13 @@ _MAX_DOCUMENTS = 16 * MAX_DOCUMENTS_PER_MESSAGE
 
 
 def sweep() -> None:
-    """Put documents back into the queue that lost their worker or whose pause is over, and close finished jobs.
+    """Requeue documents that lost their worker or whose pause is over, and close finished jobs.
 
-    It also notifies workers again of queued documents whose messages may be lost, because the broker was down or has
-    lost its queue; but only if no other message is waiting. It can run at the same time as workers and other sweeps: a
-    document that a worker holds cannot be claimed twice.
+    Also notify workers about queued documents whose messages may be lost: those of the jobs of a dead worker, and, if
+    nothing was requeued and no message is waiting, all others.
+
+    A sweep can run at the same time as workers and other sweeps: a document that a worker has claimed cannot be claimed
+    twice.
     """
     now = timezone.now()
     embedding_outages.delete_stale_outages(now)
@@ -37,7 +39,7 @@ def sweep() -> None:
     _fail_documents_of_dead_models(now)
     abandoned = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
     postponed = IngestionDocument.objects.filter(state=State.QUEUED, due_at__lt=now)
-    # The message of a dead worker may have stood for more documents of the same jobs.
+    # The lost message may have covered more documents of these jobs.
     interrupted_jobs = set(abandoned.values_list("job_id", flat=True)[:_MAX_DOCUMENTS])
     ids = [*_requeue(abandoned), *_requeue(postponed)]
     claimable = _claimable(now)

@@ -115,7 +115,7 @@ def switch(reembedding: Reembedding, *, forced_because: str = "") -> bool:
     forced_because = forced_because.strip()
     if reembedding.state != State.READY:
         raise _invalid(gettext("It is not ready to be switched."))
-    if not forced_because and (reason := check_quality_gate(reembedding)):
+    if not forced_because and (reason := quality_gate_failure(reembedding)):
         raise _invalid(reason)
     values = {
         "state": State.BUILDING,
@@ -224,7 +224,7 @@ def resume(reembedding: Reembedding) -> None:
     _notify_worker()
 
 
-def check_quality_gate(reembedding: Reembedding) -> str:
+def quality_gate_failure(reembedding: Reembedding) -> str:
     """Return why the quality gate refuses the switch; empty if it allows the switch.
 
     The gate compares nDCG@10 of both models on the source's golden questions, with NDCG_TOLERANCE. It

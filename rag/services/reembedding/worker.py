@@ -180,7 +180,7 @@ def _settle(reembedding: Reembedding) -> bool:
     Returns:
         False if vectors are missing again because chunks were added.
     """
-    if reembedding.switches_automatically and not lifecycle.check_quality_gate(reembedding):
+    if reembedding.switches_automatically and not lifecycle.quality_gate_failure(reembedding):
         return lifecycle.switch_if_complete(reembedding)
     _update_if_building(reembedding, state=State.READY, switches_automatically=False)
     logger.info("reembedding_ready", reembedding=str(reembedding.pk), source=str(reembedding.source_id))

@@ -209,5 +209,5 @@ def rate_answer(
     for field, value in values.items():
         setattr(message, field, value)
     message.save(update_fields=list(values))
-    record_unanswered.follow_rating(caller, message)
+    record_unanswered.update_for_rating(caller, message)
     return message

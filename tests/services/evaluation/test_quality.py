@@ -169,7 +169,7 @@ def test_questions_that_are_added_after_the_measurement_need_another_one(
     source: DataSource, models: dict[str, EmbeddingModel]
 ) -> None:
     row = start(source, models["equal"])
-    assert lifecycle.check_quality_gate(row) == "", "the gate needs questions"
+    assert lifecycle.quality_gate_failure(row) == "", "the gate needs questions"
     add_question(source, "zebra", "zebra.txt")
     with pytest.raises(InvalidRequest, match="Measure again"):
         lifecycle.switch(row)

@@ -22,7 +22,7 @@ from rag.types import ChunkingOptions, Submission
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
 
-class AboutIn(serializers.Serializer[None]):
+class DocumentAttributesIn(serializers.Serializer[None]):
     """The attributes of a document, without its content."""
 
     path = fields.Path("path", required=False)
@@ -35,7 +35,7 @@ class AboutIn(serializers.Serializer[None]):
     metadata = fields.Metadata("metadata", required=False)
 
 
-class DocumentIn(AboutIn):
+class DocumentIn(DocumentAttributesIn):
     text = fields.Text("text", required=False)
     contentBase64 = fields.Text("contentBase64", required=False)
     contentType = fields.Text("contentType", required=False, max_length=200)
@@ -95,7 +95,7 @@ class FileIn(serializers.FileField):
         return {"path": path, "contentType": content_type, "file": data}
 
 
-class AboutFiles(fields.Text):
+class FileAttributesField(fields.Text):
     """A form field with JSON: a list of the attributes of the files, in their order."""
 
     schema_rules = {
@@ -109,19 +109,19 @@ class AboutFiles(fields.Text):
             entries = json.loads(super().to_internal_value(data))
         except (ValueError, RecursionError):
             raise serializers.ValidationError("documents is not valid JSON") from None
-        return fields.DocumentList("documents", child=AboutIn()).run_validation(entries)
+        return fields.DocumentList("documents", child=DocumentAttributesIn()).run_validation(entries)
 
 
 class UploadIn(JobIn):
     files = fields.DocumentList("files", child=FileIn())
-    documents = AboutFiles("documents", required=False)
+    documents = FileAttributesField("documents", required=False)
 
     # The parser of the form rejects more files before they are validated.
     schema_rules = {
         **JobIn.schema_rules,
         "properties": {
             "files": {"maxItems": settings.DATA_UPLOAD_MAX_NUMBER_FILES},
-            "documents": AboutFiles.schema_rules,
+            "documents": FileAttributesField.schema_rules,
         },
     }
 

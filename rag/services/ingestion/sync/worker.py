@@ -1,6 +1,7 @@
-"""Starts due syncs and goes on with running ones, in turn. One process does it at a time.
+"""Starts due syncs and continues running ones, in turn. One process does it at a time.
 
-The state of a run is in rows after each page and batch. If the process is killed, the next task goes on there.
+The state of a run is stored in the database after each page and batch. If the process is killed, the next task
+continues there.
 """
 
 import contextlib
@@ -44,7 +45,7 @@ _STEPS: dict[str, Callable[[SyncRun, float], bool]] = {
 
 
 def advance_due() -> None:
-    """Start the syncs that are due, and go on with all that run, until nothing is left to do or the time is over."""
+    """Start due syncs and continue running ones until all are done or _MAX_TASK_SECONDS have passed."""
     with session_lock(_LOCK) as is_acquired:
         if not is_acquired:
             return
@@ -55,7 +56,7 @@ def advance_due() -> None:
 
 
 def _advance_all(deadline: float) -> list[bool]:
-    """Go on with each running sync once, the one that has waited longest first; return which have more to do now."""
+    """Continue each running sync once, the one that has waited longest first; return which have more to do now."""
     running = SyncRun.objects.filter(state=State.RUNNING).order_by(F("worked_at").asc(nulls_first=True))
     has_more = []
     for run in running.select_related("connection__source__organization", "connection__acts_for"):
