@@ -83,6 +83,13 @@ class UnknownQuery(RagError):
     default_message = "No search results found with the provided query ID"
 
 
+class UnknownQuestion(RagError):
+    """The unanswered question does not exist for this caller."""
+
+    kind, code = ErrorKind.NOT_FOUND, "QUESTION_NOT_FOUND"
+    default_message = "There is no such question."
+
+
 class UnknownDocument(RagError):
     """The document does not exist in the data source."""
 

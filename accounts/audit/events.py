@@ -140,7 +140,7 @@ def record(
 
     Args:
         label: A name for the object that contains no personal data.
-        subject_email: The e-mail address to record if it is not the subject's present one.
+        subject_email: The e-mail address to record if it is not the subject's current one.
         actor: The user who acted. The user of the current request if omitted.
         before: The old values of the changed fields: names, flags and ids.
         after: The new values of the changed fields.

@@ -61,7 +61,7 @@ def is_verified(user: User | AnonymousUser) -> bool:
 
 
 @identity.run_as(identity.SIGN_IN)
-def accept(request: HttpRequest, user: User) -> None:
+def mark_verified_by_provider(request: HttpRequest, user: User) -> None:
     """Treat the second factor of a session as passed, because an identity provider has decided about it."""
     if device := TOTPDevice.objects.filter(user=user, confirmed=True).first():
         django_otp.login(request, device)

@@ -157,14 +157,14 @@ def _is_superuser(actor: AnyUser) -> bool:
 
 
 def _find_users(rows: Iterable[Any]) -> set[uuid.UUID]:
-    """Return the users among the rows, and the present and new users of the memberships."""
+    """Return the users among the rows, and the current and new users of the memberships."""
     memberships = [row for row in rows if isinstance(row, Membership)]
     stored = Membership.objects.filter(pk__in=[row.pk for row in memberships]).values_list("user", flat=True)
     return {row.pk for row in rows if isinstance(row, User)} | {row.user_id for row in memberships} | set(stored)
 
 
 def _find_organizations(rows: Iterable[Any]) -> set[uuid.UUID]:
-    """Return the present and new organisations of the roles and memberships, and those of the users."""
+    """Return the current and new organisations of the roles and memberships, and those of the users."""
     organizations: set[uuid.UUID] = set()
     for model in (Role, Membership):
         of_model = [row for row in rows if isinstance(row, model)]

@@ -59,7 +59,7 @@ class OrganizationFilter(admin.SimpleListFilter):
 class AuditEventAdmin(ScopedAdmin):
     """Lists and exports audit events. Every export is an audit event itself."""
 
-    list_display = ("at", "who", "action", "kind", "which", "organization_name", "address")
+    list_display = ("at", "actor_display", "action", "kind", "object_display", "organization_name", "address")
     list_filter = ("action", "kind", OrganizationFilter)
     # Ids, request ids and key prefixes are matched exactly.
     search_fields = (
@@ -70,8 +70,8 @@ class AuditEventAdmin(ScopedAdmin):
     show_full_result_count = False
     actions = None
     fields = (
-        "at", "action", "kind", "which", "object_id", "organization_name", "actor_email", "key_prefix",
-        "subject_email", "was", "became", "address", "request_id",
+        "at", "action", "kind", "object_display", "object_id", "organization_name", "actor_email", "key_prefix",
+        "subject_email", "values_before", "values_after", "address", "request_id",
     )  # fmt: skip
     readonly_fields = fields
 
@@ -112,19 +112,19 @@ class AuditEventAdmin(ScopedAdmin):
         return _export_csv(request, listed.order_by("-id")[:MAX_EXPORTED_ROWS])
 
     @admin.display(description=_("who"), ordering="actor_email")
-    def who(self, event: AuditEvent) -> str:
+    def actor_display(self, event: AuditEvent) -> str:
         return " by ".join(filter(None, (event.actor_email, event.key_prefix))) or "—"
 
     @admin.display(description=_("object"))
-    def which(self, event: AuditEvent) -> str:
+    def object_display(self, event: AuditEvent) -> str:
         return " · ".join(filter(None, (event.object_label, event.subject_email))) or "—"
 
     @admin.display(description=_("before"))
-    def was(self, event: AuditEvent) -> SafeString | str:
+    def values_before(self, event: AuditEvent) -> SafeString | str:
         return _render_values(event.before)
 
     @admin.display(description=_("after"))
-    def became(self, event: AuditEvent) -> SafeString | str:
+    def values_after(self, event: AuditEvent) -> SafeString | str:
         return _render_values(event.after)
 
 

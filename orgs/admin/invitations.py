@@ -71,7 +71,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
         return super().add_view(request, form_url, extra_context)
 
     def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
-        """Store the invitation with the service's checks. A refusal is shown on the form."""
+        """Store the invitation with the service's checks. Their error is shown on the form."""
         assert isinstance(request.user, User)
         names = ("organization", "email", "roles", "teams")
         values = {name: form.cleaned_data[name] for name in names}
@@ -97,8 +97,8 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
         for invitation in invitations[: invitation_lifecycle.MAX_SENT_AN_HOUR]:
             try:
                 token = invitation_lifecycle.renew(invitation, inviter=request.user)
-            except invitation_lifecycle.InvitationRefused as refusal:
-                messages.error(request, f"{invitation.email}: {refusal}")
+            except invitation_lifecycle.InvitationRefused as error:
+                messages.error(request, f"{invitation.email}: {error}")
             else:
                 self._send_after_commit(request, invitation, token)
 

@@ -86,7 +86,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         strip=True,
         max_length=1_000,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text=_("Stored encrypted. Leave it empty to keep the present one."),
+        help_text=_("Stored encrypted. Leave it empty to keep the current one."),
     )
 
     def clean_issuer(self) -> str:
@@ -111,8 +111,8 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
 
     def issuer_is_new(self) -> bool:
         """Return whether an existing provider gets another issuer."""
-        present = self.initial.get("issuer")
-        return not self.instance._state.adding and self.cleaned_data.get("issuer", present) != present
+        stored = self.initial.get("issuer")
+        return not self.instance._state.adding and self.cleaned_data.get("issuer", stored) != stored
 
     def _has_verified_domain(self, chosen: Organization | None) -> bool:
         organization = chosen or (None if self.instance._state.adding else self.instance.organization)

@@ -36,9 +36,9 @@ def parse(text: str) -> list[Comparison]:
     """
     comparisons, rest = [], text.strip()
     while len(text) <= _MAX_CHARACTERS and (match := _COMPARISON.match(rest)):
-        attribute, operator, value, present = match.groups()
-        if present:
-            comparisons.append(Comparison(present.lower(), "pr", None))
+        attribute, operator, value, required_attribute = match.groups()
+        if required_attribute:
+            comparisons.append(Comparison(required_attribute.lower(), "pr", None))
         else:
             comparisons.append(Comparison(attribute.lower(), operator.lower(), _read_value(value)))
         rest = rest[match.end() :].lstrip()

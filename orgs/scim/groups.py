@@ -113,10 +113,10 @@ def _set_members(group: ScimGroup, member_ids: frozenset[Any]) -> None:
     members = {row.pk: row for row in Membership.objects.filter(pk__in=member_ids, organization=organization_id)}
     if len(members) < len(member_ids):
         raise ScimError(400, "A member is no user of this organisation.", "invalidValue")
-    present = {row.pk: row for row in group.team.memberships.all()}
-    for pk in present.keys() - members.keys():
-        present[pk].teams.remove(group.team)
-    for pk in members.keys() - present.keys():
+    memberships = {row.pk: row for row in group.team.memberships.all()}
+    for pk in memberships.keys() - members.keys():
+        memberships[pk].teams.remove(group.team)
+    for pk in members.keys() - memberships.keys():
         members[pk].teams.add(group.team)
 
 

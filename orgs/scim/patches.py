@@ -77,18 +77,18 @@ class _Patch:
         if not isinstance(parent, dict):
             raise ScimError(400, "The path names no attribute.", "invalidPath")
         name = self._known_name(parent, name)
-        present = parent.get(name)
-        self._spend(_size(present) + _size(value))
-        if kind == "remove" and isinstance(present, list) and value is not None:  # as Entra ID removes members
+        current = parent.get(name)
+        self._spend(_size(current) + _size(value))
+        if kind == "remove" and isinstance(current, list) and value is not None:  # as Entra ID removes members
             removed = {_key(entry) for entry in _as_list(value)}
-            parent[name] = [item for item in present if _key(item) not in removed]
+            parent[name] = [item for item in current if _key(item) not in removed]
         elif kind == "remove":
             parent.pop(name, None)
-        elif kind == "add" and isinstance(present, list):
-            known = {_key(item) for item in present}
-            parent[name] = [*present, *(item for item in _as_list(value) if _key(item) not in known)]
-        elif isinstance(present, dict) and isinstance(value, dict):
-            parent[name] = {**present, **value}
+        elif kind == "add" and isinstance(current, list):
+            known = {_key(item) for item in current}
+            parent[name] = [*current, *(item for item in _as_list(value) if _key(item) not in known)]
+        elif isinstance(current, dict) and isinstance(value, dict):
+            parent[name] = {**current, **value}
         else:
             parent[name] = value
 

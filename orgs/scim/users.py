@@ -166,8 +166,8 @@ def _set_active(membership: Membership, *, is_active: bool) -> None:
                     _save_activity(user, is_active=False, directory=membership.organization_id)
                 # For good: an account that is activated later does not get them back.
                 end_sign_ins(user, requested_at=timezone.now(), method="directory")
-    except AccessChangeRefused as refusal:
-        raise ScimError(409, str(refusal)) from None
+    except AccessChangeRefused as error:
+        raise ScimError(409, str(error)) from None
 
 
 def _save_activity(user: User, *, is_active: bool, directory: uuid.UUID | None) -> None:

@@ -139,8 +139,8 @@ def _update_membership(provider: IdentityProvider, user: User, groups: set[str])
             if is_new:
                 membership.save()
             _apply_groups(provider, membership, groups, is_new=is_new)
-    except AccessChangeRefused as refusal:  # the last owner has left the group: the organisation keeps its owner
-        logger.warning("groups_not_applied", user=str(user.pk), reason=str(refusal))
+    except AccessChangeRefused as error:  # the last owner has left the group: the organisation keeps its owner
+        logger.warning("groups_not_applied", user=str(user.pk), reason=str(error))
 
 
 def _apply_groups(provider: IdentityProvider, membership: Membership, groups: set[str], *, is_new: bool) -> None:

@@ -54,8 +54,8 @@ class SignInPage(View):
 class Start(SignInPage):
     """Sends a person to the provider of the organisation to which their e-mail address belongs.
 
-    It is a page that goes on by itself instead of a redirect: browsers apply the form-action of the page with the form
-    to redirects too.
+    The response is a page that redirects by itself, not an HTTP redirect: browsers apply the form-action of the page
+    with the form to redirects too.
     """
 
     def get(self, request: HttpRequest) -> HttpResponse:
@@ -66,7 +66,7 @@ class Start(SignInPage):
         email = User.objects.normalize_email(request.POST.get("email", "")[:254])
         provider = _provider_of_domain(email.rpartition("@")[2])
         if provider is None:
-            return _render_refusal(request, _UNKNOWN, status=404)
+            return _render_error(request, _UNKNOWN, status=404)
         attempt = SignInAttempt(provider_id=str(provider.pk), next_url=_safe_next(request, request.POST))
         try:
             url = openid_connect.authorization_url(
@@ -85,14 +85,14 @@ class Callback(SignInPage):
     def get(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
         attempt = _read_attempt(request)
         if attempt is None or not _answers(attempt, provider_id, request.GET.get("state", "")):
-            return _render_refusal(request, _LOST, status=400)
+            return _render_error(request, _LOST, status=400)
         provider = active_providers().filter(pk=attempt.provider_id).first()
         if provider is None:
-            return _render_refusal(request, _UNKNOWN, status=404)
+            return _render_error(request, _UNKNOWN, status=404)
         try:
             response = self._sign_in(request, provider, attempt)
-        except SignInRefused as refusal:
-            response = _render_refusal(request, str(refusal), status=403)
+        except SignInRefused as error:
+            response = _render_error(request, str(error), status=403)
         except ProviderFailed as error:
             response = _render_failure(request, provider, error)
         response.delete_cookie(_COOKIE, path=_cookie_path())
@@ -112,7 +112,7 @@ class Callback(SignInPage):
         next_url = attempt.next_url
         if settings.RAG_STAFF_OTP != "required" or not user.is_staff:
             # The provider decides about further factors. The code of the account's own device protects its password.
-            second_factor.accept(request, user)
+            second_factor.mark_verified_by_provider(request, user)
         elif second_factor.has_second_factor(user):
             next_url = f"{reverse('single_sign_on_code')}?{urlencode({'next': next_url})}"
         return_to = request.build_absolute_uri(reverse("sign_in"))
@@ -127,8 +127,8 @@ class EnterCode(SignInPage):
         return self._refuse_others(request) or render(request, _CODE_PAGE)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        if refusal := self._refuse_others(request):
-            return refusal
+        if response := self._refuse_others(request):
+            return response
         user = cast("User", request.user)
         if not second_factor.complete_sign_in(
             request, user, request.POST.get("code", "")[: second_factor.MAX_CODE_LENGTH]
@@ -219,8 +219,8 @@ def _cookie_path() -> str:
 
 def _render_failure(request: HttpRequest, provider: IdentityProvider, error: ProviderFailed) -> HttpResponse:
     logger.warning("single_sign_on_failed", organization=provider.organization.slug, reason=str(error))
-    return _render_refusal(request, str(error), status=502)
+    return _render_error(request, str(error), status=502)
 
 
-def _render_refusal(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
+def _render_error(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
     return render(request, "accounts/single_sign_on_refused.html", {"reason": gettext(reason)}, status=status)

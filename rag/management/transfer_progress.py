@@ -7,7 +7,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 
 class TransferProgress:
-    """Shows the present table or kind of file, and how many rows or files are done."""
+    """Shows the current table or kind of file, and how many rows or files are done."""
 
     def __init__(self) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())

@@ -46,7 +46,7 @@ class Reembedding(TrackedModelMixin, UUIDModel):
     # Chunks of the source, and those with a vector of to_model; counted at the start of each pass.
     total = models.PositiveIntegerField(default=0)
     done = models.PositiveIntegerField(default=0)
-    # The last chunk of the present pass. None starts a new pass.
+    # The last chunk of the current pass. None starts a new pass.
     position = models.UUIDField(null=True)
     # The model whose vectors are being removed.
     clearing = models.ForeignKey(EmbeddingModel, models.PROTECT, null=True, related_name="+")

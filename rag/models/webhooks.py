@@ -45,7 +45,7 @@ class WebhookQuerySet(TrackedQuerySet["Webhook"]):
         return self.filter(organization__in=managed_organizations(caller).values("pk"))
 
     def replace_secret(self, encrypted_secret: str, *, old_secret_until: datetime.datetime) -> int:
-        """Set a new secret and keep the present one until this time.
+        """Set a new secret and keep the current one until this time.
 
         A trigger keeps it (rag/migrations/sql/webhooks.sql), because a request may not read it.
         """

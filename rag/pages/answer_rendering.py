@@ -68,7 +68,7 @@ class ShownBlock:
     """A paragraph, heading, list, table or piece of code of an answer.
 
     Attributes:
-        entries: The cells of each item or row, and whether it belongs to the item above it.
+        entries: The cells of each item or row, and whether the entry is nested below the previous one.
     """
 
     kind: str
@@ -86,8 +86,8 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerPart:
-    """What the template of an answer shows."""
+class AnswerContext:
+    """The values for the template of an answer."""
 
     answer: ReadableAnswer
     blocks: tuple[ShownBlock, ...]
@@ -99,14 +99,14 @@ class AnswerPart:
     notes: tuple[str, ...]
 
 
-def show_answer(answer: ReadableAnswer) -> AnswerPart:
+def show_answer(answer: ReadableAnswer) -> AnswerContext:
     """Prepare an answer for its template."""
     level = next(entry for entry in _LEVELS if answer.confidence >= entry[0])
     if "CONFIDENCE_UNKNOWN" in answer.warnings:
         level = _UNKNOWN_LEVEL
     _threshold, name, title, text = level if answer.citations else (0.0, "none", _("No answer"), "")
     references = tuple(_group_citations(answer))
-    return AnswerPart(
+    return AnswerContext(
         answer=answer,
         blocks=show_blocks(answer.text, references),
         references=references,

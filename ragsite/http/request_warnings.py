@@ -29,7 +29,7 @@ def start(*, is_collected: bool) -> None:
 
 
 def collected() -> tuple[str, ...]:
-    """Return the warnings of the present request, at most MAX_WARNINGS."""
+    """Return the warnings of the current request, at most MAX_WARNINGS."""
     return tuple(_warnings.get() or ())
 
 

@@ -41,7 +41,7 @@ class BoundedBody(io.RawIOBase):
 def body_too_large_message(limit: int, setting: str, length: int | None = None) -> str:
     """Return the message for a body over the limit. Limit and length are in bytes; `setting` names the limit."""
     has = f"The body has {length:,} bytes; at" if length else "At"
-    return f"{has} most {limit:,} are accepted here ({setting}). Send fewer at a time."
+    return f"{has} most {limit:,} are accepted here ({setting}). Send less data per request."
 
 
 class _Part:
@@ -84,7 +84,7 @@ class SpooledUploadHandler(FileUploadHandler):
         super().__init__(request)
         # Django closes the uploaded files at the end of the request, and so this one.
         self.file: IO[bytes] = io.BytesIO()
-        self._start = self._end = self._complete = 0
+        self._start = self._end = self._completed_files = 0
 
     def new_file(self, *args: Any, **kwargs: Any) -> None:
         super().new_file(*args, **kwargs)
@@ -102,7 +102,7 @@ class SpooledUploadHandler(FileUploadHandler):
         self._end += len(raw_data)
 
     def file_complete(self, file_size: int) -> "UploadedFile[bytes]":
-        self._complete += 1
+        self._completed_files += 1
         part: Any = _Part(self.file, self._start, file_size)
         return UploadedFile(part, self.file_name, self.content_type, file_size, self.charset, self.content_type_extra)
 
@@ -111,7 +111,7 @@ class SpooledUploadHandler(FileUploadHandler):
         self.file.seek(self._end)
 
     def upload_complete(self) -> None:
-        if not self._complete:
+        if not self._completed_files:
             self.file.close()
 
     @contextlib.contextmanager

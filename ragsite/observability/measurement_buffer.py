@@ -108,19 +108,19 @@ _lock = threading.Lock()
 _pending = Pending()
 
 
-def _forget() -> None:
+def _reset_after_fork() -> None:
     """Start empty in a forked process: the lock may be held, and the measurements are those of its parent."""
     global _lock, _pending
     _lock, _pending = threading.Lock(), Pending()
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 def record(
     kind: str, name: str, milliseconds: float, *, failed: bool = False, organizations: tuple[uuid.UUID, ...] = ()
 ) -> None:
-    """Add a duration to the present period, for the installation and for each of these organisations."""
+    """Add a duration to the current period, for the installation and for each of these organisations."""
     period = int(time.time()) // PERIOD_SECONDS * PERIOD_SECONDS
     with _lock:
         for organization in (EVERYBODY, *organizations):

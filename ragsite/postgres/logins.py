@@ -18,7 +18,7 @@ from django.dispatch import receiver
 from . import identity
 from .identity import Identity
 
-# What a session must forget between two callers: what DISCARD ALL does, except that the plans of functions are kept.
+# What is reset between two callers of a session: what DISCARD ALL resets, except that the plans of functions are kept.
 RESET_SESSION = (
     "RESET ALL; RESET ROLE; CLOSE ALL; DEALLOCATE ALL; UNLISTEN *; DISCARD TEMP; DISCARD SEQUENCES; "
     "SELECT pg_catalog.pg_advisory_unlock_all()"

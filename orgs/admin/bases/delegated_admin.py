@@ -17,22 +17,22 @@ class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
         form: type[forms.ModelForm[Model]] = super().get_form(request, obj, change=change, **kwargs)
-        if refusal := request.__dict__.get("_access_refusal"):
-            return _with_error(form, str(refusal))
+        if error := request.__dict__.get("_access_error"):
+            return _with_error(form, str(error))
         return form
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         try:
             return super().changeform_view(request, *args, **kwargs)
-        except AccessChangeRefused as refusal:  # rolled back: render the form again, with the reason
-            request.__dict__["_access_refusal"] = refusal
+        except AccessChangeRefused as error:  # rolled back: render the form again, with the reason
+            request.__dict__["_access_error"] = error
             return super().changeform_view(request, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         try:
             return super().delete_view(request, *args, **kwargs)
-        except AccessChangeRefused as refusal:
-            return self._redirect_with_refusal(request, refusal)
+        except AccessChangeRefused as error:
+            return self._redirect_with_error(request, error)
 
     def response_action(
         self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
@@ -40,11 +40,11 @@ class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
         try:
             with transaction.atomic():  # Django logs the deletions before it makes them
                 return super().response_action(request, queryset, *args, **kwargs)
-        except AccessChangeRefused as refusal:
-            return self._redirect_with_refusal(request, refusal)
+        except AccessChangeRefused as error:
+            return self._redirect_with_error(request, error)
 
-    def _redirect_with_refusal(self, request: HttpRequest, refusal: AccessChangeRefused) -> HttpResponse:
-        self.message_user(request, str(refusal), messages.ERROR)
+    def _redirect_with_error(self, request: HttpRequest, error: AccessChangeRefused) -> HttpResponse:
+        self.message_user(request, str(error), messages.ERROR)
         return HttpResponseRedirect(request.get_full_path())
 
 

@@ -92,9 +92,7 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
         may_add_models=request.user.is_active and request.user.is_superuser,
         actions=[(name, _CONFIRMED_ACTIONS[name][0]) for name in available_actions],
         may_resume=bool(reembedding and reembedding.state in (State.FAILED, State.READY)),
-        gate_failure=lifecycle.quality_gate_failure(reembedding)
-        if reembedding and reembedding.state == State.READY
-        else "",
+        gate_failure=_gate_failure(reembedding),
         is_running=bool(reembedding and (reembedding.state == State.BUILDING or reembedding.clearing_id)),
         may_see_results=golden_questions.may_see_results(get_caller(request), source),
         has_questions=quality.active_questions(source).exists(),
@@ -103,6 +101,11 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
 
 
 _STEPS = (_("Choose a model"), _("Build the new vectors"), _("Compare and switch"), _("Drop the old vectors"))
+
+
+def _gate_failure(reembedding: Reembedding | None) -> str:
+    """Return why a finished re-embedding may not be switched; empty if it may, or is not finished."""
+    return lifecycle.quality_gate_failure(reembedding) if reembedding and reembedding.state == State.READY else ""
 
 
 def _steps(reembedding: Reembedding | None) -> list[tuple[str, bool]]:

@@ -59,7 +59,7 @@ _VISIBILITIES = {
 class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin):
     form = SourceForm
     inlines = (GrantInline,)
-    list_display = ("name", "slug", "organization", "open_to", "owner", "embedding_model", "documents")
+    list_display = ("name", "slug", "organization", "visibility_display", "owner", "embedding_model", "documents")
     list_filter = ("organization", "visibility", "source_type", "embedding_model")
     search_fields = ("name", "slug", "description")
     list_select_related = ("organization", "owner", "embedding_model")
@@ -124,20 +124,20 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         return int(source.document_count)
 
     @admin.display(description=_("stored"))
-    def stored(self, source: DataSource) -> str:
+    def storage_totals(self, source: DataSource) -> str:
         count, chunks, size = documents.get_storage_totals(source)
         return gettext("{count} documents, {chunks} chunks, {size}").format(
             count=intcomma(count), chunks=intcomma(chunks), size=filesizeformat(size)
         )
 
     @admin.display(description=_("who may query it"), ordering="visibility")
-    def open_to(self, source: Any) -> str:
+    def visibility_display(self, source: Any) -> str:
         visibility = str(_VISIBILITIES[source.visibility])
         return visibility if source.has_audience else f"{visibility}: {NOBODY_YET}"
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         # The page Re-embed changes the model; grants and documents belong to the organisation.
-        return ("organization", "embedding_model", "stored") if obj else ()
+        return ("organization", "embedding_model", "storage_totals") if obj else ()
 
     def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
         return {} if obj else super().get_prepopulated_fields(request, obj)

@@ -31,7 +31,7 @@ State = IngestionDocument.State
 class Command(BaseCommand):
     help = (
         "Send files and folders to a data source, and wait until they can be searched. "
-        "A worker must be running. Interrupt it at any time: the documents that were sent are still processed."
+        "A worker must be running. Interrupt it at any time: the documents that were sent are processed nevertheless."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -110,8 +110,8 @@ class _Run:
         if not ids:
             return "Stopped. No job is open."
         return (
-            f"Stopped waiting. {len(ids)} jobs are still processed. Cancel them in the admin under Ingestion jobs, or "
-            f"with DELETE /api/rag/ingest/…: {', '.join(ids[:MAX_SHOWN])}"
+            f"Stopped waiting. {len(ids)} jobs are still being processed. Cancel them in the admin under Ingestion "
+            f"jobs, or with DELETE /api/rag/ingest/…: {', '.join(ids[:MAX_SHOWN])}"
         )
 
     def _submit(self, batch: list[tuple[str, Path]]) -> None:

@@ -17,8 +17,8 @@ State = Reembedding.State
 
 class Command(BaseCommand):
     help = (
-        "Build vectors of another embedding model for a data source, in addition to its present ones, and switch to "
-        "them. Without a model and without an option: show the present re-embedding."
+        "Build vectors of another embedding model for a data source, in addition to its current ones, and switch to "
+        "them. Without a model and without an option: show the current re-embedding."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -53,7 +53,7 @@ class Command(BaseCommand):
     def _execute(
         self, reembedding: Reembedding | None, source: DataSource, options: dict[str, Any]
     ) -> Reembedding | None:
-        """Perform the requested action, and return the re-embedding that it concerns; without one the present one."""
+        """Perform the requested action, and return the re-embedding that it concerns; without one the current one."""
         reason = options["no_gate"] or ""
         if options["model"]:
             model = EmbeddingModel.objects.filter(name=options["model"]).first()

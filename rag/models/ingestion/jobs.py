@@ -178,7 +178,7 @@ class IngestionDocument(UUIDModel):
     outages = models.PositiveIntegerField(default=0)
     # When it was submitted or retried.
     queued_at = models.DateTimeField(default=timezone.now)
-    # While it is running: the present stage, and when it was claimed.
+    # While it is running: the current stage, and when it was claimed.
     stage = models.CharField(max_length=9, choices=Stage.choices, blank=True)
     claimed_at = models.DateTimeField(null=True)
     # Stage → milliseconds, of the last attempt.

@@ -1,4 +1,4 @@
-"""The page on which people change their own password. It needs the present one."""
+"""The page on which people change their own password. It needs the current one."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ _MAX_PASSWORD_CHARACTERS = 1024
 
 
 class ChangePasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic in its stubs only
-    """Django's form for a new password, with a field for the present one."""
+    """Django's form for a new password, with a field for the current one."""
 
     old_password = forms.CharField(
         label=gettext_lazy("Present password"),
@@ -42,11 +42,11 @@ class ChangePasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic 
         self._request = request
 
     def clean_old_password(self) -> str:
-        """Check the present password as a sign-in does: failures count towards a lock (accounts.sign_in.lockout)."""
+        """Check the current password as a sign-in does: failures count towards a lock (accounts.sign_in.lockout)."""
         password = str(self.cleaned_data["old_password"])
         checked: Any = authenticate(self._request, username=self.user.email, password=password)
         if checked is None or checked.pk != self.user.pk:
-            raise forms.ValidationError(_("This is not your present password."))
+            raise forms.ValidationError(_("This is not your current password."))
         return password
 
 

@@ -1,1 +1,1 @@
-"""Connectors list and open what is at a place from which documents are fetched (decision 0064)."""
+"""Connectors list and open the items of a location that is synced (decision 0064)."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class ListingFailed(Exception):
-    """The place cannot be listed completely. The text says why, for the people who manage the source."""
+    """The location cannot be listed completely. The text says why, for the people who manage the source."""
 
 
 class ItemFailed(Exception):
@@ -15,12 +15,12 @@ class ItemFailed(Exception):
 
     Attributes:
         code: A stable, machine-readable code.
-        is_place_down: Whether other items of the place would fail in the same way now.
+        is_location_down: Whether other items of the location would fail in the same way now.
     """
 
-    def __init__(self, message: str, *, code: str = "UNREADABLE", is_place_down: bool = False) -> None:
+    def __init__(self, message: str, *, code: str = "UNREADABLE", is_location_down: bool = False) -> None:
         super().__init__(message)
-        self.code, self.is_place_down = code, is_place_down
+        self.code, self.is_location_down = code, is_location_down
 
 
 class ItemGone(Exception):
@@ -32,8 +32,8 @@ class ListedItem:
     """An item of a listing.
 
     Attributes:
-        path: Its name at the place, which becomes the path of its document.
-        version: A text that changes whenever the content does. Empty if the listing does not tell.
+        path: Its name at the location, which becomes the path of its document.
+        version: A text that changes whenever the content does. Empty if the listing has none.
     """
 
     path: str
@@ -46,7 +46,7 @@ class Page:
 
     Attributes:
         items: A bounded number of items.
-        cursor: A JSON value with which the listing goes on after this page, also in another process.
+        cursor: A JSON value with which the listing continues after this page, also in another process.
         is_last: Whether the listing is complete with this page.
         skipped: Items that can be no documents: links, hidden files, names that are too long, pages of other hosts.
     """
@@ -65,7 +65,7 @@ class OpenedItem:
         parts: The content in parts of a bounded size.
         name: A file name, by whose ending the format is recognised.
         uri: The address that citations link to; may be empty.
-        content_type: The MIME type that the place declares; may be empty.
+        content_type: The MIME type that the location declares; may be empty.
         validators: What `open` gets at the next sync, to ask only for a changed content.
     """
 
@@ -77,7 +77,7 @@ class OpenedItem:
 
 
 class Connector(Protocol):
-    """Reads one place. The calls raise no other exceptions than those of this module."""
+    """Reads one synced location. The calls raise no other exceptions than those of this module."""
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
         """List all items, in an order that stays the same.
@@ -86,7 +86,7 @@ class Connector(Protocol):
             cursor: The cursor of the last page that was stored; None to begin.
 
         Raises:
-            ListingFailed: If a part of the place cannot be listed.
+            ListingFailed: If a part of the location cannot be listed.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Walks trees of folders: in the order of their names, so that a listing can go on after any item."""
+"""Walks trees of folders: in the order of their names, so that a listing can continue after any item."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ def list_pages(list_folder: ListFolder, cursor: Any) -> Iterator[Page]:
 
     Args:
         list_folder: Returns the entries of a folder, whose parts it gets. It raises ListingFailed if it cannot.
-        cursor: The path after which to go on; None to begin.
+        cursor: The path after which to continue; None to begin.
     """
     items: list[ListedItem] = []
     skipped = 0

@@ -67,7 +67,7 @@ class FileSystemConnector:
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
-        # A path may come from another place, if the connection was changed since it was listed.
+        # A path may come from another location, if the connection was changed since it was listed.
         if not folder_walk.is_below(path.split("/")):
             raise ItemGone
         full_path = f"{self._root}/{path}"
@@ -77,7 +77,7 @@ class FileSystemConnector:
         except ListingFailed as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise ItemGone from error
-            raise ItemFailed(str(error), code="UNREACHABLE", is_place_down=True) from error
+            raise ItemFailed(str(error), code="UNREACHABLE", is_location_down=True) from error
         with file:
             yield OpenedItem(_read(file), path.rsplit("/", 1)[-1])
 
@@ -116,7 +116,7 @@ def _read(file: Any) -> Iterator[bytes]:
             while part := file.read(READ_BYTES):
                 yield part
     except ListingFailed as error:
-        raise ItemFailed(str(error), code="UNREACHABLE", is_place_down=True) from error
+        raise ItemFailed(str(error), code="UNREACHABLE", is_location_down=True) from error
 
 
 @contextlib.contextmanager

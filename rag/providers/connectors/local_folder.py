@@ -61,7 +61,7 @@ class FolderConnector:
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
-        # A path may come from another place, if the connection was changed since it was listed.
+        # A path may come from another location, if the connection was changed since it was listed.
         if not folder_walk.is_below(path.split("/")):
             raise ItemGone
         *folder, name = path.split("/")

@@ -54,7 +54,7 @@ class S3Connector:
             after = keys[-1] if keys else after
             is_last = _text(listing, "IsTruncated") != "true"
             if not (keys or is_last):
-                raise ListingFailed("The store's listing does not go on.")
+                raise ListingFailed("The store's listing has an empty page that is not the last.")
             yield Page(items, after, is_last, len(keys) - len(items))
             if is_last:
                 return
@@ -68,7 +68,7 @@ class S3Connector:
                     raise ItemGone
                 if response.status_code != 200:
                     raise ItemFailed(
-                        f"The store answered {response.status_code}.", is_place_down=response.status_code >= 500
+                        f"The store answered {response.status_code}.", is_location_down=response.status_code >= 500
                     )
                 name = key.rsplit("/", 1)[-1]
                 content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
@@ -77,7 +77,7 @@ class S3Connector:
                 parts = _translated(response.iter_raw(READ_BYTES))
                 yield OpenedItem(parts, name, f"s3://{self._bucket}/{key}", content_type[:200] if is_declared else "")
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise ItemFailed(describe(error), code="UNREACHABLE", is_place_down=True) from error
+            raise ItemFailed(describe(error), code="UNREACHABLE", is_location_down=True) from error
 
     def _list(self, after: str) -> Any:
         query = {"encoding-type": "url", "list-type": "2", "max-keys": str(_MAX_KEYS), "prefix": self._prefix}
@@ -117,7 +117,7 @@ def _translated(parts: Iterator[bytes]) -> Iterator[bytes]:
     try:
         yield from parts
     except httpx2.HTTPError as error:
-        raise ItemFailed(describe(error), code="UNREACHABLE", is_place_down=True) from error
+        raise ItemFailed(describe(error), code="UNREACHABLE", is_location_down=True) from error
 
 
 def _text(element: Any, name: str) -> str:

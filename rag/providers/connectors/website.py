@@ -73,9 +73,9 @@ class WebsiteConnector:
                     validators={name: value[:300] for name in _VALIDATORS if (value := response.headers.get(name))},
                 )
         except ListingFailed as error:  # robots.txt cannot be read
-            raise ItemFailed(str(error), code="UNREACHABLE", is_place_down=True) from error
+            raise ItemFailed(str(error), code="UNREACHABLE", is_location_down=True) from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise ItemFailed(describe(error), code="UNREACHABLE", is_place_down=True) from error
+            raise ItemFailed(describe(error), code="UNREACHABLE", is_location_down=True) from error
 
     def _find_sitemaps(self) -> list[tuple[str, bool]]:
         """Return the location, if it is a sitemap; else those of robots.txt, or the usual address."""
@@ -169,7 +169,7 @@ def _check_status(status: int) -> None:
     if status in (404, 410):
         raise ItemGone
     if status != 200:
-        raise ItemFailed(f"The page answered {status}.", code="UNREADABLE", is_place_down=status >= 500)
+        raise ItemFailed(f"The page answered {status}.", code="UNREADABLE", is_location_down=status >= 500)
 
 
 def _read(response: httpx2.Response) -> Iterator[bytes]:
@@ -178,7 +178,7 @@ def _read(response: httpx2.Response) -> Iterator[bytes]:
     try:
         yield from response.iter_raw(READ_BYTES)
     except httpx2.HTTPError as error:
-        raise ItemFailed(describe(error), code="UNREACHABLE", is_place_down=True) from error
+        raise ItemFailed(describe(error), code="UNREACHABLE", is_location_down=True) from error
 
 
 def _content_type(response: httpx2.Response) -> str:

@@ -134,7 +134,7 @@ def active_questions(source: DataSource) -> QuerySet[GoldenQuestion]:
 
 
 def measure_and_compare(source: DataSource) -> QualityRun | None:
-    """Measure the source with its present model, log a regression since the last run, and delete old runs.
+    """Measure the source with its current model, log a regression since the last run, and delete old runs.
 
     Returns:
         The stored run; None if the source has no active golden questions.
@@ -193,9 +193,9 @@ def measure_if_due(source_id: uuid.UUID, *, force: bool = False) -> None:
         source_id: The data source.
         force: Measure in any case.
     """
-    with session_lock(f"quality/{source_id}") as has_lock:
+    with session_lock(f"quality/{source_id}") as is_acquired:
         source = DataSource.objects.select_related("embedding_model").filter(pk=source_id, deleted_at=None).first()
-        if source is None or not has_lock:
+        if source is None or not is_acquired:
             return
         recently = timezone.now() - datetime.timedelta(hours=6)
         if not force and list_live_runs(source).filter(at__gt=recently).exists():

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
-from rag.errors import UnknownQuery
+from rag.errors import UnknownDocument, UnknownQuestion
 from rag.models import Action, DataSource, Document, UnansweredQuestion
 from rag.providers import provider_factory
 from rag.text.question_language import is_english
@@ -75,14 +75,15 @@ def make_golden_question(source: DataSource, caller: Caller, question_ids: Colle
         The question.
 
     Raises:
-        UnknownQuery: If the caller may see none of the questions, or the document was deleted.
+        UnknownQuestion: If the caller may see none of the questions.
+        UnknownDocument: If the document was deleted.
         InvalidRequest: If the source has as many golden questions as it may have.
     """
     questions = _find(source, caller, question_ids)
     documents = Document.objects.visible_to(caller, Action.QUERY).filter(source=source, deleted_at=None)
     path = documents.filter(pk=questions[0].document_id).values_list("path", flat=True).first()
     if path is None:
-        raise UnknownQuery(gettext("The document was deleted. Name another one that the question must find."))
+        raise UnknownDocument(gettext("The document was deleted. Name another one that the question must find."))
     golden_questions.add(source, [(questions[0].question, path, "")], by=caller)
     _delete(questions)
     return questions[0].question
@@ -92,7 +93,7 @@ def dismiss(source: DataSource, caller: Caller, question_ids: Collection[uuid.UU
     """Delete those of the questions that the caller may see, and return their number.
 
     Raises:
-        UnknownQuery: If the caller may see none of them.
+        UnknownQuestion: If the caller may see none of them.
     """
     questions = _find(source, caller, question_ids)
     _delete(questions)
@@ -102,7 +103,7 @@ def dismiss(source: DataSource, caller: Caller, question_ids: Collection[uuid.UU
 def _find(source: DataSource, caller: Caller, question_ids: Collection[uuid.UUID]) -> list[UnansweredQuestion]:
     questions = [question for question in _list_readable(source, caller) if question.pk in question_ids]
     if not questions:
-        raise UnknownQuery(gettext("These questions do not exist any more."))
+        raise UnknownQuestion(gettext("These questions do not exist any more."))
     return questions
 
 
@@ -111,9 +112,9 @@ def _delete(questions: Sequence[UnansweredQuestion]) -> None:
 
 
 def _list_readable(source: DataSource, caller: Caller) -> list[UnansweredQuestion]:
-    """Return the newest questions of a source of which the caller may query everything that they searched.
+    """Return the newest questions whose searched sources the caller may all query.
 
-    Who asked could read all of that, and the question may repeat it.
+    A question may repeat text that its author could read.
     """
     if source.organization.query_history != QueryHistory.FULL:
         return []

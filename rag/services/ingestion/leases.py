@@ -1,7 +1,7 @@
 """Claiming documents of jobs. A claim is a lease, which expires by itself when the worker that holds it dies.
 
-A document's lease token protects it from late writers: only the worker that holds the document now can write a result,
-also after another worker was paused for a long time and continues.
+A document's lease token protects it from late writers: a worker that resumes after its lease expired cannot write a
+result.
 """
 
 import contextlib

@@ -75,7 +75,7 @@ def submit_documents(
         UnknownSource: If the source was deleted in the meantime.
     """
     quota.check_not_full(source.organization_id)
-    documents = [_check_format(document, source, is_only=len(documents) == 1) for document in documents]
+    documents = [_replace_if_unsupported(document, source, is_only=len(documents) == 1) for document in documents]
     files = [
         original_files.IncomingFile(document.open_content, document.name, document.submission.content_type)
         for document in documents
@@ -94,7 +94,7 @@ def submit_documents(
     return job
 
 
-def _check_format(document: Submission | Upload, source: DataSource, *, is_only: bool) -> Submission | Upload:
+def _replace_if_unsupported(document: Submission | Upload, source: DataSource, *, is_only: bool) -> Submission | Upload:
     """Return the document, or a submission with a `parse_error` in place of a file that no parser reads."""
     if isinstance(document, Submission):
         return document

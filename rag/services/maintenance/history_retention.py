@@ -17,7 +17,7 @@ _BATCH_SIZE = 1_000
 
 
 def delete_expired_history() -> None:
-    """Delete or redact the history that the present policies do not keep. If interrupted, the next night continues."""
+    """Delete or redact the history that the current policies do not keep. If interrupted, the next night continues."""
     has_searches, has_conversations, has_unanswered = (
         Exists(model._default_manager.filter(user=OuterRef("pk")))
         for model in (SearchRecord, Conversation, UnansweredQuestion)

@@ -50,7 +50,7 @@ def finish_return() -> None:
 
 
 def build_vector_indexes() -> list[int]:
-    """Build the indexes that searches in PostgreSQL need, while others go on, and return their dimensions."""
+    """Build the indexes that searches in PostgreSQL need, without blocking others, and return their dimensions."""
     store = provider_factory.pgvector_store()
     due = [
         vector_index.dimensions

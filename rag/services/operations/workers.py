@@ -59,7 +59,7 @@ class Reporter:
             name: The worker's name.
             queues: The queues that it takes tasks from.
             slots: How many tasks it runs at the same time.
-            list_running: Returns the names of the present tasks and when they started, in seconds since 1970.
+            list_running: Returns the names of the running tasks and when they started, in seconds since 1970.
         """
         self._name, self._queues, self._slots, self._list_running = name[:200], list(queues), slots, list_running
         self._started_at = timezone.now()

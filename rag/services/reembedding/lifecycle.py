@@ -44,7 +44,7 @@ def start(
     switches_automatically: bool = False,
     forced_because: str = "",
 ) -> Reembedding:
-    """Start to build vectors of another model. The source is searched with its present vectors meanwhile.
+    """Start to build vectors of another model. The source is searched with its current vectors meanwhile.
 
     Args:
         source: The data source.

@@ -45,8 +45,8 @@ def embed_due(source_ids: Sequence[uuid.UUID]) -> None:
     english.filter(pk__in=source_ids).update(second_model=model)
     foreign = Document.objects.live().filter(source=OuterRef("pk"), lang__in=FOREIGN_LANGUAGES)
     english.filter(Exists(foreign)).update(second_model=model)
-    with session_lock("second_model") as has_lock:
-        if not has_lock:
+    with session_lock("second_model") as is_acquired:
+        if not is_acquired:
             return
         try:
             _embed_sources(deadline=time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS)

@@ -39,8 +39,8 @@ def advance_due() -> None:
     One process at a time does this for the whole platform, so that ingestion loses at most one worker to it. The lock
     ends with the database connection: if the process dies, the next call continues after the last committed batch.
     """
-    with session_lock("reembedding") as has_lock:
-        if not has_lock:
+    with session_lock("reembedding") as is_acquired:
+        if not is_acquired:
             return
         ids = list(due_reembeddings().order_by("pk").values_list("pk", flat=True))
         try:

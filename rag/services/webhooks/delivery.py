@@ -36,7 +36,7 @@ TIMEOUT_SECONDS = 10.0
 _MAX_THREADS = 8
 # How long one task takes new deliveries. The next task continues.
 _MAX_TASK_SECONDS = 40.0
-# A claimed delivery belongs to this worker for as long.
+# A claimed delivery belongs to this worker for this long.
 _CLAIM_DURATION = datetime.timedelta(seconds=60)
 _GONE = 410
 NO_SUCCESS = "Every attempt failed for more than a day, so the webhook was switched off."
@@ -154,7 +154,7 @@ def _record(delivery: WebhookDelivery, outcome: _Outcome) -> None:
         never_succeeded = Q(last_success_at=None) | Q(last_success_at__lt=delivery.created_at)
         if Webhook.objects.filter(never_succeeded, pk=delivery.webhook_id).exists():
             _switch_off(delivery.webhook, NO_SUCCESS)
-    elif delivery.due_at:  # the others wait as long, so that one address does not get an attempt for each
+    elif delivery.due_at:  # the others wait until the same time, so that one address does not get an attempt for each
         waiting = WebhookDelivery.objects.filter(webhook=delivery.webhook_id, state=State.PENDING)
         waiting.exclude(pk=delivery.pk).update(due_at=Greatest(F("due_at"), delivery.due_at))
     logger.info(

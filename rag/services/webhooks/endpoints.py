@@ -136,7 +136,7 @@ def check_url(url: str) -> None:
 
 @transaction.atomic
 def update_webhook(webhook: Webhook, settings: WebhookSettings) -> Webhook:
-    """Change a webhook that the caller may see. Switching it on forgets why it was switched off.
+    """Change a webhook that the caller may see. Switching it on clears `disabled_reason`.
 
     Raises:
         InvalidRequest: If the address is refused.
@@ -164,7 +164,7 @@ def delete_webhook(webhook: Webhook) -> None:
 
 @transaction.atomic
 def rotate_secret(webhook: Webhook) -> str:
-    """Return a new secret. The present one signs as well for SECRET_OVERLAP, so that the receiver can be changed."""
+    """Return a new secret. The current one is valid for SECRET_OVERLAP, so that the receiver can be changed."""
     secret = signing.generate_secret()
     webhooks = Webhook.objects.filter(pk=webhook.pk)
     webhooks.replace_secret(

@@ -224,8 +224,8 @@ def test_one_process_works_at_a_time(
     locked, may_release = threading.Event(), threading.Event()
 
     def hold_lock() -> None:
-        with session_lock("reembedding") as has_lock:
-            assert has_lock
+        with session_lock("reembedding") as is_acquired:
+            assert is_acquired
             locked.set()
             may_release.wait(10)
             connection.close()  # as when its process dies

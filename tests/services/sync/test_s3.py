@@ -124,7 +124,7 @@ def test_the_secret_is_encrypted_and_read_with_its_key_only(
         (
             b'<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>'
             b"</ListBucketResult>",
-            "The store's listing does not go on.",
+            "The store's listing has an empty page that is not the last.",
         ),
     ],
 )

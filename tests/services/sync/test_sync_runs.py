@@ -113,7 +113,7 @@ def test_errors_of_a_sync_are_bounded(connection: SyncConnection) -> None:
 def test_items_of_another_place_are_not_read(
     world: World, connection: SyncConnection, sync: Sync, folder: Path, settings: Any
 ) -> None:
-    """A bucket may have any names. A run that has listed them does not go on in a folder."""
+    """A bucket may have any names. A run that has listed them does not continue in a folder."""
     (folder.parent / "secret.txt").write_text("Not below the folder.")
     (folder / "inner").mkdir()
     connector = FolderConnector(str(folder / "inner"), allowed=[str(folder)])
@@ -131,7 +131,7 @@ def test_items_of_another_place_are_not_read(
     connection.location = str(folder)
     connections.save(connection, secret="", by=world.users["owner"])
     run.refresh_from_db()
-    assert (run.state, run.error) == (State.FINISHED, connections.MOVED)
+    assert (run.state, run.error) == (State.FINISHED, connections.LOCATION_CHANGED)
 
 
 def test_a_sync_stops_also_while_items_have_no_new_content(

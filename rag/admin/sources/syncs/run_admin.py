@@ -30,7 +30,7 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
     list_per_page = 50
     show_full_result_count = False
     fields = (
-        *("source", "place", "state", "phase", "error", "started_by", "created_at", "finished_at"),
+        *("source", "location", "state", "phase", "error", "started_by", "created_at", "finished_at"),
         *(*_COUNTS, "missing", "skipped", "failed_items"),
     )
     actions = ("stop", "resume", "confirm_removal", "refuse_removal")
@@ -66,8 +66,8 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
             ", ".join(f"{number_format(count, force_grouping=True)} {label}" for count, label in counts if count) or "–"
         )
 
-    @admin.display(description=gettext_lazy("place"))
-    def place(self, run: SyncRun) -> str:
+    @admin.display(description=gettext_lazy("location"))
+    def location(self, run: SyncRun) -> str:
         return str(run.connection)
 
     @admin.display(description=gettext_lazy("failed items"))
@@ -86,13 +86,13 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
         self._apply(request, queryset, run_actions.resume)
 
     @admin.action(
-        description=gettext_lazy("Remove the documents that have disappeared from their place"), permissions=["view"]
+        description=gettext_lazy("Remove the documents that have disappeared from their location"), permissions=["view"]
     )
     def confirm_removal(self, request: HttpRequest, queryset: QuerySet[SyncRun]) -> None:
         self._apply(request, queryset, run_actions.confirm_removal)
 
     @admin.action(
-        description=gettext_lazy("Keep the documents that have disappeared from their place"), permissions=["view"]
+        description=gettext_lazy("Keep the documents that have disappeared from their location"), permissions=["view"]
     )
     def refuse_removal(self, request: HttpRequest, queryset: QuerySet[SyncRun]) -> None:
         self._apply(request, queryset, run_actions.refuse_removal)

@@ -1,4 +1,4 @@
-"""Checks and stores what people enter about the place from which a data source is synced."""
+"""Checks and stores what people enter about the location from which a data source is synced."""
 
 from urllib.parse import urlsplit
 
@@ -16,16 +16,16 @@ from ragsite.postgres import encryption
 
 from . import runs
 
-# What says where documents are fetched. A run never goes on at another place: its items are those of its own.
-_PLACE = ("kind", "location", "endpoint", "region")
-MOVED = "The place was changed. The next sync begins anew."
+# What says where documents are fetched. A run never continues at another location: its items are those of its own.
+_LOCATION_FIELDS = ("kind", "location", "endpoint", "region")
+LOCATION_CHANGED = "The location was changed. The next sync starts from the beginning."
 
 
 def check(connection: SyncConnection) -> None:
     """Check a connection when it is entered. Folders and addresses are checked again each time that they are used.
 
     Raises:
-        InvalidRequest: If a field has a value that the kind of place cannot have.
+        InvalidRequest: If a field has a value that the kind of location cannot have.
     """
     _CHECKS[SyncKind(connection.kind)](connection)
 
@@ -75,15 +75,15 @@ def _credentials_scope(connection: SyncConnection) -> tuple[str, str, str, str]:
 
 
 def _end_runs_elsewhere(connection: SyncConnection) -> None:
-    """End the runs that could go on, if the new values name another place."""
+    """End the runs that could continue, if the new values name another location."""
     stored = SyncConnection.objects.select_for_update(no_key=True, of=("self",)).get(pk=connection.pk)
-    if all(getattr(stored, name) == getattr(connection, name) for name in _PLACE):
+    if all(getattr(stored, name) == getattr(connection, name) for name in _LOCATION_FIELDS):
         return
     for run in SyncRun.objects.filter(connection=stored, state__in=SyncRun.OPEN_STATES):
-        runs.end(run, SyncRun.State.FINISHED, MOVED)
+        runs.end(run, SyncRun.State.FINISHED, LOCATION_CHANGED)
     latest = SyncRun.objects.filter(connection=stored).first()
     if latest and latest.state in (SyncRun.State.STOPPED, SyncRun.State.FAILED):
-        runs.update(latest, state=SyncRun.State.FINISHED, error=MOVED)
+        runs.update(latest, state=SyncRun.State.FINISHED, error=LOCATION_CHANGED)
 
 
 def _check_folder(connection: SyncConnection) -> None:

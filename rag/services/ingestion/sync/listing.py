@@ -1,4 +1,4 @@
-"""First phase of a sync: lists the place page by page, and stores each page together with the cursor after it."""
+"""First phase of a sync: lists the location page by page, and stores each page together with the cursor after it."""
 
 import time
 from fnmatch import fnmatchcase
@@ -15,7 +15,7 @@ from . import runs
 
 
 def list_items(run: SyncRun, deadline: float) -> bool:
-    """List what is at the place. Nothing is removed before the listing is complete.
+    """List the items of the location. Nothing is removed before the listing is complete.
 
     Returns:
         Whether there is more to do now.

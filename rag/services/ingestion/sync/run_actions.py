@@ -53,7 +53,7 @@ def stop(run: SyncRun) -> None:
 
 
 def resume(run: SyncRun) -> None:
-    """Let a stopped or failed run go on where it was.
+    """Continue a stopped or failed run where it ended.
 
     Raises:
         SyncRefused: If it is not the latest run of its connection, or has neither stopped nor failed.

@@ -25,7 +25,7 @@ _MAX_BATCH_ITEMS = 50
 _MAX_BATCH_BYTES = 64 * 1024 * 1024
 # As many submitted documents of a connection may wait for a worker. More would only fill the storage.
 _MAX_WAITING = 500
-# The place is down if this many items in a row could not be read.
+# The location is down if this many items in a row could not be read.
 _MAX_FAILURES_IN_A_ROW = 5
 # Of job documents that are ingested already, or will be.
 _ACCEPTED_STATES = (*IngestionDocument.OPEN_STATES, IngestionDocument.State.DONE)
@@ -118,7 +118,7 @@ def _fetch(run: SyncRun, connector: Connector, item: SyncItem) -> FetchedItem | 
         SyncItem.objects.filter(pk=item.pk).update(seen_in=None, handled_in=run.pk)
         return None
     except ItemFailed as error:
-        _failures_in_a_row[run.pk] += error.is_place_down
+        _failures_in_a_row[run.pk] += error.is_location_down
         runs.record_failure(run, item, error.code, str(error))
         if _failures_in_a_row[run.pk] >= _MAX_FAILURES_IN_A_ROW:
             del _failures_in_a_row[run.pk]

@@ -77,7 +77,7 @@ def _advance(run: SyncRun, deadline: float) -> bool:
             runs.end(run, State.FAILED, NOT_ALLOWED)
             return False
         return _STEPS[run.phase](run, deadline)
-    except (OperationalError, InterfaceError):  # the database failed, not the sync: the next task goes on
+    except (OperationalError, InterfaceError):  # the database failed, not the sync: the next task continues
         raise
     except (ListingFailed, submitting.PlaceIsDown) as error:
         runs.end(run, State.FAILED, str(error))

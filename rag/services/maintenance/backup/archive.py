@@ -79,7 +79,7 @@ class ArchiveWriter:
         entry = tarfile.TarInfo(name)
         entry.size = size
         self._tar.addfile(entry, reader)
-        self._forget()
+        self._drop_members()
         return reader.sha256
 
     def finish(self, manifest: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ class ArchiveWriter:
     def _add(self, name: str, content: bytes) -> None:
         self.add_file(name, io.BytesIO(content), len(content))
 
-    def _forget(self) -> None:
+    def _drop_members(self) -> None:
         # tarfile would keep an object for each file.
         self._tar.members = []  # type: ignore[attr-defined]  # not in the stubs
 

@@ -70,9 +70,9 @@ def _migration_targets(applied: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _load_tables(reader: ArchiveReader, on_progress: OnProgress) -> None:
     tables = {table["name"]: table for table in reader.manifest["tables"]}
-    present = {table.name: set(table.columns) for table in dump_and_load.list_tables()}
+    existing = {table.name: set(table.columns) for table in dump_and_load.list_tables()}
     if differing := sorted(
-        name for name in present | tables if present.get(name) != set(tables.get(name, {}).get("columns", ()))
+        name for name in existing | tables if existing.get(name) != set(tables.get(name, {}).get("columns", ()))
     ):
         raise InvalidArchive(f"The backup has other columns than its migrations create: {', '.join(differing)}.")
     with dump_and_load.loading(memory_mb=settings.RAG_INDEX_BUILD_MEMORY_MB, sequences=reader.manifest["sequences"]):
