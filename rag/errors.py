@@ -180,7 +180,7 @@ class DocumentTooLarge(RagError):
 
 
 class UnsupportedFormat(RagError):
-    """No parser reads files of this format."""
+    """No parser reads files of this format, or the file is a picture and text recognition is not available."""
 
     kind, code = ErrorKind.UNSUPPORTED, "UNSUPPORTED_FORMAT"
 

@@ -84,7 +84,7 @@ def _is_chunked(request: HttpRequest) -> bool:
     return bool(request.META.get("wsgi.input_terminated") and request.META.get("HTTP_TRANSFER_ENCODING"))
 
 
-# Paths for programs that have no format of errors.
+# Health probes, which have no JSON error format.
 _PATHS_OF_PROBES = re.compile(r"/(healthz|readyz)/?$")
 
 

@@ -20,7 +20,7 @@ class ReembeddingQuerySet(SourceContentQuerySet):
 
         A source has at most one of them.
         """
-        return self.filter(Q(state__in=Reembedding.OPEN_STATES) | Q(clearing__isnull=False))
+        return self.filter(Q(state__in=Reembedding.OPEN_STATES) | Q(model_to_remove__isnull=False))
 
 
 class Reembedding(TrackedModelMixin, UUIDModel):
@@ -31,7 +31,7 @@ class Reembedding(TrackedModelMixin, UUIDModel):
         READY = "ready"  # no vector is missing; somebody decides about the switch
         SWITCHED = "switched"  # the vectors of from_model still exist, for a rollback
         ROLLED_BACK = "rolled_back", "rolled back"  # by another row, which `undoes` this one
-        DROPPED = "dropped"  # the vectors of from_model are removed, or being removed (`clearing`)
+        DROPPED = "dropped"  # the vectors of from_model are removed, or being removed (model_to_remove)
         FAILED = "failed"  # the vectors that were built still exist; it can be resumed
         CANCELLED = "cancelled"  # the vectors of to_model are removed, or being removed
 
@@ -48,8 +48,10 @@ class Reembedding(TrackedModelMixin, UUIDModel):
     done = models.PositiveIntegerField(default=0)
     # The last chunk of the current pass. None starts a new pass.
     position = models.UUIDField(null=True)
-    # The model whose vectors are being removed.
-    clearing = models.ForeignKey(EmbeddingModel, models.PROTECT, null=True, related_name="+")
+    # The model whose vectors are being removed. The column has its first name, so that an upgrade interrupts nobody.
+    model_to_remove = models.ForeignKey(
+        EmbeddingModel, models.PROTECT, null=True, related_name="+", db_column="clearing_id"
+    )
     # Failures of a provider in a row, and when to try again.
     outages = models.PositiveIntegerField(default=0)
     due_at = models.DateTimeField(null=True)
@@ -66,7 +68,7 @@ class Reembedding(TrackedModelMixin, UUIDModel):
 
     objects = ReembeddingQuerySet.as_manager()
 
-    # In progress, or waiting for a decision. Rows that are `clearing` are in progress as well.
+    # In progress, or waiting for a decision. Rows with a `model_to_remove` are in progress as well.
     OPEN_STATES = (State.BUILDING, State.READY, State.FAILED)
 
     class Meta:
@@ -74,7 +76,7 @@ class Reembedding(TrackedModelMixin, UUIDModel):
         constraints = (
             models.UniqueConstraint(
                 fields=["source"],
-                condition=Q(state__in=["building", "ready", "failed"]) | Q(clearing__isnull=False),
+                condition=Q(state__in=["building", "ready", "failed"]) | Q(model_to_remove__isnull=False),
                 name="one_open_reembedding",
             ),
         )

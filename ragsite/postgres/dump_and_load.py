@@ -127,7 +127,7 @@ def copy_out(table: Table) -> CopyOut:
 
 
 def copy_in(table: Table, parts: Iterable[bytes]) -> int:
-    """Add the rows of `copy_out`, in the block of `loading`, and return how many they are."""
+    """Insert rows that `copy_out` has read, and return their number. Call it inside `with loading(...)`."""
     with connection.cursor() as cursor:
         with cursor.copy(f"COPY {table.sql} FROM STDIN (FORMAT binary)") as copy:
             for part in parts:

@@ -33,7 +33,8 @@ class Identity:
 NOBODY = Identity("ragsite_reader")
 # Sign-in: reads and writes credentials and sessions, and no content.
 SIGN_IN = Identity("ragsite_sign_in")
-# Reads and creates rows of all organisations. The signed action stands for it, so injected SQL cannot.
+# Reads and creates rows of all organisations. The action is part of the signature, so injected SQL cannot take this
+# identity.
 STAFF = Identity("ragsite_staff", uuid.UUID(int=0), action="all")
 # Workers and commands: access to all rows, without owning the tables.
 WORKER = Identity("ragsite_worker")

@@ -27,7 +27,7 @@ def advisory_xact_locks(names: Iterable[str]) -> None:
 def try_advisory_xact_lock(name: str, *, shared: bool = False) -> bool:
     """Take the lock until the transaction ends. Returns False at once if another transaction holds it.
 
-    A shared lock can be held by several transactions, but not while another one holds the lock for itself.
+    Several transactions can hold the lock in shared mode, but not while another one holds it exclusively.
     """
     function = "pg_try_advisory_xact_lock_shared" if shared else "pg_try_advisory_xact_lock"
     with connection.cursor() as cursor:

@@ -93,7 +93,7 @@ def show_reembedding(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse
         actions=[(name, _CONFIRMED_ACTIONS[name][0]) for name in available_actions],
         may_resume=bool(reembedding and reembedding.state in (State.FAILED, State.READY)),
         gate_failure=_gate_failure(reembedding),
-        is_running=bool(reembedding and (reembedding.state == State.BUILDING or reembedding.clearing_id)),
+        is_running=bool(reembedding and (reembedding.state == State.BUILDING or reembedding.model_to_remove_id)),
         may_see_results=golden_questions.may_see_results(get_caller(request), source),
         has_questions=quality.active_questions(source).exists(),
         history=history[:_MAX_HISTORY],

@@ -82,7 +82,7 @@ class Command(BaseCommand):
         columns = (TextColumn("embedding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True)) as progress:
             bar = progress.add_task("", total=None)
-            while reembedding.state == State.BUILDING or reembedding.clearing_id:
+            while reembedding.state == State.BUILDING or reembedding.model_to_remove_id:
                 worker.advance_due()
                 reembedding.refresh_from_db()
                 progress.update(bar, total=reembedding.total or None, completed=reembedding.done)

@@ -28,7 +28,7 @@ logger = structlog.get_logger(__name__)
 # The maximum size of a document's text in UTF-8.
 MAX_TEXT_BYTES = 200 * 1024 * 1024
 _MAX_TITLE_CHARACTERS = 1000
-# The maximum size of the picture of a page, and of the time that somebody waits for it.
+# The maximum size of the picture of a page, and the time that a reader waits for it.
 MAX_PICTURE_BYTES = 4 * 2**20
 _PICTURE_TIMEOUT_SECONDS = 15.0
 _TIMEOUT_MESSAGE = "Parsing the file takes more than {seconds:g} seconds. Send it in parts."

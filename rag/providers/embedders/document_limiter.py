@@ -34,7 +34,7 @@ _SMALL_BYTES = 16 * 1024
 class _Document:
     """A document in progress. `deadline` is on the monotonic clock."""
 
-    organization_id: uuid.UUID
+    account_id: uuid.UUID
     is_small: bool
     number: int
     deadline: float
@@ -46,50 +46,48 @@ class DocumentLimiter:
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._numbers = itertools.count(1)
-        self._in_progress: Counter[uuid.UUID] = Counter()  # documents of each organisation
+        self._in_progress: Counter[uuid.UUID] = Counter()  # documents of each account
         self._waiting: list[_Document] = []
-        self._last_turns: dict[uuid.UUID, int] = {}  # the number of each organisation's last attempt to get a slot
+        self._last_turns: dict[uuid.UUID, int] = {}  # the number of each account's last attempt to get a slot
         self._has_candidate = False  # a document waits for a slot of the machine
         self._current: ContextVar[_Document | None] = ContextVar("document", default=None)
 
     @contextlib.contextmanager
-    def admit(self, organization_id: uuid.UUID, *, size: int) -> Iterator[None]:
+    def admit(self, account_id: uuid.UUID, *, size: int) -> Iterator[None]:
         """Count a document while the block runs; its runs of the local model wait for slots.
 
-        Of RAG_MAX_MODEL_CALLS places an organisation may take as many as it leaves free: half of them if it is alone,
-        and half of the others' rest if not.
+        An account may hold at most as many of RAG_MAX_MODEL_CALLS places as remain free. So the first account gets
+        half of them, and the next one half of the rest.
 
         Args:
-            organization_id: The organisation that sends the document.
+            account_id: The organisation, or the user if the request names none.
             size: The size of the document's text in bytes.
 
         Raises:
-            EmbeddingFailed: If the organisation has no place left.
+            EmbeddingFailed: If the account has no place left.
             TooManyLongRequests: If the account has too many long requests in progress.
         """
-        with LONG_REQUESTS.place(), self._admitted(organization_id, size):
+        with LONG_REQUESTS.place(), self._admitted(account_id, size):
             yield
 
     @contextlib.contextmanager
-    def _admitted(self, organization_id: uuid.UUID, size: int) -> Iterator[None]:
+    def _admitted(self, account_id: uuid.UUID, size: int) -> Iterator[None]:
         with self._condition:
             free = settings.RAG_MAX_MODEL_CALLS - self._in_progress.total()
-            if self._in_progress[organization_id] >= free:
+            if self._in_progress[account_id] >= free:
                 raise _busy()
-            self._in_progress[organization_id] += 1
-            document = _Document(
-                organization_id, size <= _SMALL_BYTES, next(self._numbers), time.monotonic() + MAX_SECONDS
-            )
+            self._in_progress[account_id] += 1
+            document = _Document(account_id, size <= _SMALL_BYTES, next(self._numbers), time.monotonic() + MAX_SECONDS)
         token = self._current.set(document)
         try:
             yield
         finally:
             self._current.reset(token)
             with self._condition:
-                self._in_progress[organization_id] -= 1
-                if not self._in_progress[organization_id]:
-                    del self._in_progress[organization_id]
-                    self._last_turns.pop(organization_id, None)
+                self._in_progress[account_id] -= 1
+                if not self._in_progress[account_id]:
+                    del self._in_progress[account_id]
+                    self._last_turns.pop(account_id, None)
 
     @contextlib.contextmanager
     def slot(self) -> Iterator[None]:
@@ -115,7 +113,7 @@ class DocumentLimiter:
             finally:
                 with self._condition:
                     self._has_candidate = False
-                    self._last_turns[document.organization_id] = next(self._numbers)
+                    self._last_turns[document.account_id] = next(self._numbers)
                     self._condition.notify_all()
             if not is_free:
                 raise _busy()
@@ -135,14 +133,14 @@ class DocumentLimiter:
     def _may_request_slot(self, document: _Document) -> bool:
         """Return whether the document may request a slot of the machine next.
 
-        The organisation that got a slot least recently comes first; within it, small documents, then the oldest.
+        The account that got a slot least recently comes first; of its documents, small documents, then the oldest.
         """
         if self._has_candidate:
             return False
         return document is min(
             self._waiting,
             key=lambda waiting: (
-                self._last_turns.get(waiting.organization_id, 0),
+                self._last_turns.get(waiting.account_id, 0),
                 not waiting.is_small,
                 waiting.number,
             ),

@@ -32,7 +32,7 @@ GRACE_PERIOD = datetime.timedelta(minutes=5)
 def get_current(source: DataSource) -> Reembedding | None:
     """Return the source's re-embedding that is unfinished or still has old vectors, to roll back to or to remove."""
     reembeddings = source.reembeddings.select_related("from_model", "to_model", "old_quality", "new_quality", "source")
-    reembeddings = reembeddings.select_related("source__embedding_model", "started_by", "clearing")
+    reembeddings = reembeddings.select_related("source__embedding_model", "started_by", "model_to_remove")
     return reembeddings.unfinished().first() or reembeddings.filter(state=State.SWITCHED).first()
 
 
@@ -188,7 +188,7 @@ def drop(reembedding: Reembedding) -> None:
         source = _lock(reembedding.source)
         if source.reembeddings.unfinished().exists():
             raise _invalid(gettext("Another re-embedding of this source is not finished: cancel it first."))
-        values = {"state": State.DROPPED, "clearing": reembedding.from_model, "position": None, "outages": 0}
+        values = {"state": State.DROPPED, "model_to_remove": reembedding.from_model, "position": None, "outages": 0}
         switched = source.reembeddings.filter(pk=reembedding.pk, state=State.SWITCHED)
         if not switched.update(**values, due_at=reembedding.switched_at + GRACE_PERIOD):
             raise _invalid(gettext("There are no old vectors to drop."))
@@ -206,7 +206,7 @@ def cancel(reembedding: Reembedding) -> None:
     now = timezone.now()
     values = {"state": State.CANCELLED, "finished_at": now, "position": None, "outages": 0, "due_at": None, "error": ""}
     cancellable = Reembedding.objects.filter(pk=reembedding.pk, state__in=Reembedding.OPEN_STATES)
-    if not cancellable.update(**values, clearing=None if reembedding.undoes_id else reembedding.to_model):
+    if not cancellable.update(**values, model_to_remove=None if reembedding.undoes_id else reembedding.to_model):
         raise _invalid(gettext("This re-embedding has ended already."))
     _notify_worker()
 

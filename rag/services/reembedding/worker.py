@@ -57,7 +57,7 @@ def advance_due() -> None:
 def due_reembeddings() -> QuerySet[Reembedding]:
     """Return the re-embeddings that have work to do now."""
     open_reembeddings = Reembedding.objects.filter(
-        Q(state=State.BUILDING) | Q(clearing__isnull=False), source__deleted_at=None
+        Q(state=State.BUILDING) | Q(model_to_remove__isnull=False), source__deleted_at=None
     )
     return open_reembeddings.filter(Q(due_at=None) | Q(due_at__lte=timezone.now()))
 
@@ -65,11 +65,11 @@ def due_reembeddings() -> QuerySet[Reembedding]:
 def _advance(pk: uuid.UUID, *, deadline: float) -> None:
     """Work on one re-embedding until the deadline, and store an error as its state or as a pause."""
     reembedding = Reembedding.objects.select_related(
-        "source__embedding_model", "from_model", "to_model", "clearing"
+        "source__embedding_model", "from_model", "to_model", "model_to_remove"
     ).get(pk=pk)
     try:
-        if reembedding.clearing_id:
-            _clear(reembedding, deadline)
+        if reembedding.model_to_remove_id:
+            _delete_old_vectors(reembedding, deadline)
         else:
             _build(reembedding, deadline)
     except (ReembeddingEnded, UnknownSource, ModelChanged):
@@ -187,9 +187,9 @@ def _settle(reembedding: Reembedding) -> bool:
     return True
 
 
-def _clear(reembedding: Reembedding, deadline: float) -> None:
-    """Delete the vectors of the model that is no longer needed, in batches, until the deadline."""
-    model = reembedding.clearing
+def _delete_old_vectors(reembedding: Reembedding, deadline: float) -> None:
+    """Delete the vectors of `model_to_remove` in batches, until the deadline."""
+    model = reembedding.model_to_remove
     assert model is not None
     assert model != reembedding.source.embedding_model, "the vectors that are searched are never removed"
     while True:
@@ -199,7 +199,9 @@ def _clear(reembedding: Reembedding, deadline: float) -> None:
             else:
                 reembedding.position = reembed.delete_vectors(reembedding.source_id, model, after=reembedding.position)
             current = Reembedding.objects.filter(pk=reembedding.pk)
-            current.update(position=reembedding.position, clearing=model if reembedding.position else None, due_at=None)
+            current.update(
+                position=reembedding.position, model_to_remove=model if reembedding.position else None, due_at=None
+            )
         if reembedding.position is None:
             logger.info("reembedding_vectors_removed", source=str(reembedding.source_id), model=model.name)
             return

@@ -27,7 +27,8 @@ from ragsite.postgres.locks import try_advisory_xact_lock
 logger = structlog.get_logger(__name__)
 
 State = IngestionDocument.State
-# Purges share it. A backup holds it alone, so that no file is deleted before it was copied.
+# A purge needs it in shared mode and skips its turn while a backup holds it exclusively, so that no file is deleted
+# before it was copied.
 FILES_LOCK = "original files"
 # A file without a job after this time belongs to a process that died.
 _UPLOAD_TIMEOUT = datetime.timedelta(days=1)

@@ -79,7 +79,8 @@ def _deliver_until(deadline: float) -> None:
 def claim_due_deliveries(places: int, *, busy: Sequence[WebhookDelivery]) -> list[WebhookDelivery]:
     """Claim the next delivery of each of up to `places` webhooks, the one that has waited longest first.
 
-    An organisation may take as many places as it leaves free, so that slow addresses of one do not hold up the others.
+    An organisation may hold at most as many places as remain free, so that slow addresses of one organisation do not
+    hold up the others.
 
     Args:
         places: The number of free threads.

@@ -78,7 +78,7 @@ def test_dropping_removes_all_old_vectors_and_no_other(
     reembedder.advance_due()
     assert len(vectors(first)) == 7, "searches that began before the switch still use them"
     clear_now()
-    assert (state(row), row.clearing_id) == (State.DROPPED, None)
+    assert (state(row), row.model_to_remove_id) == (State.DROPPED, None)
     assert vectors(second) == set(source.chunks.values_list("pk", flat=True))
     assert vectors(first) == set(neighbour.chunks.values_list("pk", flat=True))
     assert search(live_world, "otter")[0] == "otter"
@@ -94,7 +94,7 @@ def test_cancelling_removes_the_vectors_that_were_built(
     row = rebuild(source, second)
     lifecycle.cancel(row)
     reembedder.advance_due()
-    assert (state(row), row.clearing_id) == (State.CANCELLED, None)
+    assert (state(row), row.model_to_remove_id) == (State.CANCELLED, None)
     assert (vectors(first), vectors(second)) == (chunks(), set())
     with pytest.raises(InvalidRequest):
         lifecycle.switch(row)

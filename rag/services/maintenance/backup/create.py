@@ -73,7 +73,8 @@ class Backup:
 def create(path: Path, on_progress: OnProgress) -> Backup:
     """Write a backup to a new file.
 
-    No file is deleted from the storage meanwhile: purges wait for the lock. So every file that a row names exists.
+    No file is deleted from the storage meanwhile: purges skip their turn while the backup holds the lock. So every file
+    that a row names exists.
 
     Raises:
         DatabaseError: The connection to the database was lost. There is no archive.
