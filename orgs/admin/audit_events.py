@@ -106,10 +106,10 @@ class AuditEventAdmin(ScopedAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:
-            listed = self.get_changelist_instance(request).get_queryset(request)
+            events = self.get_changelist_instance(request).get_queryset(request)
         except (IncorrectLookupParameters, DisallowedModelAdminLookup):  # the URL has unknown filters
             raise Http404 from None
-        return _export_csv(request, listed.order_by("-id")[:MAX_EXPORTED_ROWS])
+        return _export_csv(request, events.order_by("-id")[:MAX_EXPORTED_ROWS])
 
     @admin.display(description=_("who"), ordering="actor_email")
     def actor_display(self, event: AuditEvent) -> str:

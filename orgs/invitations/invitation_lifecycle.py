@@ -48,8 +48,8 @@ def require_may_grant(inviter: User, organization: Organization, roles: Iterable
     if inviter.is_active and inviter.is_superuser:
         return
     permissions = {right for pk, right in effective_permissions(Caller(inviter)).permissions if pk == organization.pk}
-    given = {permission for role in roles for permission in role.permissions}
-    if missing := sorted(({Permission.MEMBERS_MANAGE.value} | given) - permissions):
+    granted = {permission for role in roles for permission in role.permissions}
+    if missing := sorted(({Permission.MEMBERS_MANAGE.value} | granted) - permissions):
         raise InvitationRefused(
             gettext("You can only give permissions you hold yourself. You lack {missing}.").format(
                 missing=", ".join(missing)

@@ -103,8 +103,8 @@ class _Patch:
             item for item in elements if isinstance(item, dict) and all(self._matches(item, one) for one in comparisons)
         ]
         if kind == "remove" and part is None:
-            chosen = {id(item) for item in matching}
-            self.resource[name] = [item for item in elements if id(item) not in chosen]
+            removed_ids = {id(item) for item in matching}
+            self.resource[name] = [item for item in elements if id(item) not in removed_ids]
             return
         if not matching and kind == "remove":
             return

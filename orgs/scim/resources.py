@@ -92,7 +92,7 @@ def resource_types(base: str) -> list[dict[str, Any]]:
 
 
 def schemas(base: str) -> list[dict[str, Any]]:
-    """The attributes of users and groups."""
+    """Return the schemas of users and groups, which list their attributes."""
     text = _attribute("value", "string")
     user = [
         _attribute("userName", "string", required=True, uniqueness="server"),

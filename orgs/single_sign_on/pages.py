@@ -84,7 +84,7 @@ class Callback(SignInPage):
 
     def get(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
         attempt = _read_attempt(request)
-        if attempt is None or not _answers(attempt, provider_id, request.GET.get("state", "")):
+        if attempt is None or not _belongs_to(attempt, provider_id, request.GET.get("state", "")):
             return _render_error(request, _LOST, status=400)
         provider = active_providers().filter(pk=attempt.provider_id).first()
         if provider is None:
@@ -179,8 +179,8 @@ def redirect_uri(request: HttpRequest, provider: IdentityProvider) -> str:
     return request.build_absolute_uri(reverse("single_sign_on_callback", args=[provider.pk]))
 
 
-def _answers(attempt: SignInAttempt, provider_id: uuid.UUID, state: str) -> bool:
-    """Whether a response belongs to the attempt: it comes from the provider that was asked, with the same state."""
+def _belongs_to(attempt: SignInAttempt, provider_id: uuid.UUID, state: str) -> bool:
+    """Return whether a response belongs to the attempt: it comes from the same provider, with the same state."""
     return attempt.provider_id == str(provider_id) and secrets.compare_digest(attempt.state.encode(), state.encode())
 
 

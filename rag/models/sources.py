@@ -45,20 +45,20 @@ class QueryableSources:
 
     Attributes:
         organizations: Organisations whose public sources the caller may query, all of them.
-        others: The other sources that the caller may query.
-        grants: Who has the grants of these others; None if their access does not follow from grants and ownership
-            alone.
+        other_sources: The other sources that the caller may query.
+        grants: Who has the grants of the other sources; None if access to them does not follow from grants and
+            ownership alone.
     """
 
     organizations: frozenset[uuid.UUID]
-    others: "DataSourceQuerySet"
+    other_sources: "DataSourceQuerySet"
     grants: MemberGrants | None = None
 
     def within(self, organization_id: uuid.UUID) -> "QueryableSources":
         """Return those of this organisation."""
         organizations = self.organizations & {organization_id}
         grants = self.grants and replace(self.grants, organization_ids=tuple(organizations))
-        return QueryableSources(organizations, self.others.filter(organization=organization_id), grants)
+        return QueryableSources(organizations, self.other_sources.filter(organization=organization_id), grants)
 
     @property
     def public(self) -> "DataSourceQuerySet":
@@ -94,7 +94,7 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
         user, permissions = caller.user, effective_permissions(caller)
         visible = self._visible_with(permissions, user, Action.QUERY)
         if permissions.sources is not None or not permissions.allows(Action.QUERY):
-            return QueryableSources(organizations=frozenset(), others=visible)
+            return QueryableSources(organizations=frozenset(), other_sources=visible)
         grants = _grants_of(user.pk, permissions) if user.pk and permissions.organizations else None
         return QueryableSources(permissions.organizations, visible.exclude(visibility=Visibility.PUBLIC), grants)
 

@@ -63,7 +63,7 @@ def read_positive(request: Request, name: str, default: int, highest: int) -> in
     Raises:
         ValidationError: It is out of range.
     """
-    given = request.query_params.get(name, str(default))
-    if not (given.isascii() and given.isdigit() and len(given) < 10 and 1 <= int(given) <= highest):
+    text = request.query_params.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= highest):
         raise ValidationError({name: f"{name} must be an integer from 1 to {highest:,}"})
-    return int(given)
+    return int(text)

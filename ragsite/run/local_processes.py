@@ -45,7 +45,7 @@ class Children:
             Their names.
 
         Raises:
-            SystemExit: a process has ended too often.
+            SystemExit: If a process has ended too often.
         """
         ended = [name for name, process in self._running.items() if process.poll() is not None]
         for name in ended:

@@ -19,16 +19,16 @@ class OneOrganizationForm(forms.ModelForm):  # type: ignore[type-arg]  # not sub
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        chosen = self.instance.organization_id or as_uuid(
+        organization_id = self.instance.organization_id or as_uuid(
             str(self.data.get("organization") or self.initial.get("organization") or "")
         )
         for name in {"roles", "teams"} & self.fields.keys():
             field: Any = self.fields[name]
-            field.queryset = field.queryset.filter(organization=chosen)
+            field.queryset = field.queryset.filter(organization=organization_id)
             field.label_from_instance = lambda row: row.name
         if not self.instance.organization_id and "organization" in self.fields:
             organization: Any = self.fields["organization"]
-            organization.queryset = organization.queryset.filter(pk=chosen)
+            organization.queryset = organization.queryset.filter(pk=organization_id)
             organization.empty_label = None
 
     def clean(self) -> dict[str, Any]:
@@ -50,11 +50,11 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
         return {**initial, "organization": organizations[0]} if len(organizations) == 1 else initial
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        chosen = as_uuid(request.GET.get("organization", ""))
+        organization_id = as_uuid(request.GET.get("organization", ""))
         organizations = manageable_organizations(request).order_by("name")
         if request.method == "POST" or not self.has_add_permission(request) or len(organizations[:2]) < 2:
             return super().add_view(request, form_url, extra_context)
-        if chosen and organizations.filter(pk=chosen).exists():
+        if organization_id and organizations.filter(pk=organization_id).exists():
             return super().add_view(request, form_url, extra_context)
         search = request.GET.get("q", "")[:150]
         context = {

@@ -19,8 +19,8 @@ from .source_pages import get_managed_source, render_page
 def show_unanswered(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source, caller = get_managed_source(request, source_id), get_caller(request)
     if request.method == "POST":
-        chosen = request.POST.getlist("question")[: unanswered_clusters.MAX_SHOWN_QUESTIONS]
-        question_ids = {key for value in chosen if (key := as_uuid(value))}
+        values = request.POST.getlist("question")[: unanswered_clusters.MAX_SHOWN_QUESTIONS]
+        question_ids = {key for value in values if (key := as_uuid(value))}
         try:
             if request.POST.get("action") == "dismiss":
                 count = unanswered_clusters.dismiss(source, caller, question_ids)

@@ -59,16 +59,17 @@ def rows_after(rows: QuerySet[Any], position: Position) -> QuerySet[Any]:
     if not position.after:
         return rows
     try:
-        given = zip(fields, position.after, strict=True)
-        values = [_field(rows.model, name).to_python(value) for (name, _), value in given]
+        pairs = zip(fields, position.after, strict=True)
+        values = [_field(rows.model, name).to_python(value) for (name, _), value in pairs]
     except (ValueError, InvalidValue):  # of an earlier release, which sorted differently
         raise ValidationError({"cursor": "cursor has expired; begin with the first page"}) from None
-    (first, is_descending), is_after, equal = fields[0], Q(), Q()
-    for (name, falls), value in zip(fields, values, strict=True):
-        is_after |= equal & Q(**{f"{name}__{'lt' if falls else 'gt'}": value})
-        equal &= Q(**{name: value})
+    is_after, has_equal_fields = Q(), Q()
+    for (name, is_descending), value in zip(fields, values, strict=True):
+        is_after |= has_equal_fields & Q(**{f"{name}__{'lt' if is_descending else 'gt'}": value})
+        has_equal_fields &= Q(**{name: value})
+    name, is_descending = fields[0]
     # An index finds the beginning with this condition, which follows from the other one.
-    return rows.filter(Q(**{f"{first}__{'lte' if is_descending else 'gte'}": values[0]}) & is_after)
+    return rows.filter(Q(**{f"{name}__{'lte' if is_descending else 'gte'}": values[0]}) & is_after)
 
 
 def link_to_next(request: Request, rows: QuerySet[Any], last: Model, next_page: int) -> str:
@@ -76,8 +77,8 @@ def link_to_next(request: Request, rows: QuerySet[Any], last: Model, next_page: 
     values = [_value(last, name) for name, _ in list_sort_fields(rows)]
     content = json.dumps([next_page, *values], ensure_ascii=False, separators=(",", ":"))
     cursor = _signer(request).sign(base64.urlsafe_b64encode(content.encode()).decode())
-    kept = {name: value for name, value in request.query_params.items() if name != "page"}
-    return f'<{request.path}?{urlencode({**kept, "cursor": cursor})}>; rel="next"'
+    other_parameters = {name: value for name, value in request.query_params.items() if name != "page"}
+    return f'<{request.path}?{urlencode({**other_parameters, "cursor": cursor})}>; rel="next"'
 
 
 def _signer(request: Request) -> signing.Signer:
@@ -85,7 +86,7 @@ def _signer(request: Request) -> signing.Signer:
 
 
 def list_sort_fields(rows: QuerySet[Any]) -> list[tuple[str, bool]]:
-    """Return the fields by which a list is sorted, and whether they fall. The key comes last: no two rows are equal."""
+    """Return the sort fields of a list, and whether each is descending. The key comes last, so no two rows are equal."""
     model = rows.model
     key = model._meta.pk.name
     fields = []

@@ -134,8 +134,8 @@ def _generate_answer(
     if not (cited.citations or cited.unsupported_sentences):
         return _refuse(grounding, CONTEXT_IGNORED, model=generation.model)
     # Validated against the passages, not the prompt: the question itself cannot support the answer.
-    known = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
-    cited, validation = _validate(cited, known, [passage.lang for passage in context.numbered_passages])
+    passages = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
+    cited, validation = _validate(cited, passages, [passage.lang for passage in context.numbered_passages])
     if not (cited.citations and validation.is_valid):
         if options.strict:
             raise NotGrounded(f"The sources do not support the generated answer: {validation.details}")

@@ -24,7 +24,7 @@ UNDER_FILLED = "UNDER_FILLED"
 def find_candidates(
     question: Question, queries: Sequence[EmbeddedQuery]
 ) -> tuple[list[Hit], tuple[str, ...], SearchTrace]:
-    """Search every scope and rank what was found.
+    """Search every scope and rank the candidates.
 
     A scope whose model failed is searched by words alone, with a warning, unless the mode is dense.
 

@@ -18,8 +18,8 @@ _POLL_SECONDS = 0.005
 class CrossProcessSlots:
     """Some slots, which processes hold one after the other.
 
-    Whoever waits for a slot holds the gate, a lock of its own. A process that has just left a slot must pass the gate
-    again, and so does not overtake the one that waits.
+    A process that waits for a slot holds the gate, a separate lock. A process that has just left a slot must pass the
+    gate again, and so does not overtake the one that waits.
     """
 
     def __init__(self, *, folder: Path, count: int) -> None:

@@ -160,7 +160,7 @@ class ChunkStore(Protocol):
         ...
 
     def apply_changes(self, *, limit: int) -> int:
-        """Copy up to `limit` committed changes to an index outside of the database, and return how many.
+        """Copy up to `limit` committed changes to an index outside of the database, and return their number.
 
         Always 0 for a store that writes nothing outside of the caller's transaction.
 

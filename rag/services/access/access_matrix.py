@@ -68,7 +68,7 @@ def build_matrix(sources: Any, organization: Organization, *, search: str = "") 
 
 def preview_team(sources: Any, person: User, team: Team) -> list[DataSource]:
     """Return the sources that the person could query in addition if they joined the team."""
-    team_ids = [team.pk, *_ids_above(team)]
+    team_ids = [team.pk, *_ancestor_ids(team)]
     granted = Grant.objects.unexpired().filter(team__in=team_ids)
     opened = sources.filter(
         organization=team.organization_id, visibility=Visibility.TEAM, pk__in=granted.values("source")
@@ -122,11 +122,11 @@ def _refusal(membership: Membership, source: DataSource) -> str:
     }.get(Visibility(source.visibility), gettext("the organisation is closed"))
 
 
-def _ids_above(team: Team) -> list[Any]:
-    """Return the ids of the teams that this one is a part of. Cycles in the stored teams end the search."""
-    above: list[Any] = []
+def _ancestor_ids(team: Team) -> list[Any]:
+    """Return the ids of the teams that contain this one. Cycles in the stored teams end the search."""
+    ancestor_ids: list[Any] = []
     parent_id = team.parent_id
-    while parent_id and parent_id not in above:
-        above.append(parent_id)
+    while parent_id and parent_id not in ancestor_ids:
+        ancestor_ids.append(parent_id)
         parent_id = Team.objects.filter(pk=parent_id).values_list("parent", flat=True).first()
-    return above
+    return ancestor_ids

@@ -191,7 +191,7 @@ def measure_if_due(source_id: uuid.UUID, *, force: bool = False) -> None:
 
     Args:
         source_id: The data source.
-        force: Measure in any case.
+        force: Measure even if that was done in the last hours.
     """
     with session_lock(f"quality/{source_id}") as is_acquired:
         source = DataSource.objects.select_related("embedding_model").filter(pk=source_id, deleted_at=None).first()

@@ -109,9 +109,9 @@ class HistoryWriter:
     def add_messages(
         self, conversation: Conversation, messages: Sequence[Message], *, details: Mapping[str, object] | None
     ) -> None:
-        """Append the messages to the conversation, and delete what is too much of the user's history.
+        """Append the messages to the conversation, and delete the oldest parts of the user's history beyond its limit.
 
-        Messages that do not fit alone are not stored; of several, the newest are stored.
+        A message that exceeds the limit alone is not stored. If not all of them fit, the newest are stored.
 
         Args:
             conversation: The conversation.

@@ -107,15 +107,15 @@ def read_answers(
         caller: The caller, whose permissions apply.
         answers: The text and the details of each answer, and its stored message if there is one.
     """
-    listed = list(answers)
-    source_ids = {source for _, details, _ in listed for source in details.get("sources", ())}
-    chunk_ids = {entry["chunk"] for _, details, _ in listed for entry in details.get("citations", ())}
+    answers = list(answers)
+    source_ids = {source for _, details, _ in answers for source in details.get("sources", ())}
+    chunk_ids = {entry["chunk"] for _, details, _ in answers for entry in details.get("citations", ())}
     sources = DataSource.objects.visible_to(caller, Action.QUERY).filter(pk__in=source_ids)
     visible_ids = {str(pk) for pk in sources.values_list("pk", flat=True)} if source_ids else set()
     chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(pk__in=chunk_ids, document__deleted_at=None)
     chunks = chunks.select_related("document", "source").defer("document__text")
     by_id = {str(chunk.pk): chunk for chunk in chunks} if chunk_ids else {}
-    return [_read(text, details, message, visible_ids, by_id) for text, details, message in listed]
+    return [_read(text, details, message, visible_ids, by_id) for text, details, message in answers]
 
 
 def _read(

@@ -34,10 +34,10 @@ def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Quest
         question: The question, whose filters apply to every scope.
     """
     if isinstance(sources, DataSourceQuerySet):
-        sources = QueryableSources(organizations=frozenset(), others=sources)
+        sources = QueryableSources(organizations=frozenset(), other_sources=sources)
     builder = _Builder(question)
     if sources.grants is None:
-        builder.add_listed(sources.others)
+        builder.add_listed(sources.other_sources)
     if sources.organizations:
         builder.add_by_rule(sources)
     if builder.without_second_model:
@@ -93,7 +93,7 @@ class _Builder:
             else:
                 self._add_model(model, is_english=model.model_name in english_names)
         if not self._is_english_question and english_names:
-            unlisted = [sources.public] if not self._granted else [sources.public, sources.others]
+            unlisted = [sources.public] if not self._granted else [sources.public, sources.other_sources]
             for queryset in unlisted:
                 without = queryset.filter(embedding_model__name__in=english_names, second_model=None)
                 self.without_second_model += without.order_by().values_list("pk", flat=True)[:_MAX_REQUESTED]

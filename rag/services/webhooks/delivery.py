@@ -98,11 +98,11 @@ def claim_due_deliveries(places: int, *, busy: Sequence[WebhookDelivery]) -> lis
         .order_by("webhook_id", "due_at", "created_at", "pk")
         .distinct("webhook_id")
     )
-    taken = Counter(delivery.webhook.organization_id for delivery in busy)
+    places_in_use = Counter(delivery.webhook.organization_id for delivery in busy)
     ids: list[uuid.UUID] = []
     for _, pk, organization in sorted(first_due.values_list("due_at", "pk", "webhook__organization_id")):
-        if taken[organization] < places - len(ids):
-            taken[organization] += 1
+        if places_in_use[organization] < places - len(ids):
+            places_in_use[organization] += 1
             ids.append(pk)
     rows = WebhookDelivery.objects.filter(pk__in=ids).select_related("webhook")
     claimed = list(rows.select_for_update(of=("self",), skip_locked=True))

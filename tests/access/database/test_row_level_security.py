@@ -66,9 +66,9 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
                 assert by_queryset == by_oracle == by_policy, (person, key, action)
                 check_counts.count("decisions on which queryset, policy and oracle agree", len(world.sources))
             compact = DataSource.objects.queryable_by(caller)
-            listed = [*compact.public.values_list("pk", flat=True), *compact.others.values_list("pk", flat=True)]
+            listed = [*compact.public.values_list("pk", flat=True), *compact.other_sources.values_list("pk", flat=True)]
             assert sorted(listed) == sorted(rows.expected(person, key, "query")), (person, key)
-            check_grants(caller, compact, set(compact.others.values_list("pk", flat=True)))
+            check_grants(caller, compact, set(compact.other_sources.values_list("pk", flat=True)))
             writable = rows.expected(person, key, "ingest") | rows.expected(person, key, "manage")
             for used_for, expected in (("query", rows.expected(person, key, "query")), ("write", writable)):
                 with identity.run_as(identity_of(caller, action=used_for)):

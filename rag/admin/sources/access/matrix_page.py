@@ -22,8 +22,8 @@ def show_matrix(request: HttpRequest) -> HttpResponse:
     organizations = list(managed_organizations(request).order_by("name")[:_MAX_CHOICES])
     if not organizations:
         raise PermissionDenied
-    chosen = as_uuid(request.GET.get("organization", ""))
-    organization = next((entry for entry in organizations if entry.pk == chosen), organizations[0])
+    organization_id = as_uuid(request.GET.get("organization", ""))
+    organization = next((entry for entry in organizations if entry.pk == organization_id), organizations[0])
     sources = visible_sources(request, Action.MANAGE)
     search = request.GET.get("q", "")[:254].replace("\0", "").strip()
     members = Membership.objects.filter(organization=organization).select_related("user").order_by("user__email")

@@ -29,8 +29,8 @@ def list_items(run: SyncRun, deadline: float) -> bool:
         _store(run, page, patterns)
         if not page.is_last and (time.monotonic() > deadline or runs.is_stopped(run)):
             return True
-    listed = SyncItem.objects.filter(connection=run.connection_id, seen_in=run.pk).count()
-    runs.update(run, phase=SyncRun.Phase.SENDING, listed=listed, cursor=None)
+    count = SyncItem.objects.filter(connection=run.connection_id, seen_in=run.pk).count()
+    runs.update(run, phase=SyncRun.Phase.SENDING, listed=count, cursor=None)
     return True
 
 
