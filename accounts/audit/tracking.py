@@ -1,7 +1,8 @@
 """Audit events of changes to model rows, written in the transaction of the change.
 
-An app names the models to track in its `audit_registry` module. Saves, deletions, bulk operations and many-to-many
-changes of their rows are then recorded, wherever the code that makes them is.
+Each app names the models to track in its module `audit_registry` (`rag/models/audit_registry.py` for rag). Saves,
+deletions, bulk operations and many-to-many changes of their rows are then recorded, wherever the code that makes them
+is.
 """
 
 import datetime

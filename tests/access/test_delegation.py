@@ -180,14 +180,14 @@ def try_step(step: Step) -> None:
     try:
         with change_access(actor=actor, rows=[prepared[0]]):
             prepared[1]()
-        refusal = None
+        refused_with = None
     except AccessChangeRefused as error:
-        refusal = error
+        refused_with = error
     if objection:
-        assert refusal, f"accepted although {objection}"
+        assert refused_with, f"accepted although {objection}"
     else:
-        assert not refusal, f"an allowed change was refused: {refusal}"
-    assert Facts.read() == (before if refusal else without_rule)
+        assert not refused_with, f"an allowed change was refused: {refused_with}"
+    assert Facts.read() == (before if refused_with else without_rule)
 
 
 @st.composite

@@ -50,7 +50,7 @@ def test_a_changed_password_ends_all_other_sign_ins(world: World) -> None:
     assert Client().get("/api/rag/sources", headers={"Authorization": f"Bearer {token}"}).status_code == 401
 
 
-def test_guessing_the_present_password_locks_it(world: World) -> None:
+def test_guessing_the_current_password_locks_it(world: World) -> None:
     client = browser(world.users["editor"])
     for _ in range(5):
         change(client, "wrong")

@@ -86,7 +86,7 @@ def _signer(request: Request) -> signing.Signer:
 
 
 def list_sort_fields(rows: QuerySet[Any]) -> list[tuple[str, bool]]:
-    """Return the sort fields of a list, and whether each is descending. The key comes last, so no two rows are equal."""
+    """Return the sort fields of a list, and whether each is descending. The key is the last one, to break ties."""
     model = rows.model
     key = model._meta.pk.name
     fields = []

@@ -34,5 +34,5 @@ def answer(
         yield permitted_queries.NO_RESULTS
         yield NO_ANSWER
     grounding = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
-    refusal = Answer(NO_ANSWER, (), confidence=0.0, model="")
-    return AnswerResult(permitted_queries.NO_RESULTS, Context("", (), token_count=0), grounding, refusal)
+    answer = Answer(NO_ANSWER, (), confidence=0.0, model="")
+    return AnswerResult(permitted_queries.NO_RESULTS, Context("", (), token_count=0), grounding, answer)

@@ -33,7 +33,7 @@ def change(count: int, *operations: dict[str, Any]) -> Any:
     return patches.apply({"members": members(count)}, {"Operations": list(operations)})
 
 
-def refusal(count: int, *operations: dict[str, Any]) -> str:
+def scim_type_of_error(count: int, *operations: dict[str, Any]) -> str:
     with pytest.raises(ScimError) as refused:
         change(count, *operations)
     return refused.value.scim_type
@@ -49,16 +49,25 @@ def test_removing_members_compares_each_of_them_once() -> None:
 def test_the_work_of_a_request_is_bounded() -> None:
     add = {"op": "add", "path": "members", "value": members(patches.MAX_ELEMENTS)}
     comparisons = " and ".join(['a ne "x"'] * 11)
-    assert refusal(1, {"op": "replace", "path": f"members[{comparisons}].display", "value": "x"}) == "invalidFilter"
+    assert (
+        scim_type_of_error(1, {"op": "replace", "path": f"members[{comparisons}].display", "value": "x"})
+        == "invalidFilter"
+    )
     condition = " and ".join(['a ne "x"'] * 10)
     expensive = {"op": "replace", "path": f"members[{condition}].display", "value": "x"}
-    assert refusal(0, add, *[expensive] * 20) == "tooMany"
+    assert scim_type_of_error(0, add, *[expensive] * 20) == "tooMany"
     assert _Member.read <= patches.MAX_WORK
-    assert refusal(0, add, {**add, "value": [{"value": "one more"}]}, {"op": "remove", "path": "members"}) == "tooMany"
-    assert refusal(0, {"op": "add", "value": {f"a{number}": 1 for number in range(patches.MAX_ELEMENTS)}}) == "tooMany"
-    assert refusal(0, add, *[{"op": "add", "path": "members", "value": []}] * 120) == "tooMany"
-    assert refusal(1, {"op": "remove", "path": "members", "value": ["x" * 3_000]}) == "invalidValue"
-    assert refusal(1, {"op": "remove", "path": "members", "value": [[["x"]]]}) == "invalidValue"
+    assert (
+        scim_type_of_error(0, add, {**add, "value": [{"value": "one more"}]}, {"op": "remove", "path": "members"})
+        == "tooMany"
+    )
+    assert (
+        scim_type_of_error(0, {"op": "add", "value": {f"a{number}": 1 for number in range(patches.MAX_ELEMENTS)}})
+        == "tooMany"
+    )
+    assert scim_type_of_error(0, add, *[{"op": "add", "path": "members", "value": []}] * 120) == "tooMany"
+    assert scim_type_of_error(1, {"op": "remove", "path": "members", "value": ["x" * 3_000]}) == "invalidValue"
+    assert scim_type_of_error(1, {"op": "remove", "path": "members", "value": [[["x"]]]}) == "invalidValue"
     # A long list may still be changed in the ways of Okta and Entra ID.
     remove = [{"op": "remove", "path": f'members[value eq "{number}"]'} for number in range(20)]
     assert len(change(patches.MAX_ELEMENTS, *remove)["members"]) == patches.MAX_ELEMENTS - 20

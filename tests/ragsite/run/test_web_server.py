@@ -127,8 +127,8 @@ def test_an_address_has_a_limit_of_requests_in_progress(web: Web) -> None:
             *OTHERS,
         ):
             request = b"GET %s HTTP/1.1\r\n" % path + HOST + CLOSE + b"\r\n"
-            status, headers, refusal = send(web.port, request, address="127.0.0.2")
-            refused = json.loads(refusal)
+            status, headers, content = send(web.port, request, address="127.0.0.2")
+            refused = json.loads(content)
             assert (status, set(refused), "retry-after" in headers) == (429, keys, True)
             if path == b"/agent/x":
                 assert set(refused["error"]) == {"type", "message", "details", "timestamp"}

@@ -158,7 +158,7 @@ def test_a_failed_listing_removes_nothing(
     assert sync(run).removed == 1
 
 
-def test_a_listing_goes_on_after_its_last_page(
+def test_a_listing_continues_after_its_last_page(
     connection: SyncConnection, sync: Sync, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("a/b/c.txt", "a/b.txt", "a.txt", "b/a.txt", "c.txt"):

@@ -152,21 +152,21 @@ def answers(*outcomes: httpx2.Response | Exception) -> tuple[Client, list[httpx2
     return client, requests, waits
 
 
-def refusal(status: int, **headers: str) -> httpx2.Response:
+def error_response(status: int, **headers: str) -> httpx2.Response:
     return httpx2.Response(status, headers=headers, json={"error": "RATE_LIMITED", "message": "Too many requests."})
 
 
 def test_refused_requests_are_repeated_when_the_server_says() -> None:
     created = httpx2.Response(202, json={"jobId": "1", "status": "queued", "chunks": 0, "errors": [],
                                          "progress": {"documents": 1, "done": 0, "failed": 0}})  # fmt: skip
-    client, requests, waits = answers(refusal(429, **{"Retry-After": "7"}), httpx2.ConnectError("x"), created)
+    client, requests, waits = answers(error_response(429, **{"Retry-After": "7"}), httpx2.ConnectError("x"), created)
     assert client.ingest("library", [NewDocument("a", "b")]).job_id == "1"
     assert (len(requests), waits[0], 0 < waits[1] < 7) == (3, 7.0, True)
-    client, requests, _ = answers(*(refusal(429) for _ in range(3)))
+    client, requests, _ = answers(*(error_response(429) for _ in range(3)))
     with pytest.raises(RateLimited, match="Too many requests"):
         client.ask(QUESTION)
     assert len(requests) == 3
-    client, requests, _ = answers(refusal(429, **{"Retry-After": "3600"}))
+    client, requests, _ = answers(error_response(429, **{"Retry-After": "3600"}))
     with pytest.raises(RateLimited):
         client.ask(QUESTION)
     assert len(requests) == 1, "nobody waits for an hour"
@@ -175,10 +175,10 @@ def test_refused_requests_are_repeated_when_the_server_says() -> None:
 def test_what_may_have_been_accepted_is_sent_again_with_the_same_key() -> None:
     job = httpx2.Response(202, json={"jobId": "1", "status": "queued", "chunks": 0, "errors": [],
                                      "progress": {"documents": 1, "done": 0, "failed": 0}})  # fmt: skip
-    client, requests, _ = answers(httpx2.ReadError("x"), refusal(409), job)
+    client, requests, _ = answers(httpx2.ReadError("x"), error_response(409), job)
     assert client.ingest("library", [NewDocument("a", "b")]).job_id == "1"
     assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
-    client, requests, _ = answers(refusal(409))
+    client, requests, _ = answers(error_response(409))
     with pytest.raises(RagsiteError):
         client.create_source("A")
     client, requests, _ = answers(*(httpx2.ReadError("x") for _ in range(3)))
