@@ -22,7 +22,7 @@ from accounts.models import User
 
 from . import known_devices, second_factor
 from .forms import StaffSignInForm
-from .pages import render_too_many
+from .pages import render_too_many_checks
 from .password_checks import TooManyPasswordChecks
 
 
@@ -69,7 +69,7 @@ class Site(AdminSite):
         try:
             response = super().login(request, extra_context)
         except TooManyPasswordChecks as error:
-            return render_too_many(request, error)
+            return render_too_many_checks(request, error)
         # The response to the form is a redirect only after a sign-in.
         if request.method == "POST" and response.status_code == HTTPStatus.FOUND and isinstance(request.user, User):
             known_devices.remember(response, request.user)

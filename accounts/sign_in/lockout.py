@@ -121,7 +121,7 @@ def render_lockout_page(
 ) -> HttpResponse:
     """Render the response of the sign-in page during a lockout (AXES_LOCKOUT_CALLABLE)."""
     seconds = _seconds_left(request, credentials or {})
-    context = {"why": gettext(_LOCKED_MESSAGE), "minutes": math.ceil(seconds / 60), "title": gettext("Locked")}
+    context = {"reason": gettext(_LOCKED_MESSAGE), "minutes": math.ceil(seconds / 60), "title": gettext("Locked")}
     page = render(request, "accounts/locked.html", context, status=429)
     page["Retry-After"] = str(seconds)
     return page

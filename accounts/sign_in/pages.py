@@ -44,7 +44,7 @@ class SignIn(LoginView):
         try:
             response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
         except TooManyPasswordChecks as error:
-            return render_too_many(request, error)
+            return render_too_many_checks(request, error)
         # The response to the form is a redirect only after a sign-in.
         if request.method == "POST" and response.status_code == HTTPStatus.FOUND and isinstance(request.user, User):
             known_devices.remember(response, request.user)
@@ -87,9 +87,9 @@ class ShowAccessToken(View):
         return render(request, "accounts/access_token.html", {"token": str(token)})
 
 
-def render_too_many(request: HttpRequest, error: TooManyPasswordChecks) -> HttpResponse:
+def render_too_many_checks(request: HttpRequest, error: TooManyPasswordChecks) -> HttpResponse:
     """Render the response while too many passwords are checked."""
-    context = {"why": _(str(error.detail)), "title": _("Try again")}
+    context = {"reason": _(str(error.detail)), "title": _("Try again")}
     response = render(request, "accounts/locked.html", context, status=error.status_code)
     response["Retry-After"] = str(error.wait)
     return response

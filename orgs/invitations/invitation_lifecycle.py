@@ -1,4 +1,4 @@
-"""Invites people by e-mail: issues, sends, revokes and finds invitations. Only the hash of a link's token is stored."""
+"""Issues, sends, renews, revokes and deletes invitations by e-mail. Only the hash of a link's token is stored."""
 
 import hashlib
 import secrets
@@ -24,13 +24,14 @@ from ragsite.postgres.locks import advisory_xact_locks
 
 logger = structlog.get_logger(__name__)
 
+# How long the link of an invitation is valid.
 LIFETIME = timedelta(days=7)
 # Bounds of what an organisation can make the server send and store.
 MAX_OPEN_INVITATIONS = 200
 MAX_SENT_AN_HOUR = 50
 MAX_SENDS = 10
 MIN_PAUSE = timedelta(minutes=1)
-# Ended invitations are shown for some time.
+# How long ended invitations are kept, so that people see them.
 _KEPT = timedelta(days=30)
 _BATCH_SIZE = 1_000
 

@@ -20,7 +20,9 @@ class InvitationQuerySet(TrackedQuerySet["Invitation"]):
 
 
 class Invitation(TrackedModelMixin, UUIDModel):
-    """An address that somebody has invited into an organisation, with the roles and teams it is to get there.
+    """An invitation of an e-mail address into an organisation, with the roles and teams that the person will get.
+
+    `orgs.invitations.invitation_lifecycle` issues and renews it, and has its lifetime (LIFETIME).
 
     Attributes:
         token_hash: SHA-256 of the token in the link, in hexadecimal. The token has 256 random bits, so a slow hash

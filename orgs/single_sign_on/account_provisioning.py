@@ -145,16 +145,16 @@ def _update_membership(provider: IdentityProvider, user: User, groups: set[str])
 
 def _apply_groups(provider: IdentityProvider, membership: Membership, groups: set[str], *, is_new: bool) -> None:
     mappings = list(GroupMapping.objects.filter(provider=provider).select_related("role", "team"))
-    of_person = [mapping for mapping in mappings if mapping.group in groups]
-    roles, teams = _rows(of_person, "role"), _rows(of_person, "team")
+    mappings_of_person = [mapping for mapping in mappings if mapping.group in groups]
+    roles, teams = _rows(mappings_of_person, "role"), _rows(mappings_of_person, "team")
     if is_new and not roles:
         roles |= set(Role.objects.filter(organization=provider.organization_id, name=_DEFAULT_ROLE))
     mapped_roles, mapped_teams = _rows(mappings, "role"), _rows(mappings, "team")
-    present_roles, present_teams = set(membership.roles.all()), set(membership.teams.all())
-    membership.roles.remove(*((mapped_roles - roles) & present_roles))
-    membership.roles.add(*(roles - present_roles))
-    membership.teams.remove(*((mapped_teams - teams) & present_teams))
-    membership.teams.add(*(teams - present_teams))
+    current_roles, current_teams = set(membership.roles.all()), set(membership.teams.all())
+    membership.roles.remove(*((mapped_roles - roles) & current_roles))
+    membership.roles.add(*(roles - current_roles))
+    membership.teams.remove(*((mapped_teams - teams) & current_teams))
+    membership.teams.add(*(teams - current_teams))
 
 
 def _rows(mappings: list[GroupMapping], field: str) -> set[Any]:

@@ -26,14 +26,14 @@ _cache_lock = threading.Lock()
 
 
 def read_configuration(issuer: str, *, is_fresh: bool = False) -> dict[str, Any]:
-    """Return what the provider says about itself.
+    """Return the configuration document of the provider.
 
     Args:
         issuer: The provider's address.
-        is_fresh: Ask the provider, although its last response is known.
+        is_fresh: Request it from the provider even if it is cached.
 
     Raises:
-        ProviderFailed: If it does not say anything, or names another issuer.
+        ProviderFailed: If the provider does not answer, or names another issuer.
     """
     return _read(issuer, is_fresh=is_fresh).configuration
 
@@ -55,7 +55,7 @@ def read_keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:
 
     Args:
         issuer: The provider's address.
-        is_fresh: Ask the provider, although its keys are known, unless it was asked within the last minute.
+        is_fresh: Request the keys from the provider even if they are cached, unless it was asked within the last minute.
 
     Raises:
         ProviderFailed: If the keys are not known and the provider does not send them.
@@ -72,7 +72,7 @@ def read_keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:
 
 
 def _read(issuer: str, *, is_fresh: bool) -> _Cached:
-    """Return what is known of the provider. It must be the issuer that was asked (Discovery 1.0, 4.3)."""
+    """Return the metadata of the provider. Its issuer must be the requested one (Discovery 1.0, 4.3)."""
     now = time.monotonic()
     with _cache_lock:
         entry = _cache.get(issuer)

@@ -28,7 +28,7 @@ class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
         """Return the model of new data sources (RAG_EMBEDDING_MODEL). Rows of KNOWN_MODELS are created on first use.
 
         Raises:
-            EmbeddingFailed: There is no model of this name.
+            EmbeddingFailed: If there is no model of this name.
         """
         name = settings.RAG_EMBEDDING_MODEL
         if model := self.filter(name=name).first():

@@ -228,8 +228,8 @@ class DataSource(TrackedModelMixin, UUIDModel):
             any_model: Accept a source whose embedding model has changed since this instance was loaded.
 
         Raises:
-            UnknownSource: The source is deleted.
-            ModelChanged: The source has another embedding model than this instance.
+            UnknownSource: If the source is deleted.
+            ModelChanged: If the source has another embedding model than this instance.
         """
         with connection.cursor() as cursor:
             cursor.execute(

@@ -61,7 +61,7 @@ def read_positive(request: Request, name: str, default: int, highest: int) -> in
     """Return a query parameter that is an integer from 1.
 
     Raises:
-        ValidationError: It is out of range.
+        ValidationError: If it is out of range.
     """
     text = request.query_params.get(name, str(default))
     if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= highest):

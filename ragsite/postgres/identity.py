@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom row-level security checks.
+    """The identity that row-level security checks.
 
     Attributes:
         role: The database role. Empty for the owner of the tables.

@@ -14,7 +14,7 @@ def sign(identity: Identity, process_id: int) -> str:
     """Return the value of the setting `rag.identity`, which the SQL function `ragsite_identity` verifies.
 
     Args:
-        identity: Whom row-level security is to check.
+        identity: The identity that row-level security is to check.
         process_id: The process id of the connection's server process. The value is valid on no other connection.
 
     Returns:

@@ -127,20 +127,22 @@ class SingleScheduler(PersistentScheduler):
 
 def describe_process() -> str:
     """Return a name of this process that no other process has, here or elsewhere, now or later."""
-    return "|".join([_kernel(), str(os.getpid()), _start_time(os.getpid()), socket.gethostname(), secrets.token_hex(4)])
+    return "|".join(
+        [_process_namespace(), str(os.getpid()), _start_time(os.getpid()), socket.gethostname(), secrets.token_hex(4)]
+    )
 
 
 def _has_ended(owner: str) -> bool:
     """Return whether this names a process of the same kernel and process namespace that does not run any more."""
     kernel, _, process = owner.partition("|")
     process_id, _, rest = process.partition("|")
-    if not kernel or kernel != _kernel() or not process_id.isdigit():
+    if not kernel or kernel != _process_namespace() or not process_id.isdigit():
         return False
     return _start_time(int(process_id)) != rest.partition("|")[0]
 
 
-def _kernel() -> str:
-    """Return what is the same for all processes that see each other; empty where that is not known."""
+def _process_namespace() -> str:
+    """Return an id that all processes have that see each other's process ids; empty if it is not known."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{os.readlink('/proc/self/ns/pid')}"

@@ -37,7 +37,7 @@ def read(request: Request) -> Position | None:
     """Return the position that the request's cursor stands for; None without a cursor.
 
     Raises:
-        ValidationError: It is not a cursor of this list, or there is a page number too.
+        ValidationError: If it is not a cursor of this list, or there is a page number too.
     """
     cursor = request.query_params.get("cursor")
     if cursor is None:

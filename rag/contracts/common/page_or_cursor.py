@@ -39,7 +39,7 @@ def _paginate_with_cursor(request: Request, rows: QuerySet[Any], *, size_name: s
         size_name: The query parameter of the page size, which is also its name in the response.
 
     Raises:
-        ValidationError: The page or the size is out of range, or the cursor is none of this list.
+        ValidationError: If the page or the size is out of range, or the cursor belongs to another list.
     """
     position = cursors.read(request)
     if position is None:

@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
-from accounts.sign_in.pages import render_too_many
+from accounts.sign_in.pages import render_too_many_checks
 from accounts.sign_in.password_checks import TooManyPasswordChecks, may_use_password
 from orgs.access.caller import get_caller
 from rag.pages.access import page, rate_limited
@@ -64,7 +64,7 @@ def change_password(request: HttpRequest) -> HttpResponse:
     try:
         is_valid = request.method == "POST" and form.is_valid()
     except TooManyPasswordChecks as error:
-        return render_too_many(request, error)
+        return render_too_many_checks(request, error)
     if is_valid:
         update_session_auth_hash(request, form.save())
         messages.success(request, _("Your password is changed. You are signed out everywhere else."))

@@ -38,7 +38,7 @@ class WebsiteConnector:
         self._site = urlsplit(location)
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
-        """List the pages of one sitemap after the other. The cursor has the sitemaps that are left."""
+        """List the pages of one sitemap after the other. The cursor contains the remaining sitemaps."""
         pending = list(cursor["sitemaps"]) if cursor else self._find_sitemaps()
         while pending:
             url, is_from_index = pending.pop(0)

@@ -200,7 +200,7 @@ def verify_weights(weights: Path) -> None:
     """Compare the file with the published checksum.
 
     Raises:
-        EmbeddingFailed: It is another file.
+        EmbeddingFailed: If it is another file.
     """
     with open(weights, "rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()

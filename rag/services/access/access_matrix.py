@@ -51,7 +51,7 @@ def build_matrix(sources: Any, organization: Organization, *, search: str = "") 
     """Return the matrix of an organisation.
 
     Args:
-        sources: The data sources that the asker manages.
+        sources: The data sources that the caller manages.
         organization: The organisation.
         search: A part of the e-mail address of the people who are shown; empty for all.
     """

@@ -199,7 +199,7 @@ def _count_new_chunks(works: Sequence[ParsedWork]) -> int:
 def record_errors(
     document: IngestionDocument, held_leases: LeaseKeeper, *, is_to_blame: bool = False
 ) -> Iterator[None]:
-    """Catch what the block raises, and write it to the document as its state.
+    """Catch the exceptions of the block, and store them as the document's state.
 
     Args:
         document: The claimed document.

@@ -16,10 +16,10 @@ def check_version(row: DataSource | Document, expected: frozenset[str] | None) -
 
     Args:
         row: The source or document.
-        expected: The versions that the client knows; None if any is right.
+        expected: The versions that the client knows; None to accept any.
 
     Raises:
-        VersionChanged: If it is in none of them.
+        VersionChanged: If it has another version.
     """
     if expected is not None and version_of(row) not in expected:
         raise VersionChanged

@@ -35,7 +35,7 @@ _MAY_NOT_MANAGE = (
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings:
-    """What a person decides about a webhook. None: unchanged, or the default."""
+    """The values that a person sets on a webhook. None leaves a value unchanged, or at its default."""
 
     url: str | None = None
     events: Sequence[str] | None = None

@@ -1,4 +1,4 @@
-"""The counts and errors of syncs, and what people decide about them."""
+"""Lists syncs with their counts and errors, and stops, resumes and confirms them."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,7 @@
-"""Writes the BM25 terms of chunks and their statistics (docs/decisions/0023-bm25-in-postgresql.md)."""
+"""Writes the BM25 index: the weight of each term of a chunk, and the statistics of terms.
+
+`weigh` has the formula with its parameters k1 and b. docs/decisions/0023-bm25-in-postgresql.md explains the index.
+"""
 
 import itertools
 import struct

@@ -50,7 +50,7 @@ class QdrantClient:
         """Run the searches in one request, and return the ids that each of them has found, best first."""
         results = self._send("POST", f"/collections/{collection}/points/query/batch", {"searches": list(searches)})
         with _reading():
-            # No id twice, and no more than were asked for: PostgreSQL looks each of them up.
+            # Distinct ids, and at most as many as requested, because PostgreSQL looks up each of them.
             return [
                 list(dict.fromkeys(uuid.UUID(point["id"]) for point in result["points"][: search["limit"]]))
                 for search, result in zip(searches, results, strict=True)

@@ -27,7 +27,7 @@ _REQUIRED = {"format", "created_at", "version", "migrations", "tables", "sequenc
 
 
 class InvalidArchive(Exception):
-    """The archive is incomplete, damaged or not one of ours. The message says which."""
+    """The file is incomplete, damaged or not a backup of ragsite. The message says which."""
 
 
 class HashingReader:

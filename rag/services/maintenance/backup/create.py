@@ -78,7 +78,7 @@ def create(path: Path, on_progress: OnProgress) -> Backup:
 
     Raises:
         DatabaseError: The connection to the database was lost. There is no archive.
-        FileExistsError: The file exists, or another process is writing it.
+        FileExistsError: If the file exists, or another process is writing it.
         StorageFailed: The storage did not answer. There is no archive.
     """
     if path.exists():

@@ -54,7 +54,7 @@ def _migration_targets(applied: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the last migrations of each app that the backup's database had.
 
     Raises:
-        RestoreRefused: This version does not know one of them.
+        RestoreRefused: If this version does not know one of them.
     """
     graph = MigrationExecutor(connection).loader.graph
     if unknown := sorted(key for key in applied if key not in graph.nodes):
