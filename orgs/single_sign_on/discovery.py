@@ -55,7 +55,7 @@ def read_keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:
 
     Args:
         issuer: The provider's address.
-        is_fresh: Request the keys from the provider even if they are cached, unless it was asked within the last minute.
+        is_fresh: Request the keys even if they are cached, unless that was done within the last minute.
 
     Raises:
         ProviderFailed: If the keys are not known and the provider does not send them.
