@@ -18,8 +18,8 @@ forwarder_headers = ""
 limit_request_line, limit_request_fields, limit_request_field_size = 8190, 1000, 16380
 
 
-def _check_database() -> str:
-    """Return why the database cannot be used: it is outdated or its roles are too strong. Empty if it can."""
+def _database_problem() -> str:
+    """Return why the database cannot be used: it is outdated or its roles are too strong. Empty if it can be used."""
     try:
         require_current_database()
         require_safe_roles()
@@ -30,13 +30,13 @@ def _check_database() -> str:
 
 def on_starting(server: Any) -> None:
     """Refuse to start with a database that cannot be used."""
-    if message := _check_database():
+    if message := _database_problem():
         raise RuntimeError(message)  # gunicorn prints the message and stops
 
 
 def post_worker_init(worker: Any) -> None:
     """Check the database again, which may not have answered before, and start the thread that stores measurements."""
-    if message := _check_database():
+    if message := _database_problem():
         raise AppImportError(message)
     # Needs the settings, which are not loaded when this module is imported.
     from rag.services.operations.measurements import recording

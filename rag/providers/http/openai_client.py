@@ -47,7 +47,7 @@ def open_async_client(*, api_key: str, base_url: str, **options: Any) -> "openai
 
 
 def translate_error(error: "openai.APIError", model: str, failure: type[Failure]) -> Failure:
-    """Translate an exception of the library into one of ours, which says whether a retry may help.
+    """Translate an exception of the library into a ProviderFailed, which says whether a retry may help.
 
     The provider's message is dropped: it may quote the request.
 

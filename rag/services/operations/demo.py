@@ -97,7 +97,7 @@ def create_demo_data(*, password: str) -> list[IngestionJob]:
             create_organization(name=organization.capitalize(), slug=organization)
         for account in ACCOUNTS:
             _ensure_account(account, password)
-        sources = [(_ensure_source(source), source.pages) for source in SOURCES]
+        sources = [(_get_or_create_source(source), source.pages) for source in SOURCES]
     jobs = [_ingest_pages(source, patterns) for source, patterns in sources]
     return [job for job in jobs if job]
 
@@ -113,10 +113,10 @@ def _ensure_account(account: DemoAccount, password: str) -> None:
     add_member(user=user, organization=organization, roles=account.roles, teams=account.teams)
 
 
-def _ensure_source(demo_source: DemoSource) -> DataSource:
+def _get_or_create_source(demo_source: DemoSource) -> DataSource:
     """Create the data source with its grant, unless it exists already."""
     organization = Organization.objects.get(slug=demo_source.organization)
-    source, made = DataSource.objects.get_or_create(
+    source, is_new = DataSource.objects.get_or_create(
         organization=organization,
         slug=demo_source.slug,
         deleted_at=None,
@@ -127,7 +127,7 @@ def _ensure_source(demo_source: DemoSource) -> DataSource:
             "embedding_model": EmbeddingModel.objects.default(),
         },
     )
-    if made and (demo_source.role or demo_source.team or demo_source.user):
+    if is_new and (demo_source.role or demo_source.team or demo_source.user):
         Grant.objects.create(
             source=source,
             role=Role.objects.get(organization=organization, name=demo_source.role) if demo_source.role else None,
