@@ -34,6 +34,7 @@ RENDERED = {
     "UnknownConversation": (404, 404, 404, "NOT_FOUND", "not_found"),
     "UnknownQuery": (404, 404, 404, "NOT_FOUND", "query_not_found"),
     "UnknownJob": (404, 404, 404, "NOT_FOUND", "not_found"),
+    "UnknownQuestion": (404, 404, 404, "NOT_FOUND", "not_found"),
     "UnknownDocument": (404, 404, 404, "NOT_FOUND", "not_found"),
     "UnknownWebhook": (404, 404, 404, "NOT_FOUND", "not_found"),
     "VersionChanged": (412, 412, 412, "AGENT_ERROR", "internal_error"),
