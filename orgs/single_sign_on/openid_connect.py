@@ -8,7 +8,7 @@ import datetime
 import hashlib
 import secrets
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +18,7 @@ from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
 from ragsite.postgres.models import is_storable
 
 from . import discovery
+from .attempts import SignInAttempt
 from .provider_requests import ProviderFailed, request
 
 # Signatures with a key pair. With a shared secret (HS256), a leaked secret would sign tokens.
@@ -39,17 +40,6 @@ class Client:
     issuer: str
     client_id: str
     client_secret: str
-
-
-@dataclass(frozen=True, slots=True)
-class SignInAttempt:
-    """What has to come back from the provider, kept by the browser in an encrypted cookie."""
-
-    provider_id: str
-    next_url: str
-    state: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    nonce: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    verifier: str = field(default_factory=lambda: secrets.token_urlsafe(48))
 
 
 @dataclass(frozen=True, slots=True)

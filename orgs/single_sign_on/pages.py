@@ -1,7 +1,5 @@
 """The pages of single sign-on: to the identity provider, and back from it."""
 
-import dataclasses
-import json
 import secrets
 import uuid
 from typing import Any, cast
@@ -26,15 +24,14 @@ from accounts.sign_in.pages import END_SESSION_URL
 from orgs.models import IdentityProvider
 from ragsite.postgres import encryption, identity
 
-from . import openid_connect
+from . import attempts, openid_connect
 from .account_provisioning import SignInRefused, find_or_create_account
-from .openid_connect import Client, InvalidResponse, SignInAttempt
+from .attempts import SignInAttempt
+from .openid_connect import Client, InvalidResponse
 from .provider_requests import ProviderFailed
 
 logger = structlog.get_logger(__name__)
 
-_COOKIE = "sign_in_attempt"
-_COOKIE_SECONDS = 600
 _BACKEND = "orgs.single_sign_on.enforcement.SingleSignOnBackend"
 _CODE_PAGE = "accounts/single_sign_on_code.html"
 _UNKNOWN = gettext_noop("No organisation here has single sign-on for this address. Sign in with your password.")
@@ -75,7 +72,7 @@ class Start(SignInPage):
         except ProviderFailed as error:
             return _render_failure(request, provider, error)
         response = render(request, "accounts/to_provider.html", {"url": url, "provider": provider})
-        _remember(response, request, attempt)
+        attempts.remember(response, request, attempt)
         return response
 
 
@@ -83,9 +80,9 @@ class Callback(SignInPage):
     """Receives the response of the provider, and signs the person in."""
 
     def get(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
-        attempt = _read_attempt(request)
-        if attempt is None or not _belongs_to(attempt, provider_id, request.GET.get("state", "")):
-            return _render_error(request, _LOST, status=400)
+        attempt = attempts.read(request)
+        if attempt is None or not _answers(attempt, provider_id, request.GET.get("state", "")):
+            return _render_refusal(request, _LOST, status=400)
         provider = active_providers().filter(pk=attempt.provider_id).first()
         if provider is None:
             return _render_error(request, _UNKNOWN, status=404)
@@ -95,7 +92,7 @@ class Callback(SignInPage):
             response = _render_error(request, str(error), status=403)
         except ProviderFailed as error:
             response = _render_failure(request, provider, error)
-        response.delete_cookie(_COOKIE, path=_cookie_path())
+        attempts.forget(response)
         return response
 
     def _sign_in(self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt) -> HttpResponse:
@@ -188,33 +185,6 @@ def _safe_next(request: HttpRequest, fields: QueryDict) -> str:
     url = fields.get("next", "")[:1_000]
     is_safe = url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure())
     return url if is_safe else reverse("ask")
-
-
-def _remember(response: HttpResponse, request: HttpRequest, attempt: SignInAttempt) -> None:
-    """Store the attempt in the browser that makes it, so that no other one can complete it."""
-    response.set_cookie(
-        _COOKIE,
-        encryption.encrypt(json.dumps(dataclasses.asdict(attempt)), encryption.Purpose.SIGN_IN_COOKIE),
-        max_age=_COOKIE_SECONDS,
-        path=_cookie_path(),
-        secure=request.is_secure(),
-        httponly=True,
-        samesite="Lax",
-    )
-
-
-def _read_attempt(request: HttpRequest) -> SignInAttempt | None:
-    try:
-        content = encryption.decrypt(
-            request.COOKIES.get(_COOKIE, ""), encryption.Purpose.SIGN_IN_COOKIE, max_age_seconds=_COOKIE_SECONDS
-        )
-    except encryption.UnreadableSecret:
-        return None
-    return SignInAttempt(**json.loads(content))
-
-
-def _cookie_path() -> str:
-    return reverse("sign_in")
 
 
 def _render_failure(request: HttpRequest, provider: IdentityProvider, error: ProviderFailed) -> HttpResponse:
