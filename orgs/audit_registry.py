@@ -66,7 +66,10 @@ def register() -> None:
         IdentityProvider,
         TrackedModel[IdentityProvider](
             AuditObject.IDENTITY_PROVIDER,
-            fields=("name", "issuer", "client_id", "groups_claim", "is_active", "is_enforced", "emergency_user"),
+            fields=(
+                *("name", "protocol", "issuer", "client_id", "groups_claim", "is_active", "is_enforced"),
+                *("emergency_user", "sign_in_url", "sign_out_url", "certificates"),
+            ),
             redacted=("client_secret",),
             organization=lambda provider: provider.organization,
             label=lambda provider: provider.name,

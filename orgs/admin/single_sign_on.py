@@ -5,7 +5,6 @@ Whoever configures a provider can sign in as every member. Therefore it needs al
 
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Model, QuerySet
@@ -20,6 +19,7 @@ from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
+from orgs.admin.bases.identity_provider_form import IdentityProviderForm
 from orgs.admin.bases.scoped_admin import ScopedAdmin
 from orgs.models import (
     GroupMapping,
@@ -27,21 +27,22 @@ from orgs.models import (
     LinkedIdentity,
     Membership,
     Organization,
+    Protocol,
     Role,
     ScimToken,
     SignInDomain,
     Team,
 )
 from orgs.scim import tokens
-from orgs.single_sign_on import back_channel_logout, openid_connect, pages
-from orgs.single_sign_on.provider_requests import ProviderFailed
-from ragsite.postgres import encryption
-
-_NO_DOMAIN = _(
-    "First add the domain of your people's addresses on the page Sign-in domains, and let a superuser confirm it."
-)
+from orgs.single_sign_on import back_channel_logout, pages
+from orgs.single_sign_on.saml import service_provider
 
 _ADDRESSES = _("Register at the provider the redirect address <code>{}</code>, and for sign-outs there <code>{}</code>")
+_SAML_ADDRESSES = _(
+    "Give the provider this address of our metadata, which is also our entity id: <code>{}</code>. It receives "
+    "responses at <code>{}</code> and sign-outs at <code>{}</code>. Paste the provider's metadata here when its "
+    "certificate changes; leave this empty to keep what is known."
+)
 
 
 def fully_managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
@@ -77,49 +78,6 @@ class SingleSignOnAdmin(ScopedAdmin):
         return None
 
 
-class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Asks the provider to describe itself, and never shows the secret."""
-
-    secret = forms.CharField(
-        label=_("Client secret"),
-        required=False,
-        strip=True,
-        max_length=1_000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text=_("Stored encrypted. Leave it empty to keep the current one."),
-    )
-
-    def clean_issuer(self) -> str:
-        issuer = str(self.cleaned_data["issuer"]).strip().rstrip("/")
-        try:
-            openid_connect.check_issuer(issuer)
-        except ProviderFailed as error:
-            raise forms.ValidationError(str(error)) from None
-        return issuer
-
-    def clean(self) -> dict[str, Any]:
-        values = super().clean() or self.cleaned_data
-        if self.instance._state.adding and not values.get("secret"):
-            self.add_error("secret", gettext("This field is required."))
-        elif self.issuer_is_new() and not values.get("secret"):  # it would be sent to whomever the new issuer names
-            self.add_error("secret", gettext("Enter the secret again, because the issuer is another one."))
-        if values.get("is_enforced") and not self._has_verified_domain(values.get("organization")):
-            self.add_error("is_enforced", _NO_DOMAIN)
-        if secret := values.get("secret"):
-            self.instance.client_secret = encryption.encrypt(secret, encryption.Purpose.IDENTITY_PROVIDER)
-        return values
-
-    def issuer_is_new(self) -> bool:
-        """Return whether an existing provider gets another issuer."""
-        stored = self.initial.get("issuer")
-        return not self.instance._state.adding and self.cleaned_data.get("issuer", stored) != stored
-
-    def _has_verified_domain(self, chosen: Organization | None) -> bool:
-        organization = chosen or (None if self.instance._state.adding else self.instance.organization)
-        domains = SignInDomain.objects.filter(organization=organization, verified_at__isnull=False)
-        return organization is not None and bool(domains.exists())
-
-
 class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not subscriptable at runtime
     model = GroupMapping
     extra = 1
@@ -143,21 +101,35 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
 
     form = IdentityProviderForm
     inlines = (GroupMappingInline,)
-    list_display = ("name", "organization", "issuer", "is_active", "is_enforced")
+    list_display = ("name", "organization", "protocol", "issuer", "is_active", "is_enforced")
     list_select_related = ("organization",)
-    fields = (
-        *("organization", "name", "issuer", "client_id", "secret", "groups_claim"),
-        *("is_active", "is_enforced", "emergency_user"),
-    )
+
+    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Return all fields for a new provider, then those of its protocol."""
+        openid_connect = (_("OpenID Connect"), {"fields": ("issuer", "client_id", "secret")})
+        saml = (_("SAML 2.0"), {"fields": ("metadata",)})
+        sections = {Protocol.OPENID_CONNECT: (openid_connect,), Protocol.SAML: (saml,)}
+        chosen = sections[Protocol(obj.protocol)] if isinstance(obj, IdentityProvider) else (openid_connect, saml)
+        common = ("groups_claim", "is_active", "is_enforced", "emergency_user")
+        return (
+            (None, {"fields": ("organization", "name", "protocol")}),
+            *chosen,
+            (_("People"), {"fields": common}),
+        )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        return ("organization",) if obj else ()
+        return ("organization", "protocol") if obj else ()
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "client_id" in form.base_fields:
             addresses = pages.redirect_uri(request, obj), back_channel_logout.logout_url(request, obj)
             form.base_fields["client_id"].help_text = format_html(str(_ADDRESSES), *addresses)
+        if obj is not None and "metadata" in form.base_fields:
+            sp = service_provider.addresses(request, obj)
+            form.base_fields["metadata"].help_text = format_html(
+                str(_SAML_ADDRESSES), sp.entity_id, sp.consumer_url, sp.sign_out_url
+            )
         return form
 
     def save_model(self, request: HttpRequest, obj: IdentityProvider, form: Any, change: bool) -> None:

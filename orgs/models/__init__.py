@@ -2,7 +2,7 @@ from .api_keys import ApiKey
 from .invitations import Invitation
 from .organizations import AnyUser, Membership, Organization, Role, Team
 from .provisioning import ScimGroup, ScimToken, ScimUser
-from .single_sign_on import GroupMapping, IdentityProvider, LinkedIdentity, SignInDomain
+from .single_sign_on import GroupMapping, IdentityProvider, LinkedIdentity, Protocol, SignInDomain, UsedAssertion
 
 __all__ = [
     "AnyUser",
@@ -13,10 +13,12 @@ __all__ = [
     "LinkedIdentity",
     "Membership",
     "Organization",
+    "Protocol",
     "Role",
     "ScimGroup",
     "ScimToken",
     "ScimUser",
     "SignInDomain",
     "Team",
+    "UsedAssertion",
 ]

@@ -20,12 +20,21 @@ MAX_SUBJECT_CHARACTERS = 255
 _DOMAIN = RegexValidator(r"\A(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}\Z", "Such as example.com.")
 
 
+class Protocol(models.TextChoices):
+    OPENID_CONNECT = "openid", "OpenID Connect"
+    SAML = "saml", "SAML 2.0"
+
+
 class IdentityProvider(TrackedModelMixin, UUIDModel):
-    """An OpenID Connect provider with which the members of an organisation sign in.
+    """The provider with which the members of an organisation sign in.
 
     Attributes:
-        client_secret: Encrypted (ragsite.postgres.encryption).
-        groups_claim: The claim that lists a person's groups.
+        issuer: With SAML, its entity id.
+        client_id: With OpenID Connect only.
+        client_secret: Encrypted (ragsite.postgres.encryption). With SAML, our key for this provider.
+        groups_claim: The claim, or attribute, that lists a person's groups.
+        sign_in_url: With SAML only, as `sign_out_url` and `certificates`: what its metadata says.
+        certificates: In PEM.
         is_enforced: Members sign in with the provider only, and not with a password.
         emergency_user: The member who may use a password nevertheless, for when the provider fails.
     """
@@ -34,12 +43,16 @@ class IdentityProvider(TrackedModelMixin, UUIDModel):
         Organization, models.CASCADE, related_name="identity_provider", verbose_name="organisation"
     )
     name = models.CharField(max_length=60, help_text="What people call it: Okta, Entra ID, Keycloak.")
+    protocol = models.CharField(max_length=10, choices=Protocol.choices, default=Protocol.OPENID_CONNECT)
     issuer = models.CharField(
-        max_length=500, help_text="Its address, to which /.well-known/openid-configuration is added."
+        max_length=500, blank=True, help_text="Its address, to which /.well-known/openid-configuration is added."
     )
-    client_id = models.CharField("client id", max_length=255)
+    client_id = models.CharField("client id", max_length=255, blank=True)
     client_secret = HiddenTextField(editable=False, read_as=identity.SIGN_IN)
-    groups_claim = models.CharField(max_length=60, default="groups")
+    groups_claim = models.CharField(max_length=255, default="groups")
+    sign_in_url = models.CharField(max_length=500, blank=True, editable=False)
+    sign_out_url = models.CharField(max_length=500, blank=True, editable=False)
+    certificates = models.TextField(blank=True, editable=False)
     is_active = models.BooleanField(default=True)
     is_enforced = models.BooleanField(
         "enforced", default=False, help_text="Members sign in with the provider only. API keys keep working."
@@ -70,7 +83,8 @@ class IdentityProvider(TrackedModelMixin, UUIDModel):
             ValidationError: There is no emergency account that could sign in with a password.
         """
         super().clean()
-        self.issuer = self.issuer.strip().rstrip("/")
+        if self.protocol == Protocol.OPENID_CONNECT:  # a SAML provider's name is compared as it is
+            self.issuer = self.issuer.strip().rstrip("/")
         if not self.is_enforced:
             return
         user = self.emergency_user
@@ -146,3 +160,14 @@ class LinkedIdentity(UUIDModel):
     class Meta:
         verbose_name_plural = "linked identities"
         constraints = (models.UniqueConstraint(fields=["provider", "subject"], name="subject_of_a_provider"),)
+
+
+class UsedAssertion(UUIDModel):
+    """An assertion of a SAML provider that has signed somebody in, until it would be too old to be used again."""
+
+    provider = models.ForeignKey(IdentityProvider, models.CASCADE, related_name="used_assertions")
+    assertion_id = models.CharField(max_length=MAX_SUBJECT_CHARACTERS)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["provider", "assertion_id"], name="assertion_used_once"),)

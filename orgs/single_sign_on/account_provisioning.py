@@ -1,11 +1,14 @@
 """Finds or creates the account that an identity provider speaks about, with its membership, roles and teams."""
 
+import contextlib
+import datetime
 from typing import Any
 
 import structlog
 from django.db import IntegrityError, transaction
 
 from accounts.models import User
+from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, Role, SignInDomain, Team
 from ragsite.postgres import identity
@@ -109,6 +112,17 @@ def check_authority(provider: IdentityProvider, user: User) -> None:
     _check_domain(provider, user.email)
     if user.is_superuser:
         raise SignInRefused("Superusers sign in with their password.")
+
+
+def end_sign_ins_of(provider: IdentityProvider, subject: str, *, requested_at: datetime.datetime) -> None:
+    """End a person's sign-ins, if the provider still decides about them: it may have lost their domain.
+
+    Those of a deactivated account end too, so that they do not continue when it is activated again.
+    """
+    if linked := _linked_identity(provider, subject):
+        with contextlib.suppress(SignInRefused):
+            check_authority(provider, linked.user)
+            end_sign_ins(linked.user, requested_at=requested_at, method="identity provider")
 
 
 def _check_domain(provider: IdentityProvider, email: str) -> None:

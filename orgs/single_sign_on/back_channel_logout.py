@@ -1,6 +1,5 @@
 """A provider says that somebody has signed out there (OpenID Connect Back-Channel Logout 1.0)."""
 
-import contextlib
 import uuid
 
 import structlog
@@ -10,12 +9,12 @@ from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.sign_out_everywhere import end_sign_ins
-from orgs.models import IdentityProvider, LinkedIdentity
+from orgs.models import IdentityProvider, Protocol
 from ragsite.http.addresses import build_public_url
 from ragsite.postgres import identity
 
-from . import account_provisioning, openid_connect
+from . import openid_connect
+from .account_provisioning import end_sign_ins_of
 from .pages import active_providers
 from .provider_requests import ProviderFailed
 
@@ -38,7 +37,7 @@ class BackChannelLogout(View):
     def post(self, request: HttpRequest, provider_id: uuid.UUID) -> JsonResponse:
         identity.set_current(identity.SIGN_IN)
         # A provider without a verified domain decides about nobody, and is not even asked for its keys.
-        has_domain = {"organization__sign_in_domains__verified_at__isnull": False}
+        has_domain = {"organization__sign_in_domains__verified_at__isnull": False, "protocol": Protocol.OPENID_CONNECT}
         provider = active_providers().filter(pk=provider_id, **has_domain).first()
         token = request.POST.get("logout_token", "")
         try:
@@ -49,19 +48,7 @@ class BackChannelLogout(View):
             logger.warning("back_channel_logout_refused", provider=str(provider_id), reason=str(error))
             response = JsonResponse({"error": "invalid_request", "error_description": str(error)}, status=400)
         else:
-            _end_sign_ins(provider, logout)
+            end_sign_ins_of(provider, logout.subject, requested_at=logout.issued_at)
             response = JsonResponse({})
         response["Cache-Control"] = "no-store"
         return response
-
-
-def _end_sign_ins(provider: IdentityProvider, logout: openid_connect.Logout) -> None:
-    """End the person's sign-ins, if the provider still decides about them: it may have lost their domain.
-
-    Those of a deactivated account end too, so that they do not continue when it is activated again.
-    """
-    linked = LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=logout.subject)
-    for row in linked[:1]:
-        with contextlib.suppress(account_provisioning.SignInRefused):
-            account_provisioning.check_authority(provider, row.user)
-            end_sign_ins(row.user, requested_at=logout.issued_at, method="identity provider")

@@ -21,7 +21,7 @@ from django.views.decorators.cache import never_cache
 from accounts.models import User
 from accounts.sign_in import second_factor
 from accounts.sign_in.pages import END_SESSION_URL
-from orgs.models import IdentityProvider
+from orgs.models import IdentityProvider, Protocol
 from ragsite.postgres import encryption, identity
 
 from . import attempts, openid_connect
@@ -29,6 +29,8 @@ from .account_provisioning import SignInRefused, find_or_create_account
 from .attempts import SignInAttempt
 from .openid_connect import Client, InvalidResponse
 from .provider_requests import ProviderFailed
+from .saml import requests as saml_requests
+from .saml import service_provider
 
 logger = structlog.get_logger(__name__)
 
@@ -63,39 +65,70 @@ class Start(SignInPage):
         email = User.objects.normalize_email(request.POST.get("email", "")[:254])
         provider = _provider_of_domain(email.rpartition("@")[2])
         if provider is None:
-            return _render_error(request, _UNKNOWN, status=404)
+            return render_refusal(request, _UNKNOWN, status=404)
         attempt = SignInAttempt(provider_id=str(provider.pk), next_url=_safe_next(request, request.POST))
         try:
-            url = openid_connect.authorization_url(
-                _client(provider), attempt, redirect_uri=redirect_uri(request, provider)
-            )
+            url = _sign_in_url(request, provider, attempt)
         except ProviderFailed as error:
-            return _render_failure(request, provider, error)
+            return render_failure(request, provider, error)
         response = render(request, "accounts/to_provider.html", {"url": url, "provider": provider})
         attempts.remember(response, request, attempt)
         return response
 
 
-class Callback(SignInPage):
-    """Receives the response of the provider, and signs the person in."""
+class ResponsePage(SignInPage):
+    """Base of the pages that receive the response of a provider, and sign the person in."""
 
-    def get(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
+    protocol: Protocol
+
+    def complete(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
+        """Sign in whom the response names, if it belongs to the attempt of this browser."""
         attempt = attempts.read(request)
-        if attempt is None or not _answers(attempt, provider_id, request.GET.get("state", "")):
-            return _render_refusal(request, _LOST, status=400)
-        provider = active_providers().filter(pk=attempt.provider_id).first()
+        if attempt is None or attempt.provider_id != str(provider_id) or not self.answers(request, attempt):
+            return render_refusal(request, _LOST, status=400)
+        provider = active_providers().filter(pk=attempt.provider_id, protocol=self.protocol).first()
         if provider is None:
-            return _render_error(request, _UNKNOWN, status=404)
+            return render_refusal(request, _UNKNOWN, status=404)
         try:
-            response = self._sign_in(request, provider, attempt)
-        except SignInRefused as error:
-            response = _render_error(request, str(error), status=403)
+            claims, end_session_url = self.read_response(request, provider, attempt)
+            response = _sign_in(request, find_or_create_account(provider, claims), attempt.next_url)
+            request.session[END_SESSION_URL] = end_session_url
+        except SignInRefused as refusal:
+            response = render_refusal(request, str(refusal), status=403)
         except ProviderFailed as error:
-            response = _render_failure(request, provider, error)
+            response = render_failure(request, provider, error)
         attempts.forget(response)
         return response
 
-    def _sign_in(self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt) -> HttpResponse:
+    def answers(self, request: HttpRequest, attempt: SignInAttempt) -> bool:
+        """Return whether the response belongs to the attempt."""
+        raise NotImplementedError
+
+    def read_response(
+        self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt
+    ) -> tuple[dict[str, Any], str]:
+        """Return the verified claims, and where the person signs out of the provider; empty if nowhere.
+
+        Raises:
+            ProviderFailed: If the response is not valid.
+        """
+        raise NotImplementedError
+
+
+class Callback(ResponsePage):
+    """Receives the response of an OpenID Connect provider."""
+
+    protocol = Protocol.OPENID_CONNECT
+
+    def get(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
+        return self.complete(request, provider_id)
+
+    def answers(self, request: HttpRequest, attempt: SignInAttempt) -> bool:
+        return secrets.compare_digest(attempt.state.encode(), request.GET.get("state", "").encode())
+
+    def read_response(
+        self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt
+    ) -> tuple[dict[str, Any], str]:
         openid_connect.check_response_issuer(provider.issuer, request.GET.get("iss"))
         code = request.GET.get("code", "")
         if not 0 < len(code) <= _MAX_CHARACTERS:
@@ -104,17 +137,8 @@ class Callback(SignInPage):
         claims, id_token = openid_connect.exchange_code(
             client, attempt, code, redirect_uri=redirect_uri(request, provider), groups_claim=provider.groups_claim
         )
-        user = find_or_create_account(provider, claims)
-        login(request, user, backend=_BACKEND)
-        next_url = attempt.next_url
-        if settings.RAG_STAFF_OTP != "required" or not user.is_staff:
-            # The provider decides about further factors. The code of the account's own device protects its password.
-            second_factor.mark_verified_by_provider(request, user)
-        elif second_factor.has_second_factor(user):
-            next_url = f"{reverse('single_sign_on_code')}?{urlencode({'next': next_url})}"
         return_to = request.build_absolute_uri(reverse("sign_in"))
-        request.session[END_SESSION_URL] = openid_connect.end_session_url(client, id_token, return_to=return_to)
-        return HttpResponseRedirect(next_url)
+        return claims, openid_connect.end_session_url(client, id_token, return_to=return_to)
 
 
 class EnterCode(SignInPage):
@@ -176,9 +200,20 @@ def redirect_uri(request: HttpRequest, provider: IdentityProvider) -> str:
     return request.build_absolute_uri(reverse("single_sign_on_callback", args=[provider.pk]))
 
 
-def _belongs_to(attempt: SignInAttempt, provider_id: uuid.UUID, state: str) -> bool:
-    """Return whether a response belongs to the attempt: it comes from the same provider, with the same state."""
-    return attempt.provider_id == str(provider_id) and secrets.compare_digest(attempt.state.encode(), state.encode())
+def _sign_in_url(request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt) -> str:
+    if provider.protocol == Protocol.SAML:
+        return saml_requests.sign_in_url(provider, service_provider.addresses(request, provider), attempt)
+    return openid_connect.authorization_url(_client(provider), attempt, redirect_uri=redirect_uri(request, provider))
+
+
+def _sign_in(request: HttpRequest, user: User, next_url: str) -> HttpResponse:
+    login(request, user, backend=_BACKEND)
+    if settings.RAG_STAFF_OTP != "required" or not user.is_staff:
+        # The provider decides about further factors. The code of the account's own device protects its password.
+        second_factor.accept(request, user)
+    elif second_factor.has_second_factor(user):
+        next_url = f"{reverse('single_sign_on_code')}?{urlencode({'next': next_url})}"
+    return HttpResponseRedirect(next_url)
 
 
 def _safe_next(request: HttpRequest, fields: QueryDict) -> str:
@@ -187,10 +222,12 @@ def _safe_next(request: HttpRequest, fields: QueryDict) -> str:
     return url if is_safe else reverse("ask")
 
 
-def _render_failure(request: HttpRequest, provider: IdentityProvider, error: ProviderFailed) -> HttpResponse:
+def render_failure(request: HttpRequest, provider: IdentityProvider, error: ProviderFailed) -> HttpResponse:
+    """Render what went wrong at the provider, and log it."""
     logger.warning("single_sign_on_failed", organization=provider.organization.slug, reason=str(error))
-    return _render_error(request, str(error), status=502)
+    return render_refusal(request, str(error), status=502)
 
 
-def _render_error(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
+def render_refusal(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
+    """Render why nobody is signed in."""
     return render(request, "accounts/single_sign_on_refused.html", {"reason": gettext(reason)}, status=status)

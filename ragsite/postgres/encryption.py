@@ -23,6 +23,7 @@ class Purpose(enum.Enum):
     IDENTITY_PROVIDER = "secrets of identity providers"
     SYNC = "secrets of syncs"
     SIGN_IN_COOKIE = "cookies of sign-ins at identity providers"
+    SIGN_OUT = "sign-outs at SAML providers"
 
 
 class UnreadableSecret(Exception):
@@ -39,7 +40,7 @@ def decrypt(token: str, purpose: Purpose, *, max_age_seconds: int | None = None)
     Raises:
         UnreadableSecret: If no known key decrypts it, or it is older than `max_age_seconds`.
     """
-    readable = [purpose.value] if purpose is Purpose.SIGN_IN_COOKIE else [purpose.value, _FORMER_PURPOSE]
+    readable = [purpose.value] if purpose in (Purpose.SIGN_IN_COOKIE, Purpose.SIGN_OUT) else [purpose.value, _FORMER_PURPOSE]
     try:
         return _cipher(*readable).decrypt(token.encode(), ttl=max_age_seconds).decode()
     except InvalidToken:

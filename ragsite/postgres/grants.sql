@@ -7,7 +7,7 @@ DECLARE
     -- identity providers: for sign-in and the admin only.
     credential_tables CONSTANT text[] := ARRAY(
         SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'
-        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_(tokenfamily|oauth)|orgs_(identityprovider|signindomain|groupmapping|linkedidentity|scim|invitation))'
+        AND tablename ~ '^(django_session|django_admin_log|otp_|axes_|accounts_(tokenfamily|oauth)|orgs_(identityprovider|signindomain|groupmapping|linkedidentity|usedassertion|scim|invitation))'
     );
     -- Requests only read who may do what. They change it in the admin.
     read_only_tables CONSTANT text[] := ARRAY[

@@ -1,0 +1,98 @@
+"""The form of an identity provider: OpenID Connect or SAML."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from orgs.models import Organization, Protocol, SignInDomain
+from orgs.single_sign_on import openid_connect
+from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.saml import metadata, service_provider
+from ragsite.postgres import encryption
+
+_NO_DOMAIN = _(
+    "First add the domain of your people's addresses on the page Sign-in domains, and let a superuser confirm it."
+)
+_REQUIRED = _("This field is required.")
+
+
+class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Asks an OpenID Connect provider to describe itself, reads the metadata of a SAML provider, shows no secret."""
+
+    secret = forms.CharField(
+        label=_("Client secret"),
+        required=False,
+        strip=True,
+        max_length=1_000,
+        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
+        help_text=_("Stored encrypted. Leave it empty to keep the present one."),
+    )
+    metadata = forms.CharField(
+        label=_("Metadata"),
+        required=False,
+        max_length=metadata.MAX_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
+        help_text=_("The provider's metadata: paste the XML document."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._present_issuer = self.instance.issuer
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or self.cleaned_data
+        if values.get("protocol", self.instance.protocol) == Protocol.SAML:
+            self._read_metadata(values)
+        else:
+            self._check_openid_connect(values)
+        if values.get("is_enforced") and not self._has_verified_domain(values.get("organization")):
+            self.add_error("is_enforced", _NO_DOMAIN)
+        return values
+
+    def _check_openid_connect(self, values: dict[str, Any]) -> None:
+        """Ask the provider to describe itself, and encrypt the secret."""
+        for name in ("issuer", "client_id"):
+            if not values.get(name) and name not in self.errors:
+                self.add_error(name, _REQUIRED)
+        if self.errors:
+            return
+        values["issuer"] = str(values["issuer"]).strip().rstrip("/")
+        try:
+            openid_connect.check_issuer(values["issuer"])
+        except ProviderFailed as error:
+            self.add_error("issuer", str(error))
+        if self.instance._state.adding and not values.get("secret"):
+            self.add_error("secret", _REQUIRED)
+        elif self.issuer_is_new() and not values.get("secret"):  # it would be sent to whomever the new issuer names
+            self.add_error("secret", gettext("Enter the secret again, because the issuer is another one."))
+        if secret := values.get("secret"):
+            self.instance.client_secret = encryption.encrypt(secret, encryption.Purpose.IDENTITY_PROVIDER)
+
+    def _read_metadata(self, values: dict[str, Any]) -> None:
+        """Store what the metadata says, and create our key for a new provider."""
+        if not values.get("metadata"):
+            if self.instance._state.adding:
+                self.add_error("metadata", _REQUIRED)
+            return
+        try:
+            described = metadata.read_metadata(values["metadata"])
+        except ProviderFailed as error:
+            self.add_error("metadata", str(error))
+            return
+        values["issuer"] = self.instance.issuer = described.issuer
+        self.instance.sign_in_url, self.instance.sign_out_url = described.sign_in_url, described.sign_out_url
+        self.instance.certificates = described.certificates
+        if self.instance._state.adding:
+            self.instance.client_secret = service_provider.create_key()
+
+    def issuer_is_new(self) -> bool:
+        """Return whether an existing provider gets another issuer."""
+        issuer = self.cleaned_data.get("issuer", self._present_issuer)
+        return not self.instance._state.adding and issuer != self._present_issuer
+
+    def _has_verified_domain(self, chosen: Organization | None) -> bool:
+        organization = chosen or (None if self.instance._state.adding else self.instance.organization)
+        domains = SignInDomain.objects.filter(organization=organization, verified_at__isnull=False)
+        return organization is not None and bool(domains.exists())

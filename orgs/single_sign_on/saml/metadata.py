@@ -1,0 +1,78 @@
+"""What an identity provider's metadata says: its name, its addresses, its certificates (SAML Metadata)."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from django.utils import timezone
+
+from orgs.single_sign_on.provider_requests import ProviderFailed
+from ragsite.http import private_networks
+
+from . import xml
+from .service_provider import REDIRECT_BINDING
+
+_NS = xml.NAMESPACES
+MAX_CHARACTERS = 200_000
+_MAX_ADDRESS_CHARACTERS = 500
+_MAX_CERTIFICATES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """An identity provider. `sign_out_url` is empty if it has no single logout; `certificates` are in PEM."""
+
+    issuer: str
+    sign_in_url: str
+    sign_out_url: str
+    certificates: str
+
+
+def read_metadata(text: str) -> Metadata:
+    """Read the metadata of one identity provider.
+
+    Raises:
+        ProviderFailed: If it is malformed, or lacks what a sign-in needs.
+    """
+    root = xml.parse(text.strip().encode())
+    entities = [root] if root.tag == xml.name("md:EntityDescriptor") else root.findall(".//md:EntityDescriptor", _NS)
+    providers = [entity for entity in entities if entity.find("md:IDPSSODescriptor", _NS) is not None]
+    if len(providers) != 1:
+        raise ProviderFailed("The metadata must describe one identity provider.")
+    role = xml.find_only(providers[0], "md:IDPSSODescriptor")
+    issuer = providers[0].get("entityID", "")
+    if not 0 < len(issuer) <= _MAX_ADDRESS_CHARACTERS:
+        raise ProviderFailed("The metadata has no usable entityID.")
+    sign_in_url = _address(role, "md:SingleSignOnService")
+    if not sign_in_url:
+        raise ProviderFailed("The metadata has no SingleSignOnService with the binding HTTP-Redirect.")
+    return Metadata(issuer, sign_in_url, _address(role, "md:SingleLogoutService"), _certificates(role))
+
+
+def _address(role: xml.Element, service: str) -> str:
+    for endpoint in role.findall(service, _NS):
+        url = endpoint.get("Location", "")
+        if endpoint.get("Binding") == REDIRECT_BINDING:
+            private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=ProviderFailed)
+            if len(url) > _MAX_ADDRESS_CHARACTERS:
+                raise ProviderFailed("The metadata has an address that is too long.")
+            return str(url)
+    return ""
+
+
+def _certificates(role: xml.Element) -> str:
+    """Return the certificates that are valid today, in PEM. Providers publish the next one before they use it."""
+    keys = [key for key in role.findall("md:KeyDescriptor", _NS) if key.get("use", "signing") == "signing"]
+    found = [item for key in keys for item in key.findall("ds:KeyInfo/ds:X509Data/ds:X509Certificate", _NS)]
+    try:
+        certificates = [
+            x509.load_der_x509_certificate(base64.b64decode(xml.read_text(item))) for item in found[:_MAX_CERTIFICATES]
+        ]
+    except (ValueError, binascii.Error):
+        raise ProviderFailed("The metadata has a malformed certificate.") from None
+    usable = [certificate for certificate in certificates if certificate.not_valid_after_utc > timezone.now()]
+    if not usable:
+        raise ProviderFailed("The metadata has no certificate for signatures that is still valid.")
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in usable)

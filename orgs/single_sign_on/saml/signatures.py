@@ -1,0 +1,118 @@
+"""Signatures of SAML messages: within the XML, or over the query of an address (SAML Bindings, 3.4.4.1)."""
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote_plus, urlencode
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from lxml import etree
+from signxml import DigestAlgorithm, SignatureConfiguration, SignatureMethod, XMLVerifier
+from signxml.exceptions import SignXMLException
+
+from orgs.single_sign_on.provider_requests import ProviderFailed
+
+from . import xml
+
+_MORE = "http://www.w3.org/2001/04/xmldsig-more#"
+_RSA_SHA256 = f"{_MORE}rsa-sha256"
+_HASHES = {"sha256": hashes.SHA256, "sha384": hashes.SHA384, "sha512": hashes.SHA512}
+_METHODS = {f"{_MORE}{kind}-{name}": (kind, hash_) for kind in ("rsa", "ecdsa") for name, hash_ in _HASHES.items()}
+# Only a signature that is a child of what it signs, with a key pair and without SHA-1.
+_CONFIGURATION = SignatureConfiguration(
+    location="./",
+    signature_methods=frozenset(SignatureMethod(uri) for uri in _METHODS),
+    digest_algorithms=frozenset({DigestAlgorithm.SHA256, DigestAlgorithm.SHA384, DigestAlgorithm.SHA512}),
+)
+# What hostile XML makes the libraries raise, besides their own errors.
+_ERRORS = (
+    *(SignXMLException, etree.LxmlError, InvalidSignature, UnsupportedAlgorithm),
+    *(ValueError, TypeError, KeyError, AttributeError, AssertionError),
+)
+
+
+class InvalidSignatureOfProvider(ProviderFailed):
+    """Nothing proves that the provider sent the message."""
+
+    def __init__(self) -> None:
+        super().__init__("The signature of the identity provider is missing or not valid.")
+
+
+def load_certificates(pem: str) -> list[x509.Certificate]:
+    """Read certificates.
+
+    Raises:
+        ValueError: If one is malformed.
+    """
+    return x509.load_pem_x509_certificates(pem.encode()) if pem else []
+
+
+def read_signed(element: xml.Element, certificates: Sequence[x509.Certificate]) -> xml.Element:
+    """Return the element as the provider has signed it.
+
+    The element is checked alone, so that its signature cannot be one of another element (signature wrapping), and only
+    what was signed is returned.
+
+    Raises:
+        InvalidSignatureOfProvider: If the element itself is not signed with a key of the certificates.
+    """
+    content = etree.tostring(element, with_tail=False)
+    for certificate in certificates:
+        try:
+            result: Any = XMLVerifier().verify(
+                content, x509_cert=certificate, id_attribute="ID", parser=xml.parser(), expect_config=_CONFIGURATION
+            )
+        except _ERRORS:
+            continue
+        signed = result.signed_xml
+        if signed is not None and (signed.tag, signed.get("ID")) == (element.tag, element.get("ID")):
+            return signed
+    raise InvalidSignatureOfProvider
+
+
+def verify_query(query: str, message: str, certificates: Sequence[x509.Certificate]) -> None:
+    """Check the signature over the query of an address.
+
+    Args:
+        query: The query as it was received: each side may encode it in its own way.
+        message: The name of the parameter with the message.
+        certificates: Those of the provider.
+
+    Raises:
+        InvalidSignatureOfProvider: If it is missing or not valid.
+    """
+    pairs = [part.partition("=") for part in query.split("&")]
+    values = {name: value for name, _, value in pairs}
+    if len(values) != len(pairs) or not {message, "SigAlg", "Signature"} <= values.keys():
+        raise InvalidSignatureOfProvider
+    content = "&".join(f"{name}={values[name]}" for name in (message, "RelayState", "SigAlg") if name in values)
+    for certificate in certificates:
+        try:
+            signature = base64.b64decode(unquote_plus(values["Signature"]), validate=True)
+            _verify(certificate.public_key(), signature, content.encode(), unquote_plus(values["SigAlg"]))
+        except _ERRORS:
+            continue
+        return
+    raise InvalidSignatureOfProvider
+
+
+def sign_query(parameters: dict[str, str], key_pem: str) -> str:
+    """Return the query with these parameters and a signature over them."""
+    key = serialization.load_pem_private_key(key_pem.encode(), None)
+    assert isinstance(key, rsa.RSAPrivateKey)
+    query = urlencode({**parameters, "SigAlg": _RSA_SHA256})
+    signature = key.sign(query.encode(), padding.PKCS1v15(), hashes.SHA256())
+    return f"{query}&{urlencode({'Signature': base64.b64encode(signature).decode()})}"
+
+
+def _verify(key: object, signature: bytes, content: bytes, method: str) -> None:
+    kind, hash_ = _METHODS[method]
+    if kind == "rsa" and isinstance(key, rsa.RSAPublicKey):
+        key.verify(signature, content, padding.PKCS1v15(), hash_())
+    elif kind == "ecdsa" and isinstance(key, ec.EllipticCurvePublicKey):
+        key.verify(signature, content, ec.ECDSA(hash_()))
+    else:
+        raise InvalidSignature
