@@ -1,5 +1,6 @@
 """SCIM filters: comparisons that are joined with `and` (RFC 7644, 3.4.2.2)."""
 
+import dataclasses
 import json
 import re
 from collections.abc import Mapping
@@ -11,12 +12,22 @@ from ragsite.postgres.models import as_uuid, is_storable
 
 from .errors import ScimError
 
+# An attribute may name its schema, and may be a part of the elements that match, such as emails[type eq "work"].value.
 _COMPARISON = re.compile(
-    r'([\w.$-]+)\s+(eq|ne|co|sw|ew)\s+("(?:[^"\\]|\\.)*"|true|false)|([\w.$-]+)\s+pr', re.IGNORECASE
+    r"(?:urn:[\w:.-]+:)?([\w.$-]+)(?:\[([^\[\]]*)\](\.[\w$-]+)?)?\s+"
+    r'(?:(eq|ne|co|sw|ew)\s+("(?:[^"\\]|\\.)*"|true|false)|pr\b)',
+    re.IGNORECASE,
 )
 _MAX_CHARACTERS = 2_000
 _UNSUPPORTED = "Supported filters are comparisons with eq, ne, co, sw, ew and pr, joined with and."
 _LOOKUPS = {"eq": "iexact", "ne": "iexact", "co": "icontains", "sw": "istartswith", "ew": "iendswith"}
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value that an attribute has in all resources."""
+
+    value: str | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +47,17 @@ def parse(text: str) -> list[Comparison]:
     """
     comparisons, rest = [], text.strip()
     while len(text) <= _MAX_CHARACTERS and (match := _COMPARISON.match(rest)):
-        attribute, operator, value, required_attribute = match.groups()
-        if required_attribute:
-            comparisons.append(Comparison(required_attribute.lower(), "pr", None))
+        attribute, elements, part, operator, value = match.groups()
+        attribute = attribute.lower()
+        if elements is not None:
+            comparisons += [
+                dataclasses.replace(inner, attribute=f"{attribute}.{inner.attribute}") for inner in parse(elements)
+            ]
+        attribute += (part or "").lower()
+        if operator is None:
+            comparisons.append(Comparison(attribute, "pr", None))
         else:
-            comparisons.append(Comparison(attribute.lower(), operator.lower(), _read_value(value)))
+            comparisons.append(Comparison(attribute, operator.lower(), _read_value(value)))
         rest = rest[match.end() :].lstrip()
         if not rest:
             return comparisons
@@ -61,12 +78,12 @@ def _read_value(text: str) -> str | bool:
     return value
 
 
-def to_condition(text: str, fields: Mapping[str, str]) -> Q:
+def to_condition(text: str, fields: Mapping[str, str | Constant]) -> Q:
     """Build the condition for the database.
 
     Args:
         text: The filter.
-        fields: The field of each attribute that may be compared; `id` and boolean fields too.
+        fields: The field, or the constant value, of each attribute that may be compared.
 
     Raises:
         ScimError: If the filter is malformed, or an attribute cannot be compared.
@@ -80,7 +97,13 @@ def to_condition(text: str, fields: Mapping[str, str]) -> Q:
     return condition
 
 
-def _condition(comparison: Comparison, field: str) -> Q:
+def _condition(comparison: Comparison, field: str | Constant) -> Q:
+    if isinstance(field, Constant):
+        is_equal = str(comparison.value).lower() == str(field.value).lower()
+        if comparison.operator not in ("eq", "ne", "pr"):
+            raise ScimError(400, f"{comparison.attribute} is compared with eq, ne and pr.", "invalidFilter")
+        matches_all = comparison.operator == "pr" or is_equal == (comparison.operator == "eq")
+        return Q() if matches_all else Q(pk__in=[])
     if comparison.operator == "pr":
         return Q(**{f"{field}__isnull": False})
     if isinstance(comparison.value, bool):

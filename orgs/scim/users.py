@@ -16,14 +16,17 @@ from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Membership, Organization, Role, ScimUser, SignInDomain
 from ragsite.postgres.models import is_storable
 
+from . import filters
 from .errors import ScimError, not_found
 
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User"
-FIELDS = {
+FIELDS: dict[str, str | filters.Constant] = {
     "id": "pk",
     "username": "user__email",
     "emails": "user__email",
     "emails.value": "user__email",
+    "emails.type": filters.Constant("work"),
+    "emails.primary": filters.Constant(True),
     "displayname": "user__name",
     "name.formatted": "user__name",
     "externalid": "scim_user__external_id",

@@ -20,7 +20,7 @@ from .errors import ScimError
 class ResourceKind:
     """What the endpoints of one type of resources do. `fields`: the database field of each attribute in filters."""
 
-    fields: Mapping[str, str]
+    fields: Mapping[str, str | filters.Constant]
     list_rows: Callable[[Organization], QuerySet[Any]]
     get_row: Callable[[Organization, Any], Any]
     read_values: Callable[[Any], Any]
@@ -145,11 +145,22 @@ class User(ResourceDetail):
         return {**super()._before_patch(request, pk), "active": self._row(request, pk).is_active}
 
     def _after_patch(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-        """`name` and `displayName` show one value: a PATCH that removes one removes the other, unless it sets it."""
-        names = {"name", "displayName"}
-        if names <= after.keys() or not names <= before.keys():
+        """`name` and `displayName` show one value: the one that was not changed gives way to the other.
+
+        Whoever removes one of them removes the other. Whoever sets both parts of the name sets the name.
+        """
+        shown = before.get("displayName")
+        if shown is None or after.get("displayName") not in (shown, None):
             return after
-        return {name: value for name, value in after.items() if name not in names or value != before[name]}
+        if after.get("displayName") is None and after.get("name") == before.get("name"):
+            return {key: value for key, value in after.items() if key not in ("name", "displayName")}
+        if after.get("name") == before.get("name"):
+            return after
+        after = {key: value for key, value in after.items() if key != "displayName"}
+        name = after.get("name")
+        if isinstance(name, dict) and {"givenname", "familyname"} <= {part.lower() for part in name}:
+            after["name"] = {part: value for part, value in name.items() if value != shown or part != "formatted"}
+        return after
 
 
 class Groups(ResourceList):

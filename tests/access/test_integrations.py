@@ -2,15 +2,20 @@
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import httpx2
 import pytest
+from django.urls import resolve
 from hypothesis import Phase, given, settings
+from ragsite_client import Client, RagsiteError
 from rest_framework.test import APIRequestFactory, force_authenticate
 
 from orgs.access.caller import Caller
 from rag.contracts.mcp.views import Mcp
+from rag.contracts.openai_api.views import ChatCompletions, Embeddings, Models
 from rag.contracts.pipeline.documents.views import Documents
 from rag.contracts.pipeline.queries.views import Queries
 from rag.errors import RagError
@@ -20,12 +25,12 @@ from ragsite.postgres import identity
 from tests.access import check_counts
 from tests.access.rule import oracle
 from tests.access.rule.test_visible_to import rolled_back
-from tests.access.worlds import add_content, build, worlds
+from tests.access.worlds import Rows, add_content, build, worlds
 
 pytestmark = pytest.mark.django_db
 QUERY = "query"
-# Every caller of a world asks twice for an answer.
-MCP_WORLDS = max(2, int(os.environ.get("PROVE_WORLDS", "20")) // 10)
+# Every caller of a world asks for several answers.
+COMPARED_WORLDS = max(2, int(os.environ.get("PROVE_WORLDS", "20")) // 10)
 
 
 @given(world=worlds())
@@ -84,14 +89,27 @@ class Views:
         )
         return body.get("result") if status == 200 else None
 
+    def client(self) -> Client:
+        """The Python client, whose requests go to the views."""
+        return Client("http://testserver", "any key", max_retries=0, transport=httpx2.MockTransport(self._answer))
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        found, address = resolve(request.url.path), request.url.raw_path.decode()
+        content_type = request.headers.get("Content-Type", "application/json")
+        sent = APIRequestFactory().generic(request.method, address, request.content, content_type)
+        force_authenticate(sent, self.caller.user, self.caller)  # type: ignore[arg-type]  # any credential
+        response = found.func(sent, **found.kwargs)
+        response.render()
+        return httpx2.Response(response.status_code, headers=dict(response.items()), content=response.content)
+
     def rest(self, action: str, **body: object) -> Any:
         status, reply = self.post(Queries.as_view({"post": action}), body)
         return reply if status == 200 else None
 
 
 @given(world=worlds())
-@settings(max_examples=MCP_WORLDS, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
-def test_the_tools_of_mcp_return_what_rest_returns(world: oracle.World) -> None:
+@settings(max_examples=COMPARED_WORLDS, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+def test_integrations_return_what_rest_returns(world: oracle.World) -> None:
     with rolled_back():
         rows = build(world)
         add_content(DataSource.objects.all())
@@ -101,11 +119,15 @@ def test_the_tools_of_mcp_return_what_rest_returns(world: oracle.World) -> None:
                 continue
             with identity.run_as(caller.database_identity):
                 readable = rows.expected(user, key, QUERY)
-                compare_tools(Views(caller), readable, documents)
-            check_counts.count("callers whose MCP tools were compared with REST")
+                views = Views(caller)
+                answered = views.rest("query", query="a", topK=10)
+                compare_tools(views, answered, readable, documents)
+                compare_openai_api(views, answered, rows, readable, documents)
+                compare_python_client(views, answered, readable, documents)
+            proof.count("callers for whom MCP, OpenAI's API and the Python client were compared with REST")
 
 
-def compare_tools(views: Views, readable: set[Any], documents: dict[Any, Document]) -> None:
+def compare_tools(views: Views, queried: Any, readable: set[Any], documents: dict[Any, Document]) -> None:
     """Compare every tool and the resources with REST and with the sources that the oracle lets the caller query."""
     ids = {str(documents[source_id].pk) for source_id in readable}
     searched, retrieved = (
@@ -117,7 +139,7 @@ def compare_tools(views: Views, readable: set[Any], documents: dict[Any, Documen
         passage["chunkId"] for passage in passages
     ]
     assert {passage["documentId"] for passage in passages} <= ids
-    answered, queried = views.tool("ask", question="a"), views.rest("query", query="a", topK=10)
+    answered = views.tool("ask", question="a")
     assert (answered or {}).get("answer") == (queried or {}).get("answer")
     listed = views.tool("list_sources")
     assert {source["id"] for source in (listed or {"sources": []})["sources"]} == {str(pk) for pk in readable}
@@ -132,3 +154,57 @@ def compare_tools(views: Views, readable: set[Any], documents: dict[Any, Documen
                 Documents.as_view({"get": "retrieve"}), reference=str(source_id), document_id=str(document.pk)
             )
             assert (status, fields["id"], fields["path"]) == (200, shown["document_id"], shown["path"])
+
+
+def compare_openai_api(
+    views: Views, queried: Any, rows: Rows, readable: set[Any], documents: dict[Any, Document]
+) -> None:
+    """Compare the models and completions with REST and with the sources that the oracle lets the caller query."""
+    status, models = views.get(Models.as_view({"get": "list"}))
+    assert len(models["data"]) - 1 == len(readable) if readable else status == 403 or models["data"] == []
+    content, cited = complete(views, "ragsite")
+    assert content == (queried or {}).get("answer")
+    assert cited <= {str(documents[source_id].pk) for source_id in readable}
+    # One source that the caller may query, and one that they may not, if there are such.
+    ids = {source.pk for source in rows.sources.values()}
+    for source_id in [*sorted(readable)[:1], *sorted(ids - readable)[:1]]:
+        content, cited = complete(views, f"ragsite/{source_id}")
+        of_source = views.rest("query", query="a", topK=10, dataSources=[str(source_id)])
+        assert (content is not None) == (source_id in readable) == (of_source is not None)
+        assert content == (of_source or {}).get("answer")
+        assert cited <= {str(documents[source_id].pk)}
+    # Vectors are of no source: whoever may query gets them. An unknown model shows who was let in.
+    status, _ = views.post(Embeddings.as_view({"post": "create"}), {"model": "unknown", "input": "a"})
+    assert (status == 403) == (views.post(Queries.as_view({"post": "query"}), {"query": "a"})[0] == 403)
+
+
+def complete(views: Views, model: str) -> tuple[str | None, set[str]]:
+    """The text of a chat completion, and the documents that it cites; None if it is refused."""
+    body = {"model": model, "messages": [{"role": "user", "content": "a"}]}
+    status, completion = views.post(ChatCompletions.as_view({"post": "create"}), body)
+    if status != 200:
+        return None, set()
+    message = completion["choices"][0]["message"]
+    return message["content"], {item["url_citation"]["document_id"] for item in message["annotations"]}
+
+
+def compare_python_client(views: Views, queried: Any, readable: set[Any], documents: dict[Any, Document]) -> None:
+    """Compare what the client returns with REST; what REST refuses is an error of the client."""
+    retrieved = views.rest("retrieve_passages", query="a", topK=10)
+    with views.client() as client:
+        passages, answer = or_none(lambda: client.search("a")), or_none(lambda: client.ask("a"))
+        assert [passage.chunk_id for passage in passages or []] == [
+            passage["chunkId"] for passage in (retrieved or {"documents": []})["documents"]
+        ]
+        assert (answer and answer.answer) == (queried or {}).get("answer")
+        for source_id, document in documents.items():
+            listed = or_none(lambda: [item.id for item in client.list_documents(str(source_id))])  # noqa: B023
+            if source_id in readable:
+                assert listed == [str(document.pk)]
+
+
+def or_none(call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except RagsiteError:
+        return None

@@ -16,6 +16,7 @@ from ragsite.postgres import encryption
 from tests.admin.test_admin import browser
 from tests.support.factories import PASSWORD, World
 from tests.support.servers.identity_provider import IdentityProviderServer
+from tests.support.servers.saml_provider import SamlProvider
 
 PROVIDERS, DOMAINS = "/admin/orgs/identityprovider/", "/admin/orgs/signindomain/"
 TOKENS = "/admin/orgs/scimtoken/"
@@ -31,7 +32,8 @@ def issuer(settings: Any) -> Iterator[str]:
 def form(world: World, issuer: str, **fields: Any) -> dict[str, Any]:
     prefix = "group_mappings"
     return {
-        "organization": world.home.pk, "name": "Okta", "issuer": f"{issuer}/", "client_id": "ragsite",
+        "organization": world.home.pk, "name": "Okta", "protocol": "openid", "issuer": f"{issuer}/",
+        "client_id": "ragsite",
         "secret": "hidden secret", "groups_claim": "groups", "is_active": "on",
         f"{prefix}-TOTAL_FORMS": 1, f"{prefix}-INITIAL_FORMS": 0, f"{prefix}-0-group": "writers",
         f"{prefix}-0-role": world.home.roles.get(name="editor").pk, **fields,
@@ -80,6 +82,36 @@ def test_another_issuer_needs_the_secret_again_and_knows_nobody(world: World, is
         assert admin.post(page, {**values, "secret": "another secret"}).status_code == 302
     provider.refresh_from_db()
     assert (provider.issuer, provider.identities.count()) == (other.issuer, 0)
+
+
+def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
+    admin, idp = browser(world.users["admin"]), SamlProvider()
+    values = form(world, "", protocol="saml", issuer="", client_id="", secret="", metadata=idp.metadata())
+    assert b"This field is required" in admin.post(f"{PROVIDERS}add/", {**values, "metadata": ""}).content
+    assert b"malformed XML" in admin.post(f"{PROVIDERS}add/", {**values, "metadata": "x"}).content
+    assert admin.post(f"{PROVIDERS}add/", values).status_code == 302
+    provider = IdentityProvider.objects.get()
+    assert (provider.issuer, provider.sign_in_url, provider.sign_out_url) == (
+        idp.issuer,
+        idp.sign_in_url,
+        idp.sign_out_url,
+    )
+    assert (provider.certificates, provider.group_mappings.count()) == (idp.certificate, 1)
+    page = admin.get(f"{PROVIDERS}{provider.pk}/change/").content.decode()
+    for address in ("metadata", "response", "logout"):
+        assert f"<code>http://testserver/sign-in/saml/{provider.pk}/{address}</code>" in page
+    assert (provider.client_secret in page, 'name="issuer"' in page) == (False, False)
+    # Without metadata nothing changes; that of another provider knows nobody.
+    provider.identities.create(subject="1", user=world.users["editor"])
+    values |= {"group_mappings-0-group": "", "group_mappings-0-role": ""}
+    address = f"{PROVIDERS}{provider.pk}/change/"
+    assert admin.post(address, {**values, "metadata": "", "name": "Entra"}).status_code == 302
+    provider.refresh_from_db()
+    assert (provider.name, provider.issuer, provider.identities.count()) == ("Entra", idp.issuer, 1)
+    key = provider.client_secret
+    assert admin.post(address, {**values, "metadata": idp.metadata(issuer="other")}).status_code == 302
+    provider.refresh_from_db()
+    assert (provider.issuer, provider.identities.count(), provider.client_secret) == ("other", 0, key)
 
 
 def test_only_those_with_every_permission_configure_it(world: World, issuer: str) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.test import Client
 from django.utils import timezone
+from lxml import etree
 
 from accounts.models import User
 from orgs.models import IdentityProvider, LinkedIdentity, Membership, SignInDomain, UsedAssertion
@@ -48,8 +49,6 @@ def test_a_signed_response_and_the_names_of_other_providers_are_understood(
 
 
 def serialize(root: Any) -> str:
-    from lxml import etree
-
     return str(etree.tostring(root).decode())
 
 
