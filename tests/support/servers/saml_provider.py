@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.x509.oid import NameOID
 from lxml import etree
-from signxml import XMLSigner
+from signxml.signer import XMLSigner
 
 NAMESPACES = {
     "samlp": "urn:oasis:names:tc:SAML:2.0:protocol",
@@ -59,6 +59,11 @@ class SamlProvider:
             .public_bytes(serialization.Encoding.PEM)
             .decode()
         )
+
+    def private_key(self) -> bytes:
+        """The key in PEM, for a provider of another program."""
+        encoding, format_ = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+        return self.key.private_bytes(encoding, format_, serialization.NoEncryption())
 
     def metadata(self, **changes: str) -> str:
         certificate = "".join(self.certificate.splitlines()[1:-1])
@@ -113,11 +118,11 @@ class SamlProvider:
         """Return the element with a signature of it, as its second child."""
         element = parse(text.encode())
         element.insert(1, etree.SubElement(element, f"{{{NAMESPACES['ds']}}}Signature", Id="placeholder"))
-        signer = XMLSigner(c14n_algorithm="http://www.w3.org/2001/10/xml-exc-c14n#")  # type: ignore[arg-type]
+        signer = XMLSigner(c14n_algorithm="http://www.w3.org/2001/10/xml-exc-c14n#")
         signed = signer.sign(
             element, key=self.key, cert=self.certificate, reference_uri=f"#{element.get('ID')}", id_attribute="ID"
         )
-        return etree.tostring(signed).decode()
+        return str(etree.tostring(signed).decode())
 
     def logout_url(self, sp_url: str, subject: str, **changes: str) -> str:
         """Return the address with a signed request to sign somebody out."""

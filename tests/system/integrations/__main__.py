@@ -1,11 +1,13 @@
 """make integrations: counterparts of others against the running product, on loopback.
 
 - scim2-tester, in an environment of its own.
-- oidc-provider with Chromium: sign-in, the roles and teams of groups, sign-out here and at the provider. It needs Node,
-  npm and Chromium, and is left out with a message if one is missing.
+- oidc-provider with Chromium: sign-in, the roles and teams of groups, sign-out here and at the provider.
+- samlp with Chromium: the same with SAML, at a provider of another site.
+
+The last two need Node, npm and Chromium, and are left out with a message if one is missing.
 
 What they need is installed into $RAGSITE_DATA, with the versions and hashes of scim/requirements.txt and
-oidc/package-lock.json. The exit status is 1 if a check fails.
+the lock files beside. The exit status is 1 if a check fails.
 """
 
 import os
@@ -34,13 +36,14 @@ _MAX_START_SECONDS = 30
 
 def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ["RAG_SIGN_IN_PRIVATE_HOSTS"] = "127.0.0.1"
+    os.environ["RAG_SIGN_IN_PRIVATE_HOSTS"] = "127.0.0.1,localhost"
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright keeps an event loop in this thread
     identity.run_process_as(identity.WORKER)
     django.setup()
     folder = Path(os.environ["RAGSITE_DATA"])
     tester, program = _install_tester(folder / "scim"), _browser()
     provider = _install_provider(folder / "oidc") if program else None
+    saml_provider = _install_provider(folder / "saml") if program else None
     issuer = f"http://127.0.0.1:{free_port()}"
     with Server(folder, free_port(), worker=False) as server:
         from . import data  # models can be imported now
@@ -49,6 +52,8 @@ def main() -> int:
         connected = data.create(issuer)
         if program and provider:
             _check_sign_in(server.address, issuer, provider, program, connected)
+        if program and saml_provider:
+            _check_saml(server.address, saml_provider, program)
         environment = {**os.environ, "ADDRESS": server.address, "SCIM_TOKEN": connected.scim_token}
         check = [str(tester), "-I", str(HERE / "scim" / "check.py")]
         return subprocess.run(check, env=environment, timeout=_MAX_SECONDS).returncode
@@ -67,13 +72,50 @@ def _check_sign_in(address: str, issuer: str, provider: Path, program: str, conn
     print("oidc-provider: signed in, got the role and the team of a group, and signed out here and there")
 
 
+def _check_saml(address: str, folder: Path, program: str) -> None:
+    """The same with SAML. The provider is `localhost`, another site: no cookies come with its forms."""
+    from . import browser, data
+
+    port, connection = free_port(), data.begin_saml()
+    issuer, ours = f"http://localhost:{port}", f"{address}/sign-in/saml/{connection.provider_id}"
+    environment = {
+        "PORT": str(port),
+        "ISSUER": issuer,
+        "ENTITY_ID": f"{ours}/metadata",
+        "CONSUMER": f"{ours}/response",
+        "SIGN_OUT": f"{ours}/logout",
+        "SP_CERTIFICATE": connection.certificate,
+        "EMAIL": data.SAML_EMAIL,
+        **_create_certificate(folder),
+    }
+    with _running(folder, environment, f"http://127.0.0.1:{port}/metadata"):
+        with urllib.request.urlopen(f"{issuer}/metadata", timeout=5) as reply:
+            data.connect_saml(connection, reply.read().decode())
+        with browser.open_page(program, address) as page:
+            browser.sign_in_with_saml(page, issuer)
+            assert data.rights(data.SAML_EMAIL) == (["editor"], []), data.rights(data.SAML_EMAIL)
+            browser.sign_out_of_saml_here(page)
+            browser.sign_in_with_saml(page, issuer)
+            browser.sign_out_of_saml_there(page, issuer)
+    print("samlp: signed in, got the role of a group, and signed out here and there")
+
+
+def _create_certificate(folder: Path) -> dict[str, str]:
+    """Create the provider's key and certificate, and return where they are."""
+    from tests.support.servers.saml_provider import SamlProvider
+
+    provider = SamlProvider()
+    (folder / "key.pem").write_bytes(provider.private_key())
+    (folder / "certificate.pem").write_text(provider.certificate)
+    return {"KEY": str(folder / "key.pem"), "CERTIFICATE": str(folder / "certificate.pem")}
+
+
 @contextmanager
 def _running_provider(folder: Path, address: str, issuer: str, connected: object) -> Iterator[None]:
     from . import data
 
     provider = getattr(connected, "provider")  # noqa: B009  # its type can be imported only after Django's start
     environment = {
-        **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
         "PORT": issuer.rpartition(":")[2],
         "ADDRESS": address,
         "CALLBACK": f"{address}/sign-in/callback/{provider.pk}",
@@ -82,10 +124,18 @@ def _running_provider(folder: Path, address: str, issuer: str, connected: object
         "CLIENT_SECRET": data.CLIENT_SECRET,
         "EMAIL": data.EMAIL,
     }
+    with _running(folder, environment, f"{issuer}/.well-known/openid-configuration"):
+        yield
+
+
+@contextmanager
+def _running(folder: Path, environment: dict[str, str], url: str) -> Iterator[None]:
+    """Run the provider in the folder until the block ends, from when it answers at the URL."""
+    environment |= {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
     with (folder / "provider.log").open("wb") as log:
         process = subprocess.Popen(["node", "provider.mjs"], cwd=folder, env=environment, stdout=log, stderr=log)
         try:
-            _wait_for(f"{issuer}/.well-known/openid-configuration", process)
+            _wait_for(url, process)
             yield
         finally:
             process.terminate()
@@ -100,20 +150,20 @@ def _wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    sys.exit("oidc-provider did not start; see provider.log")
+    sys.exit("The identity provider did not start; see its provider.log")
 
 
 def _browser() -> str | None:
     program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     if program and shutil.which("node") and shutil.which("npm"):
         return program
-    print("skipped: oidc-provider needs node (20 or later), npm and Chromium.")
+    print("skipped: oidc-provider and samlp need node (20 or later), npm and Chromium.")
     return None
 
 
 def _install_provider(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    for file in (HERE / "oidc").iterdir():
+    for file in (HERE / folder.name).iterdir():
         shutil.copy(file, folder)
     _run(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder)
     return folder

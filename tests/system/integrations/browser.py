@@ -59,3 +59,30 @@ def expect_signed_out(page: Page) -> None:
     """Check that the product asks to sign in again."""
     page.goto("/sign-in/token")
     expect(page).to_have_url(re.compile(r"/sign-in\?"))
+
+
+def sign_in_with_saml(page: Page, issuer: str) -> None:
+    """Sign in from the product's own form, at a provider of another site."""
+    page.goto("/sign-in")
+    page.get_by_label("Address at your organisation").fill(data.SAML_EMAIL)
+    page.get_by_role("button", name="Continue with single sign-on").click()
+    page.wait_for_url(f"{issuer}/sso*")
+    page.get_by_role("button", name="Sign in as Ada").click()
+    expect(page).to_have_url(re.compile(r"/$"))
+    expect(page.get_by_text(data.SAML_EMAIL).first).to_be_attached()
+
+
+def sign_out_of_saml_here(page: Page) -> None:
+    """Sign out of the product, which leads to the provider's sign-out and back."""
+    page.goto("/")
+    with page.expect_request(lambda request: "/logout?SAMLRequest=" in request.url):
+        page.locator("form[action$='/sign-out'] button").first.evaluate("button => button.click()")
+    page.wait_for_url("**/sign-in")
+    expect_signed_out(page)
+
+
+def sign_out_of_saml_there(page: Page, issuer: str) -> None:
+    """Sign out at the provider, which sends the browser through the product and back."""
+    page.goto(f"{issuer}/logout")
+    page.wait_for_url(f"{issuer}/logout?SAMLResponse*")
+    expect_signed_out(page)

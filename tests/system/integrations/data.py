@@ -1,16 +1,18 @@
 """What `make integrations` finds in the product: an organisation with a directory and an identity provider."""
 
+import uuid
 from dataclasses import dataclass
 
 from django.utils import timezone
 
-from orgs.models import GroupMapping, IdentityProvider, Membership, ScimToken, SignInDomain
+from orgs.models import GroupMapping, IdentityProvider, Membership, Organization, Protocol, ScimToken, SignInDomain
 from orgs.scim import tokens
+from orgs.single_sign_on.saml import metadata, service_provider
 from ragsite.postgres import encryption
 from tests.support.factories import World
 
 CLIENT_ID, CLIENT_SECRET = "ragsite", "a secret of the client"
-EMAIL = "ada@home.example"
+EMAIL, SAML_EMAIL = "ada@home.example", "ada@abroad.example"
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,42 @@ def create(issuer: str) -> Connected:
     return Connected(secret, provider)
 
 
-def rights() -> tuple[list[str], list[str]]:
+@dataclass(frozen=True)
+class SamlConnection:
+    """What our side of a SAML connection is called, before the provider's metadata is known."""
+
+    provider_id: uuid.UUID
+    key: str
+    certificate: str
+
+
+def begin_saml() -> SamlConnection:
+    """Create our key for a provider that will be added."""
+    provider = IdentityProvider(client_secret=service_provider.create_key())
+    return SamlConnection(provider.pk, provider.client_secret, service_provider.read_key(provider)[1])
+
+
+def connect_saml(connection: SamlConnection, text: str) -> None:
+    """Connect the organisation `abroad` with the provider that describes itself so."""
+    abroad, described = Organization.objects.get(slug="abroad"), metadata.read_metadata(text)
+    SignInDomain.objects.create(organization=abroad, domain="abroad.example", verified_at=timezone.now())
+    provider = IdentityProvider.objects.create(
+        pk=connection.provider_id,
+        organization=abroad,
+        name="samlp",
+        protocol=Protocol.SAML,
+        issuer=described.issuer,
+        client_secret=connection.key,
+        groups_claim="http://schemas.passportjs.com/groups",
+        sign_in_url=described.sign_in_url,
+        sign_out_url=described.sign_out_url,
+        certificates=described.certificates,
+    )
+    role = abroad.roles.get(name="editor")
+    GroupMapping.objects.create(provider=provider, group="writers", role=role)
+
+
+def rights(email: str = EMAIL) -> tuple[list[str], list[str]]:
     """Return the roles and teams of the person who signs in."""
-    membership = Membership.objects.get(user__email=EMAIL)
+    membership = Membership.objects.get(user__email=email)
     return [role.name for role in membership.roles.all()], [team.name for team in membership.teams.all()]
