@@ -1,5 +1,9 @@
 """Single sign-on with a SAML provider: signing in and out."""
 
+import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 from django.test import Client
@@ -149,3 +153,14 @@ def test_an_enforced_provider_ends_passwords_except_of_the_emergency_account(
         for name in ("owner", "editor")
     ]
     assert statuses == [302, 200]
+
+
+def test_the_documented_program_runs(provider: IdentityProvider, idp: SamlProvider, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "admin" / "single-sign-on.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / "response.txt"
+    file.write_text(idp.response(begin(Client(), provider, idp)))
+    done = subprocess.run([sys.executable, "-c", program, file], capture_output=True, text=True, check=True, timeout=60)
+    assert "NameID: u-1 urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" in done.stdout
+    assert f"audience: http://testserver/sign-in/saml/{provider.pk}/metadata" in done.stdout
+    assert "attribute: groups ['writers']" in done.stdout
