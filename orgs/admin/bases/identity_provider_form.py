@@ -62,7 +62,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         try:
             openid_connect.check_issuer(values["issuer"])
         except ProviderFailed as error:
-            self.add_error("issuer", str(error))
+            self.add_error("issuer", gettext(str(error)))
         if self.instance._state.adding and not values.get("secret"):
             self.add_error("secret", _REQUIRED)
         elif self.issuer_is_new() and not values.get("secret"):  # it would be sent to whomever the new issuer names
@@ -79,7 +79,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         try:
             described = metadata.read_metadata(values["metadata"])
         except ProviderFailed as error:
-            self.add_error("metadata", str(error))
+            self.add_error("metadata", gettext(str(error)))
             return
         values["issuer"] = self.instance.issuer = described.issuer
         self.instance.sign_in_url, self.instance.sign_out_url = described.sign_in_url, described.sign_out_url

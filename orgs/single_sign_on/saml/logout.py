@@ -5,6 +5,7 @@ import zlib
 from dataclasses import dataclass
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from orgs.models import IdentityProvider
 from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
@@ -44,13 +45,13 @@ def read_logout(text: str, provider: IdentityProvider, sp: ServiceProvider, *, q
         signatures.verify_query(query, "SAMLRequest", read_certificates(provider))
         message = xml.parse(_inflate(decode(text)))
     if message.tag != xml.name("samlp:LogoutRequest") or message.get("Destination") != sp.sign_out_url:
-        raise InvalidAssertion("This is no request to sign somebody out here.")
+        raise InvalidAssertion(gettext_noop("This is no request to sign somebody out here."))
     check_issuer(message, provider)
     issued_at, until = xml.read_time(message, "IssueInstant"), xml.read_time(message, "NotOnOrAfter")
     now = timezone.now()
     is_recent = issued_at is not None and now - _MAX_AGE <= issued_at <= now + LEEWAY
     if issued_at is None or not is_recent or (until is not None and until + LEEWAY <= now):
-        raise InvalidAssertion("The request to sign somebody out is too old.")
+        raise InvalidAssertion(gettext_noop("The request to sign somebody out is too old."))
     subject = xml.read_text(xml.find_only(message, "saml:NameID"))
     return Logout(message.get("ID", "")[:MAX_SUBJECT_CHARACTERS], subject, issued_at)
 
@@ -60,7 +61,7 @@ def _inflate(content: bytes) -> bytes:
     try:
         inflated = decompressor.decompress(content, _MAX_BYTES)
     except zlib.error:
-        raise InvalidAssertion("The message is malformed.") from None
+        raise InvalidAssertion(gettext_noop("The message is malformed.")) from None
     if decompressor.unconsumed_tail:
-        raise InvalidAssertion("The message is too large.")
+        raise InvalidAssertion(gettext_noop("The message is too large."))
     return inflated

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from orgs.single_sign_on.provider_requests import ProviderFailed
 from ragsite.http import private_networks
@@ -40,14 +41,14 @@ def read_metadata(text: str) -> Metadata:
     entities = [root] if root.tag == xml.name("md:EntityDescriptor") else root.findall(".//md:EntityDescriptor", _NS)
     providers = [entity for entity in entities if entity.find("md:IDPSSODescriptor", _NS) is not None]
     if len(providers) != 1:
-        raise ProviderFailed("The metadata must describe one identity provider.")
+        raise ProviderFailed(gettext_noop("The metadata must describe one identity provider."))
     role = xml.find_only(providers[0], "md:IDPSSODescriptor")
     issuer = providers[0].get("entityID", "")
     if not 0 < len(issuer) <= _MAX_ADDRESS_CHARACTERS:
-        raise ProviderFailed("The metadata has no usable entityID.")
+        raise ProviderFailed(gettext_noop("The metadata has no usable entityID."))
     sign_in_url = _address(role, "md:SingleSignOnService")
     if not sign_in_url:
-        raise ProviderFailed("The metadata has no SingleSignOnService with the binding HTTP-Redirect.")
+        raise ProviderFailed(gettext_noop("The metadata has no SingleSignOnService with the binding HTTP-Redirect."))
     return Metadata(issuer, sign_in_url, _address(role, "md:SingleLogoutService"), _certificates(role))
 
 
@@ -57,7 +58,7 @@ def _address(role: xml.Element, service: str) -> str:
         if endpoint.get("Binding") == REDIRECT_BINDING:
             private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=ProviderFailed)
             if len(url) > _MAX_ADDRESS_CHARACTERS:
-                raise ProviderFailed("The metadata has an address that is too long.")
+                raise ProviderFailed(gettext_noop("The metadata has an address that is too long."))
             return str(url)
     return ""
 
@@ -71,8 +72,8 @@ def _certificates(role: xml.Element) -> str:
             x509.load_der_x509_certificate(base64.b64decode(xml.read_text(item))) for item in found[:_MAX_CERTIFICATES]
         ]
     except (ValueError, binascii.Error):
-        raise ProviderFailed("The metadata has a malformed certificate.") from None
+        raise ProviderFailed(gettext_noop("The metadata has a malformed certificate.")) from None
     usable = [certificate for certificate in certificates if certificate.not_valid_after_utc > timezone.now()]
     if not usable:
-        raise ProviderFailed("The metadata has no certificate for signatures that is still valid.")
+        raise ProviderFailed(gettext_noop("The metadata has no certificate for signatures that is still valid."))
     return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in usable)

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext_noop
 from django.views.decorators.csrf import csrf_exempt
 
 from orgs.models import IdentityProvider, Protocol, UsedAssertion
@@ -128,7 +129,7 @@ def _use_once(provider: IdentityProvider, assertion: Assertion) -> None:
     values = {"provider": provider, "assertion_id": assertion.assertion_id}
     _, is_new = UsedAssertion.objects.get_or_create(**values, defaults={"expires_at": assertion.expires_at})
     if not is_new:
-        raise InvalidAssertion("The response was used before.")
+        raise InvalidAssertion(gettext_noop("The response was used before."))
 
 
 def _sign_out_page(provider: IdentityProvider, person: SignedInPerson) -> str:

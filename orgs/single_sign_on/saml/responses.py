@@ -68,7 +68,7 @@ def read_response(text: str, provider: IdentityProvider, sp: ServiceProvider, *,
     """
     response = xml.parse(decode(text))
     if response.tag != xml.name("samlp:Response"):
-        raise InvalidAssertion("The identity provider sent another message than a response.")
+        raise InvalidAssertion(gettext_noop("The identity provider sent another message than a response."))
     certificates = read_certificates(provider)
     if response.find("ds:Signature", xml.NAMESPACES) is not None:
         response = signatures.read_signed(response, certificates)
@@ -82,13 +82,15 @@ def read_response(text: str, provider: IdentityProvider, sp: ServiceProvider, *,
     person = _read_person(assertion)
     assertion_id = assertion.get("ID", "")
     if not 0 < len(assertion_id) <= MAX_SUBJECT_CHARACTERS:
-        raise InvalidAssertion("The assertion has no usable ID.")
+        raise InvalidAssertion(gettext_noop("The assertion has no usable ID."))
     return Assertion(assertion_id, expires_at, person, _read_claims(assertion, person, provider.groups_claim))
 
 
 def _only_assertion(response: xml.Element) -> xml.Element:
     if response.find("saml:EncryptedAssertion", xml.NAMESPACES) is not None:
-        raise InvalidAssertion("The assertion is encrypted. Switch the encryption off at the identity provider.")
+        raise InvalidAssertion(
+            gettext_noop("The assertion is encrypted. Switch the encryption off at the identity provider.")
+        )
     if response.find("saml:Assertion", xml.NAMESPACES) is None:
         _check_status(response)
     return xml.find_only(response, "saml:Assertion")
@@ -98,9 +100,9 @@ def _check_envelope(response: xml.Element, provider: IdentityProvider, consumer_
     """Check the response around the assertion. It need not be signed: what it says, the assertion repeats."""
     _check_status(response)
     if response.get("Destination", consumer_url) != consumer_url:
-        raise InvalidAssertion("The response is for another address.")
+        raise InvalidAssertion(gettext_noop("The response is for another address."))
     if response.get("InResponseTo", request_id) != request_id:
-        raise InvalidAssertion("The response belongs to another sign-in.")
+        raise InvalidAssertion(gettext_noop("The response belongs to another sign-in."))
     if response.find("saml:Issuer", xml.NAMESPACES) is not None:
         check_issuer(response, provider)
 
@@ -113,7 +115,7 @@ def _check_status(response: xml.Element) -> None:
 def check_issuer(message: xml.Element, provider: IdentityProvider) -> None:
     """Raise InvalidAssertion if another provider has sent the message."""
     if xml.read_text(xml.find_only(message, "saml:Issuer")) != provider.issuer:
-        raise InvalidAssertion("The message is of another identity provider.")
+        raise InvalidAssertion(gettext_noop("The message is of another identity provider."))
 
 
 def _check_subject_confirmation(assertion: xml.Element, consumer_url: str, request_id: str) -> datetime.datetime:
@@ -126,7 +128,7 @@ def _check_subject_confirmation(assertion: xml.Element, consumer_url: str, reque
         is_for_us = (data.get("Recipient"), data.get("InResponseTo")) == (consumer_url, request_id)
         if is_for_us and until is not None and timezone.now() < until + LEEWAY and data.get("NotBefore") is None:
             return until + LEEWAY
-    raise InvalidAssertion("The assertion is for another sign-in, for another address, or too old.")
+    raise InvalidAssertion(gettext_noop("The assertion is for another sign-in, for another address, or too old."))
 
 
 def _check_conditions(assertion: xml.Element, entity_id: str) -> None:
@@ -134,26 +136,30 @@ def _check_conditions(assertion: xml.Element, entity_id: str) -> None:
     not_before, until = xml.read_time(conditions, "NotBefore"), xml.read_time(conditions, "NotOnOrAfter")
     now = timezone.now()
     if (not_before is not None and now < not_before - LEEWAY) or (until is not None and now >= until + LEEWAY):
-        raise InvalidAssertion("The assertion is not valid at this time. Compare the clocks of both servers.")
+        raise InvalidAssertion(
+            gettext_noop("The assertion is not valid at this time. Compare the clocks of both servers.")
+        )
     restrictions = conditions.findall("saml:AudienceRestriction", xml.NAMESPACES)
     audiences = [
         {xml.read_text(audience) for audience in restriction.findall("saml:Audience", xml.NAMESPACES)}
         for restriction in restrictions
     ]
     if not audiences or not all(entity_id in named for named in audiences):
-        raise InvalidAssertion("The assertion is for another audience.")
+        raise InvalidAssertion(gettext_noop("The assertion is for another audience."))
 
 
 def _read_person(assertion: xml.Element) -> SignedInPerson:
     name_id = xml.find_only(assertion, "saml:Subject/saml:NameID")
     subject = xml.read_text(name_id)
     if not 0 < len(subject) <= MAX_SUBJECT_CHARACTERS or not is_storable(subject):
-        raise InvalidAssertion("The identity provider sent no usable NameID.")
+        raise InvalidAssertion(gettext_noop("The identity provider sent no usable NameID."))
     if name_id.get("Format") == _TRANSIENT:
-        raise InvalidAssertion("The NameID is transient. Let the identity provider send one that stays the same.")
+        raise InvalidAssertion(
+            gettext_noop("The NameID is transient. Let the identity provider send one that stays the same.")
+        )
     statements = assertion.findall("saml:AuthnStatement", xml.NAMESPACES)
     if not statements:
-        raise InvalidAssertion("The assertion does not say that the person has signed in.")
+        raise InvalidAssertion(gettext_noop("The assertion does not say that the person has signed in."))
     qualifiers = {name: name_id.get(name) for name in _NAME_ID_ATTRIBUTES if name_id.get(name)}
     return SignedInPerson(subject, qualifiers, statements[0].get("SessionIndex", ""))
 
@@ -182,7 +188,7 @@ def read_certificates(provider: IdentityProvider) -> list[x509.Certificate]:
     try:
         return signatures.load_certificates(provider.certificates)
     except ValueError:
-        raise InvalidAssertion("The certificates of the identity provider cannot be read.") from None
+        raise InvalidAssertion(gettext_noop("The certificates of the identity provider cannot be read.")) from None
 
 
 def decode(text: str) -> bytes:

@@ -9,6 +9,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from django.utils.translation import gettext_noop
 from lxml import etree
 from signxml import DigestAlgorithm, SignatureConfiguration, SignatureMethod, XMLVerifier
 from signxml.exceptions import SignXMLException
@@ -38,7 +39,7 @@ class InvalidSignatureOfProvider(ProviderFailed):
     """Nothing proves that the provider sent the message."""
 
     def __init__(self) -> None:
-        super().__init__("The signature of the identity provider is missing or not valid.")
+        super().__init__(gettext_noop("The signature of the identity provider is missing or not valid."))
 
 
 def load_certificates(pem: str) -> list[x509.Certificate]:

@@ -3,6 +3,7 @@
 import datetime
 from typing import Any
 
+from django.utils.translation import gettext_noop
 from lxml import etree
 
 from orgs.single_sign_on.provider_requests import ProviderFailed
@@ -35,9 +36,9 @@ def parse(content: bytes) -> Element:
     try:
         root = etree.fromstring(content, parser())
     except (etree.XMLSyntaxError, ValueError):
-        raise InvalidXml("The identity provider sent malformed XML.") from None
+        raise InvalidXml(gettext_noop("The identity provider sent malformed XML.")) from None
     if root.getroottree().docinfo.internalDTD is not None:
-        raise InvalidXml("The identity provider sent XML with a document type.")
+        raise InvalidXml(gettext_noop("The identity provider sent XML with a document type."))
     return root
 
 
@@ -66,7 +67,7 @@ def read_text(element: Element) -> str:
         InvalidXml: If it contains elements: its text would have several parts.
     """
     if len(element):
-        raise InvalidXml("The identity provider sent a value with elements within it.")
+        raise InvalidXml(gettext_noop("The identity provider sent a value with elements within it."))
     return (element.text or "").strip()
 
 
@@ -83,4 +84,4 @@ def read_time(element: Element, attribute: str) -> datetime.datetime | None:
         time = datetime.datetime.fromisoformat(text)
         return (time if time.tzinfo else time.replace(tzinfo=datetime.UTC)).astimezone(datetime.UTC)
     except (ValueError, OverflowError):
-        raise InvalidXml("The identity provider sent a malformed time.") from None
+        raise InvalidXml(gettext_noop("The identity provider sent a malformed time.")) from None
