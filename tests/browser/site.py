@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from accounts.models import User
 from orgs.access.permissions import Visibility
-from orgs.models import Role, Team
+from orgs.models import IdentityProvider, Protocol, Role, Team
 from rag.models import DataSource, GoldenQuestion, Grant, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import submit
@@ -23,12 +23,14 @@ class Site:
     Attributes:
         source: Public, with a document about zebras.
         failed: A job whose only document has failed.
+        provider: The organisation's identity provider, with SAML.
     """
 
     world: World
     superuser: User
     source: DataSource
     failed: IngestionJob
+    provider: IdentityProvider
 
     @property
     def users(self) -> dict[str, User]:
@@ -61,7 +63,10 @@ class Site:
         document_outcomes.record_failure(
             row, "PARSE_ERROR", "The file is damaged. Save it again and send it once more."
         )
-        return cls(world, superuser, source, IngestionJob.objects.get(pk=failed.pk))
+        provider = IdentityProvider.objects.create(
+            organization=world.home, name="Entra ID", protocol=Protocol.SAML, issuer="https://idp.example/saml"
+        )
+        return cls(world, superuser, source, IngestionJob.objects.get(pk=failed.pk), provider)
 
 
 def submit_document(source: DataSource, user: User, path: str, text: str) -> IngestionJob:

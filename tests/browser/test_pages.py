@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from django.test import Client
+from playwright.sync_api import expect
 
 from .crawl import PageFound, crawl
 from .site import QUESTION, Site
@@ -27,6 +28,23 @@ def test_every_link_opens_and_every_page_is_accessible_and_fits(site: Site, visi
             person.open(url)
             wrong += [f"{url}: {text}" for text in person.check_page()]
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_page_that_sends_a_saml_response_again_is_accessible(site: Site, visitor: Callable[..., Visitor]) -> None:
+    stranger = visitor()
+    stranger.page.route("**/continue*.js", lambda route: route.fulfill(body="", content_type="text/javascript"))
+    stranger.open("/sign-in")
+    stranger.page.evaluate(
+        """address => {
+          const form = document.createElement("form");
+          Object.assign(form, { method: "post", action: address });
+          document.body.append(form);
+          form.submit();
+        }""",
+        f"/sign-in/saml/{site.provider.pk}/response",
+    )
+    expect(stranger.page.get_by_role("button", name="Continue")).to_be_visible()
+    assert stranger.check_page() == []
 
 
 def new_pages(pages: dict[str, PageFound], looked_at: set[str]) -> Iterator[str]:
