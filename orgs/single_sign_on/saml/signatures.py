@@ -11,8 +11,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from django.utils.translation import gettext_noop
 from lxml import etree
-from signxml import DigestAlgorithm, SignatureConfiguration, SignatureMethod, XMLVerifier
+from signxml.algorithms import DigestAlgorithm, SignatureMethod
 from signxml.exceptions import SignXMLException
+from signxml.verifier import SignatureConfiguration, XMLVerifier
 
 from orgs.single_sign_on.provider_requests import ProviderFailed
 
@@ -20,7 +21,7 @@ from . import xml
 
 _MORE = "http://www.w3.org/2001/04/xmldsig-more#"
 _RSA_SHA256 = f"{_MORE}rsa-sha256"
-_HASHES = {"sha256": hashes.SHA256, "sha384": hashes.SHA384, "sha512": hashes.SHA512}
+_HASHES = {"sha256": hashes.SHA256(), "sha384": hashes.SHA384(), "sha512": hashes.SHA512()}
 _METHODS = {f"{_MORE}{kind}-{name}": (kind, hash_) for kind in ("rsa", "ecdsa") for name, hash_ in _HASHES.items()}
 # Only a signature that is a child of what it signs, with a key pair and without SHA-1.
 _CONFIGURATION = SignatureConfiguration(
@@ -112,8 +113,8 @@ def sign_query(parameters: dict[str, str], key_pem: str) -> str:
 def _verify(key: object, signature: bytes, content: bytes, method: str) -> None:
     kind, hash_ = _METHODS[method]
     if kind == "rsa" and isinstance(key, rsa.RSAPublicKey):
-        key.verify(signature, content, padding.PKCS1v15(), hash_())
+        key.verify(signature, content, padding.PKCS1v15(), hash_)
     elif kind == "ecdsa" and isinstance(key, ec.EllipticCurvePublicKey):
-        key.verify(signature, content, ec.ECDSA(hash_()))
+        key.verify(signature, content, ec.ECDSA(hash_))
     else:
         raise InvalidSignature

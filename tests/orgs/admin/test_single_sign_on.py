@@ -86,7 +86,7 @@ def test_another_issuer_needs_the_secret_again_and_knows_nobody(world: World, is
 
 def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
     admin, idp = browser(world.users["admin"]), SamlProvider()
-    values = form(world, "", protocol="saml", issuer="", client_id="", secret="", metadata=idp.metadata())
+    values = form(world, "", protocol="saml", client_id="", secret="", metadata=idp.metadata()) | {"issuer": ""}
     assert b"This field is required" in admin.post(f"{PROVIDERS}add/", {**values, "metadata": ""}).content
     assert b"malformed XML" in admin.post(f"{PROVIDERS}add/", {**values, "metadata": "x"}).content
     assert admin.post(f"{PROVIDERS}add/", values).status_code == 302
