@@ -96,7 +96,7 @@ class Views:
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
         found, address = resolve(request.url.path), request.url.raw_path.decode()
         content_type = request.headers.get("Content-Type", "application/json")
-        sent = APIRequestFactory().generic(request.method, address, request.content, content_type)
+        sent = APIRequestFactory().generic(request.method, address, request.content.decode(), content_type)
         force_authenticate(sent, self.caller.user, self.caller)  # type: ignore[arg-type]  # any credential
         response = found.func(sent, **found.kwargs)
         response.render()
@@ -180,7 +180,7 @@ def compare_openai_api(
 
 def complete(views: Views, model: str) -> tuple[str | None, set[str]]:
     """The text of a chat completion, and the documents that it cites; None if it is refused."""
-    body = {"model": model, "messages": [{"role": "user", "content": "a"}]}
+    body: dict[str, object] = {"model": model, "messages": [{"role": "user", "content": "a"}]}
     status, completion = views.post(ChatCompletions.as_view({"post": "create"}), body)
     if status != 200:
         return None, set()
