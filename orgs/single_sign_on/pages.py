@@ -65,7 +65,7 @@ class Start(SignInPage):
         email = User.objects.normalize_email(request.POST.get("email", "")[:254])
         provider = _provider_of_domain(email.rpartition("@")[2])
         if provider is None:
-            return render_refusal(request, _UNKNOWN, status=404)
+            return render_error(request, _UNKNOWN, status=404)
         attempt = SignInAttempt(provider_id=str(provider.pk), next_url=_safe_next(request, request.POST))
         try:
             url = _sign_in_url(request, provider, attempt)
@@ -84,23 +84,23 @@ class ResponsePage(SignInPage):
     def complete(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
         """Sign in whom the response names, if it belongs to the attempt of this browser."""
         attempt = attempts.read(request)
-        if attempt is None or attempt.provider_id != str(provider_id) or not self.answers(request, attempt):
-            return render_refusal(request, _LOST, status=400)
+        if attempt is None or attempt.provider_id != str(provider_id) or not self.belongs_to(request, attempt):
+            return render_error(request, _LOST, status=400)
         provider = active_providers().filter(pk=attempt.provider_id, protocol=self.protocol).first()
         if provider is None:
-            return render_refusal(request, _UNKNOWN, status=404)
+            return render_error(request, _UNKNOWN, status=404)
         try:
             claims, end_session_url = self.read_response(request, provider, attempt)
             response = _sign_in(request, find_or_create_account(provider, claims), attempt.next_url)
             request.session[END_SESSION_URL] = end_session_url
-        except SignInRefused as refusal:
-            response = render_refusal(request, str(refusal), status=403)
+        except SignInRefused as error:
+            response = render_error(request, str(error), status=403)
         except ProviderFailed as error:
             response = render_failure(request, provider, error)
         attempts.forget(response)
         return response
 
-    def answers(self, request: HttpRequest, attempt: SignInAttempt) -> bool:
+    def belongs_to(self, request: HttpRequest, attempt: SignInAttempt) -> bool:
         """Return whether the response belongs to the attempt."""
         raise NotImplementedError
 
@@ -123,7 +123,7 @@ class Callback(ResponsePage):
     def get(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
         return self.complete(request, provider_id)
 
-    def answers(self, request: HttpRequest, attempt: SignInAttempt) -> bool:
+    def belongs_to(self, request: HttpRequest, attempt: SignInAttempt) -> bool:
         return secrets.compare_digest(attempt.state.encode(), request.GET.get("state", "").encode())
 
     def read_response(
@@ -210,7 +210,7 @@ def _sign_in(request: HttpRequest, user: User, next_url: str) -> HttpResponse:
     login(request, user, backend=_BACKEND)
     if settings.RAG_STAFF_OTP != "required" or not user.is_staff:
         # The provider decides about further factors. The code of the account's own device protects its password.
-        second_factor.accept(request, user)
+        second_factor.mark_verified_by_provider(request, user)
     elif second_factor.has_second_factor(user):
         next_url = f"{reverse('single_sign_on_code')}?{urlencode({'next': next_url})}"
     return HttpResponseRedirect(next_url)
@@ -225,9 +225,9 @@ def _safe_next(request: HttpRequest, fields: QueryDict) -> str:
 def render_failure(request: HttpRequest, provider: IdentityProvider, error: ProviderFailed) -> HttpResponse:
     """Render what went wrong at the provider, and log it."""
     logger.warning("single_sign_on_failed", organization=provider.organization.slug, reason=str(error))
-    return render_refusal(request, str(error), status=502)
+    return render_error(request, str(error), status=502)
 
 
-def render_refusal(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
+def render_error(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
     """Render why nobody is signed in."""
     return render(request, "accounts/single_sign_on_refused.html", {"reason": gettext(reason)}, status=status)

@@ -124,7 +124,7 @@ def test_integrations_return_what_rest_returns(world: oracle.World) -> None:
                 compare_tools(views, answered, readable, documents)
                 compare_openai_api(views, answered, rows, readable, documents)
                 compare_python_client(views, answered, readable, documents)
-            proof.count("callers for whom MCP, OpenAI's API and the Python client were compared with REST")
+            check_counts.count("callers for whom MCP, OpenAI's API and the Python client were compared with REST")
 
 
 def compare_tools(views: Views, queried: Any, readable: set[Any], documents: dict[Any, Document]) -> None:

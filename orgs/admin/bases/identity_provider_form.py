@@ -27,7 +27,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         strip=True,
         max_length=1_000,
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-        help_text=_("Stored encrypted. Leave it empty to keep the present one."),
+        help_text=_("Stored encrypted. Leave it empty to keep the current one."),
     )
     metadata = forms.CharField(
         label=_("Metadata"),
@@ -39,7 +39,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._present_issuer = self.instance.issuer
+        self._stored_issuer = self.instance.issuer
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
@@ -89,8 +89,8 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
 
     def issuer_is_new(self) -> bool:
         """Return whether an existing provider gets another issuer."""
-        issuer = self.cleaned_data.get("issuer", self._present_issuer)
-        return not self.instance._state.adding and issuer != self._present_issuer
+        issuer = self.cleaned_data.get("issuer", self._stored_issuer)
+        return not self.instance._state.adding and issuer != self._stored_issuer
 
     def _has_verified_domain(self, chosen: Organization | None) -> bool:
         organization = chosen or (None if self.instance._state.adding else self.instance.organization)

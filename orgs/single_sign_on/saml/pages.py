@@ -60,7 +60,7 @@ class Consumer(ResponsePage):
             return render(request, "accounts/saml_continue.html", {"response": response})
         return self.complete(request, provider_id)
 
-    def answers(self, request: HttpRequest, attempt: SignInAttempt) -> bool:
+    def belongs_to(self, request: HttpRequest, attempt: SignInAttempt) -> bool:
         return True  # the response names the request, which `read_response` compares
 
     def read_response(
