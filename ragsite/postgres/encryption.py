@@ -40,7 +40,8 @@ def decrypt(token: str, purpose: Purpose, *, max_age_seconds: int | None = None)
     Raises:
         UnreadableSecret: If no known key decrypts it, or it is older than `max_age_seconds`.
     """
-    readable = [purpose.value] if purpose in (Purpose.SIGN_IN_COOKIE, Purpose.SIGN_OUT) else [purpose.value, _FORMER_PURPOSE]
+    is_stored = purpose not in (Purpose.SIGN_IN_COOKIE, Purpose.SIGN_OUT)
+    readable = [purpose.value, _FORMER_PURPOSE] if is_stored else [purpose.value]
     try:
         return _cipher(*readable).decrypt(token.encode(), ttl=max_age_seconds).decode()
     except InvalidToken:
