@@ -71,7 +71,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
             self.instance.client_secret = encryption.encrypt(secret, encryption.Purpose.IDENTITY_PROVIDER)
 
     def _read_metadata(self, values: dict[str, Any]) -> None:
-        """Store what the metadata says, and create our key for a new provider."""
+        """Store what the metadata says, and create our key if there is none that can be read."""
         if not values.get("metadata"):
             if self.instance._state.adding:
                 self.add_error("metadata", _REQUIRED)
@@ -84,7 +84,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         values["issuer"] = self.instance.issuer = described.issuer
         self.instance.sign_in_url, self.instance.sign_out_url = described.sign_in_url, described.sign_out_url
         self.instance.certificates = described.certificates
-        if self.instance._state.adding:
+        if self.instance._state.adding or not service_provider.has_key(self.instance):
             self.instance.client_secret = service_provider.create_key()
 
     def issuer_is_new(self) -> bool:

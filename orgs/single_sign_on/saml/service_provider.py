@@ -72,9 +72,17 @@ def read_key(provider: IdentityProvider) -> tuple[str, str]:
     try:
         pair = json.loads(encryption.decrypt(provider.client_secret, encryption.Purpose.IDENTITY_PROVIDER))
     except encryption.UnreadableSecret:
-        text = gettext_noop("The identity provider has to be added again, because SECRET_KEY has changed.")
+        text = gettext_noop("The metadata has to be entered again, because SECRET_KEY has changed.")
         raise ProviderFailed(text) from None
     return pair["key"], pair["certificate"]
+
+
+def has_key(provider: IdentityProvider) -> bool:
+    """Return whether the provider has a key that can be read."""
+    try:
+        return bool(read_key(provider))
+    except ProviderFailed:
+        return False
 
 
 def build_metadata(sp: ServiceProvider, certificate: str) -> bytes:

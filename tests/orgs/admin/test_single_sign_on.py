@@ -112,6 +112,11 @@ def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
     assert admin.post(address, {**values, "metadata": idp.metadata(issuer="other")}).status_code == 302
     provider.refresh_from_db()
     assert (provider.issuer, provider.identities.count(), provider.client_secret) == ("other", 0, key)
+    # A key that a new SECRET_KEY cannot decrypt is replaced.
+    IdentityProvider.objects.update(client_secret="unreadable")
+    assert b"entered again" in Client().get(f"/sign-in/saml/{provider.pk}/metadata").content
+    assert admin.post(address, {**values, "metadata": idp.metadata(issuer="other")}).status_code == 302
+    assert Client().get(f"/sign-in/saml/{provider.pk}/metadata").status_code == 200
 
 
 def test_only_those_with_every_permission_configure_it(world: World, issuer: str) -> None:
