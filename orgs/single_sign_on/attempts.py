@@ -49,7 +49,7 @@ def read(request: HttpRequest) -> SignInAttempt | None:
     return SignInAttempt(**json.loads(content))
 
 
-def forget(response: HttpResponse) -> None:
+def clear(response: HttpResponse) -> None:
     """Remove the attempt from the browser: it can be completed once."""
     response.delete_cookie(_COOKIE, path=_path())
 

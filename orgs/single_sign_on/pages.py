@@ -97,7 +97,7 @@ class ResponsePage(SignInPage):
             response = render_error(request, str(error), status=403)
         except ProviderFailed as error:
             response = render_failure(request, provider, error)
-        attempts.forget(response)
+        attempts.clear(response)
         return response
 
     def belongs_to(self, request: HttpRequest, attempt: SignInAttempt) -> bool:

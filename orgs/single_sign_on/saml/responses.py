@@ -120,8 +120,8 @@ def check_issuer(message: xml.Element, provider: IdentityProvider) -> None:
 
 def _check_subject_confirmation(assertion: xml.Element, consumer_url: str, request_id: str) -> datetime.datetime:
     """Check that the bearer may use the assertion here, for our request, and return until when (Profiles, 4.1.4.3)."""
-    found = assertion.findall("saml:Subject/saml:SubjectConfirmation", xml.NAMESPACES)
-    bearers = [item for item in found if item.get("Method") == _BEARER]
+    confirmations = assertion.findall("saml:Subject/saml:SubjectConfirmation", xml.NAMESPACES)
+    bearers = [item for item in confirmations if item.get("Method") == _BEARER]
     for bearer in bearers:
         data = xml.find_only(bearer, "saml:SubjectConfirmationData")
         until = xml.read_time(data, "NotOnOrAfter")

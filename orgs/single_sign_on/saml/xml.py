@@ -54,10 +54,10 @@ def find_only(element: Element, path: str) -> Element:
     Raises:
         InvalidXml: If there is none, or several.
     """
-    found = element.findall(path, NAMESPACES)
-    if len(found) != 1:
-        raise InvalidXml(f"The identity provider sent {len(found)} elements {path} instead of one.")
-    return found[0]
+    matches = element.findall(path, NAMESPACES)
+    if len(matches) != 1:
+        raise InvalidXml(f"The identity provider sent {len(matches)} elements {path} instead of one.")
+    return matches[0]
 
 
 def read_text(element: Element) -> str:

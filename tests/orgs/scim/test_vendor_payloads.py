@@ -177,7 +177,7 @@ def test_okta_pushes_a_group(directory: Directory) -> None:
     ]
     group = create(directory, "Group", {"schemas": [GROUP], "displayName": "Test SCIMv2", "members": []})
     path = f"/Groups/{group['id']}"
-    assert group["id"] in [found["id"] for found in directory.get("/Groups?startIndex=1&count=100")["Resources"]]
+    assert group["id"] in [row["id"] for row in directory.get("/Groups?startIndex=1&count=100")["Resources"]]
     named = change(directory, path, {"op": "replace", "value": {"id": group["id"], "displayName": "Renamed"}})
     assert (named["id"], named["displayName"]) == (group["id"], "Renamed")
     change(directory, path, {"op": "add", "path": "members", "value": [{"value": ids[0], "display": "u0"}]})

@@ -77,13 +77,13 @@ def _check_saml(address: str, folder: Path, program: str) -> None:
     from . import browser, data
 
     port, connection = free_port(), data.begin_saml()
-    issuer, ours = f"http://localhost:{port}", f"{address}/sign-in/saml/{connection.provider_id}"
+    issuer, base = f"http://localhost:{port}", f"{address}/sign-in/saml/{connection.provider_id}"
     environment = {
         "PORT": str(port),
         "ISSUER": issuer,
-        "ENTITY_ID": f"{ours}/metadata",
-        "CONSUMER": f"{ours}/response",
-        "SIGN_OUT": f"{ours}/logout",
+        "ENTITY_ID": f"{base}/metadata",
+        "CONSUMER": f"{base}/response",
+        "SIGN_OUT": f"{base}/logout",
         "SP_CERTIFICATE": connection.certificate,
         "EMAIL": data.SAML_EMAIL,
         **_create_certificate(folder),

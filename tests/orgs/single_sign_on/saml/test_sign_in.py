@@ -62,10 +62,10 @@ def test_a_browser_that_holds_back_its_cookies_is_asked_again(provider: Identity
     response = idp.response(begin(browser, provider, idp))
     page = send(Client(), provider, response)
     assert (page.status_code, f'value="{response}"' in page.content.decode()) == (200, True)
-    again = {"SAMLResponse": response, "again": "1"}
+    form = {"SAMLResponse": response, "again": "1"}
     address = f"/sign-in/saml/{provider.pk}/response"
-    assert Client().post(address, again).status_code == 400, "another browser's sign-in"
-    assert browser.post(address, again).status_code == 302
+    assert Client().post(address, form).status_code == 400, "another browser's sign-in"
+    assert browser.post(address, form).status_code == 302
 
 
 def test_each_response_signs_in_once(provider: IdentityProvider, idp: SamlProvider) -> None:
@@ -108,12 +108,12 @@ def test_a_sign_out_at_the_provider_ends_sessions_here(provider: IdentityProvide
         sign_in(browser, provider, idp)
         assert browser.get("/").status_code == 200
         if binding == "redirect":
-            told = Client().get(idp.logout_url(url, "u-1"))
+            reply = Client().get(idp.logout_url(url, "u-1"))
         else:
-            told = Client().post(url, {"SAMLRequest": idp.logout_form(url, "u-1")})
-        assert told.status_code == 302, told.content
-        reply = idp.read(told.headers["Location"], "SAMLResponse", metadata(provider))
-        assert (reply.get("InResponseTo"), reply.get("Destination")) == ("_out", idp.sign_out_url)
+            reply = Client().post(url, {"SAMLRequest": idp.logout_form(url, "u-1")})
+        assert reply.status_code == 302, reply.content
+        message = idp.read(reply.headers["Location"], "SAMLResponse", metadata(provider))
+        assert (message.get("InResponseTo"), message.get("Destination")) == ("_out", idp.sign_out_url)
         assert browser.get("/").status_code == 302
 
 
