@@ -173,7 +173,7 @@ def compare_openai_api(
         assert (content is not None) == (source_id in readable) == (of_source is not None)
         assert content == (of_source or {}).get("answer")
         assert cited <= {str(documents[source_id].pk)}
-    # Vectors are of no source: the scope of a key decides. An unknown model is a 404 for whoever passes.
+    # Vectors are of no source: the scope of a key decides. An unknown model is a 404 for those who pass.
     status, _ = views.post(Embeddings.as_view({"post": "create"}), {"model": "unknown", "input": "a"})
     key = views.caller.key
     assert status == (404 if key is None or QUERY in key.scopes else 403)

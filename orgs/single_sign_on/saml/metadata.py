@@ -67,11 +67,9 @@ def _certificates(role: xml.Element) -> str:
     """Return the certificates that are valid today, in PEM. Providers publish the next one before they use it."""
     keys = [key for key in role.findall("md:KeyDescriptor", _NS) if key.get("use", "signing") == "signing"]
     elements = [item for key in keys for item in key.findall("ds:KeyInfo/ds:X509Data/ds:X509Certificate", _NS)]
+    elements = elements[:_MAX_CERTIFICATES]
     try:
-        certificates = [
-            x509.load_der_x509_certificate(base64.b64decode(xml.read_text(item)))
-            for item in elements[:_MAX_CERTIFICATES]
-        ]
+        certificates = [x509.load_der_x509_certificate(base64.b64decode(xml.read_text(item))) for item in elements]
     except (ValueError, binascii.Error):
         raise ProviderFailed(gettext_noop("The metadata has a malformed certificate.")) from None
     usable = [certificate for certificate in certificates if certificate.not_valid_after_utc > timezone.now()]
