@@ -13,11 +13,14 @@ from ragsite.http import private_networks
 
 _TIMEOUT_SECONDS = 5.0
 _MAX_SECONDS = 10.0
-# Web threads that may wait for providers at the same time, how many of them for one provider, so that the others remain
-# for those of other organisations, and how long a thread waits for its turn.
-_MAX_PLACES, _MAX_PLACES_PER_ISSUER = 8, 4
-_MAX_WAIT_SECONDS = 1.0
+# Web threads that may wait for providers at the same time, and how many of these for providers that have been slow
+# lately: organisations choose their providers, and some together must not occupy all places.
+_MAX_PLACES, _MAX_PLACES_OF_SLOW = 8, 4
+# A provider that takes this long for a request counts as slow for this long. How long a thread waits for its turn.
+_SLOW_SECONDS, _SLOW_FOR_SECONDS, _MAX_WAIT_SECONDS = 2.0, 600.0, 1.0
+_MAX_SLOW_ISSUERS = 10_000
 _issuers_waited_for: list[str] = []
+_slow_until: dict[str, float] = {}
 _places = threading.Condition()
 _MAX_BYTES = 1024 * 1024
 
@@ -86,22 +89,43 @@ def request(
 @contextlib.contextmanager
 def _place(issuer: str) -> Iterator[None]:
     """Take one of the places: identity providers that respond slowly must not occupy all threads of the web process."""
-
-    def is_free() -> bool:
-        waited_for = _issuers_waited_for
-        return len(waited_for) < _MAX_PLACES and waited_for.count(issuer) < _MAX_PLACES_PER_ISSUER
-
     with _places:
-        if not _places.wait_for(is_free, _MAX_WAIT_SECONDS):
+        if not _places.wait_for(lambda: _is_free(issuer), _MAX_WAIT_SECONDS):
             text = "Too many people sign in with identity providers at the moment. Try again in a minute."
             raise ProviderFailed(text)
         _issuers_waited_for.append(issuer)
+    started_at = time.monotonic()
     try:
         yield
     finally:
         with _places:
             _issuers_waited_for.remove(issuer)
+            if time.monotonic() - started_at > _SLOW_SECONDS:
+                _remember_slow(issuer)
             _places.notify_all()
+
+
+def _is_free(issuer: str) -> bool:
+    """Return whether there is a place for the provider. It may take as many as it leaves free.
+
+    Alone it gets half of the places, and the next one half of the rest. Slow providers share fewer.
+    """
+    if len(_issuers_waited_for) >= _MAX_PLACES:
+        return False
+    places, waited_for = _MAX_PLACES, _issuers_waited_for
+    if _is_slow(issuer):
+        places, waited_for = _MAX_PLACES_OF_SLOW, [other for other in _issuers_waited_for if _is_slow(other)]
+    return waited_for.count(issuer) < places - len(waited_for)
+
+
+def _is_slow(issuer: str) -> bool:
+    return _slow_until.get(issuer, 0.0) > time.monotonic()
+
+
+def _remember_slow(issuer: str) -> None:
+    if len(_slow_until) >= _MAX_SLOW_ISSUERS:
+        _slow_until.clear()
+    _slow_until[issuer] = time.monotonic() + _SLOW_FOR_SECONDS
 
 
 def _read(response: httpx2.Response) -> bytes:

@@ -75,6 +75,7 @@ def places(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     issuers: list[str] = []
     monkeypatch.setattr(provider_requests, "_MAX_WAIT_SECONDS", 0.0)
     monkeypatch.setattr(provider_requests, "_issuers_waited_for", issuers)
+    monkeypatch.setattr(provider_requests, "_slow_until", {}, raising=False)
     return issuers
 
 
@@ -96,6 +97,36 @@ def test_a_slow_provider_leaves_places_to_others(server: Any, places: list[str])
     assert request_keys(server)
     with pytest.raises(ProviderFailed, match="Too many people"):
         provider_requests.request("GET", f"{server.issuer}/keys", issuer="https://slow.example")
+
+
+def test_slow_providers_together_leave_places_to_others(
+    server: Any, places: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them was slow once. Together they may wait in half of the places, however many they are."""
+    monkeypatch.setattr(provider_requests, "_SLOW_SECONDS", -1.0)
+    slow = [f"https://{number}.example" for number in range(6)]
+    for issuer in slow:
+        with contextlib.suppress(ProviderFailed):
+            provider_requests.request("GET", "http://127.0.0.1:1", issuer=issuer)
+    monkeypatch.setattr(provider_requests, "_SLOW_SECONDS", 60.0)
+    places += slow[:4]
+    with pytest.raises(ProviderFailed, match="Too many people"):
+        provider_requests.request("GET", f"{server.issuer}/keys", issuer=slow[4])
+    assert request_keys(server), "a provider that is not slow"
+    places.remove(slow[0])
+    assert provider_requests.request("GET", f"{server.issuer}/keys", issuer=slow[4]), "slow ones are served too"
+
+
+def test_providers_share_the_places(server: Any, places: list[str]) -> None:
+    """Two organisations that are slow for the first time leave places to the next ones."""
+    refused = 0
+    for issuer in ["https://a.example"] * 8 + ["https://b.example"] * 8:
+        if provider_requests._is_free(issuer):
+            places.append(issuer)
+        else:
+            refused += 1
+    assert (len(places), refused) == (6, 10)
+    assert request_keys(server)
 
 
 def test_only_the_form_begins_a_sign_in(provider: IdentityProvider) -> None:
