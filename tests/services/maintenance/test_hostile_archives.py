@@ -58,6 +58,17 @@ def test_only_ordinary_files_are_read(tmp_path: Path, entry: tarfile.TarInfo) ->
         ArchiveReader(path)
 
 
+@pytest.mark.parametrize(
+    "kind", [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_SPARSE]
+)
+def test_headers_within_headers_are_refused(tmp_path: Path, kind: bytes) -> None:
+    """tarfile would call itself for each, and read their contents into memory."""
+    entries = [(named("database/x/000001", type=kind), b"x\0") for _ in range(1_000)]
+    path = write(tmp_path / "backup", *entries)
+    with pytest.raises(InvalidArchive, match="not an ordinary file"):
+        ArchiveReader(path)
+
+
 @pytest.mark.parametrize("name", ["../x", "/etc/cron.d/x", "originals/../../x", "originals/x", "database", "x/y"])
 def test_other_paths_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidArchive):

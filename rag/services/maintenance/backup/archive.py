@@ -23,6 +23,7 @@ _READ_BYTES = 256 * 1024
 _ORIGINAL = re.compile(r"originals/[0-9a-f-]{36}/[0-9a-f-]{36}")
 _MAX_MANIFEST_BYTES = 16 * 1024 * 1024
 _ORDINARY = (tarfile.REGTYPE, tarfile.AREGTYPE)
+_TYPE_OFFSET = 156
 _REQUIRED = {"format", "created_at", "version", "migrations", "tables", "sequences", "originals"}
 
 
@@ -47,6 +48,23 @@ class HashingReader:
     @property
     def sha256(self) -> str:
         return self._sha256.hexdigest()
+
+
+class _PlainEntry(tarfile.TarInfo):
+    """An entry with an ordinary header.
+
+    Longer names and sizes come in further headers before it, of any number and size: tarfile reads each of them into
+    memory, and calls itself for the next one. Ours have none.
+    """
+
+    @classmethod
+    def fromtarfile(cls, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        file: Any = tar.fileobj
+        header = file.read(tarfile.BLOCKSIZE)
+        file.seek(-len(header), os.SEEK_CUR)
+        if header[_TYPE_OFFSET : _TYPE_OFFSET + 1] not in (*_ORDINARY, b""):
+            raise InvalidArchive("An entry is not an ordinary file.")
+        return super().fromtarfile(tar)
 
 
 class ArchiveWriter:
@@ -120,7 +138,7 @@ class ArchiveReader:
             InvalidArchive: The file ends too early or is not a tar file.
         """
         try:
-            with tarfile.open(self._path, "r:") as tar:
+            with tarfile.open(self._path, "r:", tarinfo=_PlainEntry) as tar:
                 while entry := tar.next():
                     tar.members = []  # type: ignore[attr-defined]  # not in the stubs
                     # Links lead to other entries, and sparse files have sizes that the archive does not have.
