@@ -14,9 +14,9 @@ from django.conf import settings
 from django.db import connection as default_connection
 from django.db import transaction
 from django.db.backends.postgresql import base, operations
-from psycopg import Error, ProgrammingError
+from psycopg import Error, ProgrammingError, generators
 from psycopg.errors import error_from_result
-from psycopg.pq import Escaping, ExecStatus, TransactionStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from . import identity, logins
@@ -27,7 +27,10 @@ from .identity_signature import sign
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535
+# A statement and its values.
+_Statement = tuple[str, list[bytes]]
 _SET_SESSION_ROLE = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
+_ROLLBACK = re.compile(r"[\s(]*ROLLBACK\b", re.IGNORECASE)
 # What a request sends. Others could change the role itself (its password, its defaults) or leave something behind.
 _PERMITTED_STATEMENT = re.compile(
     rb"[\s(]*(?:SELECT|WITH|VALUES|INSERT|UPDATE|DELETE|SAVEPOINT|RELEASE|ROLLBACK|SET CONSTRAINTS)\b"
@@ -149,42 +152,58 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if status == TransactionStatus.IDLE:
             self._applied = None if self.is_pooled else self._session_identity
         # In a failed transaction only its end can be executed.
-        if current == self._applied or status == TransactionStatus.INERROR:
-            return execute(sql, params, many, context)
-        if not self.get_autocommit():
+        if current != self._applied and status != TransactionStatus.INERROR:
+            if self.get_autocommit():
+                with transaction.atomic(using=self.alias):
+                    self._apply(current)
+                    return execute(sql, params, many, context)
             self._apply(current)
-            return execute(sql, params, many, context)
-        with transaction.atomic(using=self.alias):
-            self._apply(current)
-            return execute(sql, params, many, context)
+        result = execute(sql, params, many, context)
+        if _ROLLBACK.match(str(sql)):  # to a savepoint, before which another identity may have been current
+            self._applied = None
+        return result
 
     def _apply(self, target: Identity) -> None:
         """Set the identity for the rest of the transaction, in the round trip that begins it if it has not begun."""
         assert target.role == self.login or not self.login
         with self.wrap_database_errors:
             signed = sign(target, self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid)
-            quote = Escaping(self.connection.pgconn).escape_literal
             values = {"rag.identity": signed} | ({} if self.login else {"role": target.role or "none"})
             settings_sql = ", ".join(
-                f"pg_catalog.set_config('{name}', {quote(value.encode()).decode()}, true)"
-                for name, value in values.items()
+                f"pg_catalog.set_config('{name}', ${number}, true)" for number, name in enumerate(values, start=1)
             )
-            self._send(f"{self._begin()}SELECT {settings_sql}")
+            self._send([*self._begin(), (f"SELECT {settings_sql}", [value.encode() for value in values.values()])])
         self._applied = target
 
-    def _begin(self) -> str:
-        """Return the statement that begins the transaction; empty if it has begun."""
+    def _begin(self) -> list[_Statement]:
+        """Return the statement that begins the transaction; nothing if it has begun."""
         session = self.connection
         if (session.isolation_level, session.read_only, session.deferrable) != (None, None, None):
             session.execute("SELECT")  # psycopg knows the statement
-        return "BEGIN; " if session.info.transaction_status == TransactionStatus.IDLE else ""
+        return [("BEGIN", [])] if session.info.transaction_status == TransactionStatus.IDLE else []
 
-    def _send(self, statements: str) -> PGresult:
-        """Send statements of the application itself, without values, in one round trip. Returns the last result."""
-        result: PGresult = self.connection.pgconn.exec_(statements.encode())
-        if result.status != ExecStatus.TUPLES_OK:
-            raise error_from_result(result)
-        return result
+    def _send(self, statements: Sequence[_Statement]) -> PGresult:
+        """Send statements of the application itself in one round trip. Returns the last result.
+
+        Values are sent apart from the statements: PostgreSQL shows the texts of statements in pg_stat_activity, also
+        to SQL that is injected into another request, and a signed identity must not be seen there.
+        """
+        session, wait = self.connection.pgconn, self.connection.wait
+        session.enter_pipeline_mode()
+        try:
+            for statement, values in statements:
+                session.send_query_params(statement.encode(), values)
+            session.pipeline_sync()
+            results = wait(generators.execute(session))
+            for _ in statements:  # of the other statements, and the end of the pipeline
+                results += wait(generators.fetch_many(session))
+        finally:
+            session.exit_pipeline_mode()
+        *results, _end = results
+        for result in results:
+            if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
+                raise error_from_result(result)
+        return results[-1]
 
     def _begin_pooled(self) -> int:
         """Begin the transaction unless it has begun, and return the id of the server's process that has it.
@@ -192,10 +211,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         This takes one round trip, as BEGIN alone does. The pooler states an id of its own when it is connected to.
         """
         if self.connection.info.transaction_status == TransactionStatus.IDLE:
-            changes = [
+            settings_sql = [
                 f"SELECT pg_catalog.set_config('{name}', '{value}', true)" for name, value in self._session_settings()
             ]
-            result = self._send("; ".join(["BEGIN", *changes, "SELECT pg_catalog.pg_backend_pid()"]))
+            result = self._send([(sql, []) for sql in ["BEGIN", *settings_sql, "SELECT pg_catalog.pg_backend_pid()"]])
             self._process_id = int(result.get_value(0, 0) or b"")
         return self._process_id
 

@@ -1,0 +1,53 @@
+"""The identity of a transaction stays where it belongs: in its session, and in its part of the transaction."""
+
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection, transaction
+
+from ragsite.postgres import identity
+from tests.access.database.injection import execute, next_request, web_process
+from tests.support.factories import World
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+_OTHER_SESSIONS = "SELECT query FROM pg_stat_activity WHERE usename = session_user AND pid <> pg_backend_pid()"
+_CURRENT_USER = "SELECT user_id FROM ragsite_identity()"
+
+
+def test_no_request_sees_the_identity_of_another(live_world: World) -> None:
+    """With it, injected SQL could act as its caller, in a later request that gets the same connection."""
+    victim = live_world.users["owner"].pk
+    with web_process(), identity.run_as(identity.of_user(victim)):
+        parameters = connection.get_connection_params()
+        parameters.pop("cursor_factory")
+        next_request()
+        with psycopg.connect(**parameters, autocommit=True) as attacker:
+            shown: list[str] = []
+
+            def look(execute_next: Any, *arguments: Any) -> Any:
+                """After the identity is set, and before the statement that it is set for."""
+                shown.extend(query for (query,) in attacker.execute(_OTHER_SESSIONS))
+                return execute_next(*arguments)
+
+            with connection.execute_wrapper(look):
+                assert execute(_CURRENT_USER) == [(victim,)]
+    assert any("set_config" in query for query in shown), shown
+    assert not any(str(victim) in query for query in shown), shown
+
+
+@pytest.mark.parametrize("is_by_django", [True, False])
+def test_a_rollback_to_a_savepoint_brings_no_other_identity_back(live_world: World, is_by_django: bool) -> None:
+    caller = identity.of_user(live_world.users["member"].pk)
+    with web_process(is_restricted=True), transaction.atomic():
+        with identity.run_as(identity.of_user(live_world.users["owner"].pk)):
+            assert execute(_CURRENT_USER) == [(live_world.users["owner"].pk,)]
+        savepoint = transaction.savepoint()
+        with identity.run_as(caller):
+            assert execute(_CURRENT_USER) == [(caller.user,)]
+            if is_by_django:
+                transaction.savepoint_rollback(savepoint)
+            else:
+                assert execute(f'ROLLBACK TO SAVEPOINT "{savepoint}"') == []
+            assert execute(_CURRENT_USER) == [(caller.user,)]
