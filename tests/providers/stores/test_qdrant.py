@@ -12,7 +12,7 @@ from django.db import transaction
 
 from orgs.access.caller import Caller
 from rag.errors import IndexUnavailable
-from rag.models import Chunk, DataSource, EmbeddingModel, Grant
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
 from rag.models.content.index_outbox import IndexChange
 from rag.pipeline.embed import embed_question
 from rag.providers import provider_factory
@@ -126,6 +126,42 @@ def test_changes_wait_until_qdrant_answers(store: QdrantStore, world: World, qdr
     apply_index_changes.apply_changes()
     assert not IndexChange.objects.exists()
     assert found_by(world, "owner", source) == {chunk_of(source)}
+
+
+def test_documents_that_qdrant_refuses_keep_no_others_back(
+    store: QdrantStore, world: World, qdrant: QdrantServer
+) -> None:
+    source, limit = world.source(), 2
+    for number in range(limit + 1):
+        ingest_text(source, f"refused {number}", "A zebra.")
+    refused = {str(pk) for pk in Document.objects.values_list("pk", flat=True)}
+    qdrant.refused_documents = set(refused)
+    ingest_text(source, "accepted", "Another zebra.")
+    for _ in range(limit):  # more are refused than one call reads
+        store.apply_changes(limit=limit)
+    (point,) = points(qdrant, source.embedding_model)
+    assert point.payload["document"] not in refused
+    apply_index_changes.apply_changes()
+    assert {str(pk) for pk in IndexChange.objects.values_list("document_id", flat=True)} == refused, "they wait"
+    qdrant.refused_documents.clear()
+    apply_index_changes.apply_changes()
+    assert not IndexChange.objects.exists()
+    assert len(points(qdrant, source.embedding_model)) == limit + 2
+
+
+def test_a_move_goes_on_after_documents_that_qdrant_refuses(
+    store: QdrantStore, world: World, qdrant: QdrantServer
+) -> None:
+    source = world.source()
+    for name in ("refused", "accepted"):
+        ingest_text(source, name, "A zebra.")
+    refused, accepted = (Document.objects.get(path=name) for name in ("refused", "accepted"))
+    IndexChange.objects.all().delete()
+    qdrant.refused_documents = {str(refused.pk)}
+    assert store.copy_documents(after=uuid.UUID(int=0), limit=10)
+    apply_index_changes.apply_changes()
+    assert [point.payload["document"] for point in points(qdrant, source.embedding_model)] == [str(accepted.pk)]
+    assert IndexChange.objects.get().document_id == refused.pk
 
 
 def test_a_crash_after_the_copy_repeats_nothing(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:

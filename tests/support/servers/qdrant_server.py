@@ -1,7 +1,8 @@
 """Qdrant's REST API over the local mode of qdrant-client, whose models check each request. It is no real server.
 
-It answers the requests that the store sends. `is_down` makes it refuse all of them, and `drops` makes it close the
-connection instead of answering that many. What fails in it is in `errors`.
+It answers the requests that the store sends. `is_down` makes it refuse all of them, `refused_documents` those that
+write points of these documents, and `drops` makes it close the connection instead of answering that many. What fails in
+it is in `errors`.
 """
 
 import contextlib
@@ -25,6 +26,7 @@ class QdrantServer:
         self.engine = QdrantClient(":memory:")
         self.is_down = False
         self.drops = 0
+        self.refused_documents: set[str] = set()
         self.errors: list[Exception] = []
         self.requests: list[str] = []
         self._lock = threading.Lock()
@@ -82,6 +84,10 @@ class QdrantServer:
                 return 200, self.engine.get_collections().model_dump(mode="json")
             if operation != "PUT " and not self.engine.collection_exists(name):
                 return 404, None
+            if operation == "PUT /points" and self.refused_documents & {
+                point["payload"]["document"] for point in body["points"]
+            }:
+                return 400, None
             return 200, _dump(self._run(operation, name, body))
 
     def _run(self, operation: str, name: str, body: dict[str, Any]) -> Any:

@@ -19,6 +19,18 @@ class CollectionMissing(IndexUnavailable):
     """Qdrant has no collection of this name."""
 
 
+class ContentRefused(IndexUnavailable):
+    """Qdrant refuses what was sent, and would refuse it again."""
+
+
+# Of the content of a request, not of its sender or of the state of the server.
+_CONTENT_STATUSES = (
+    httpx2.codes.BAD_REQUEST,
+    httpx2.codes.REQUEST_ENTITY_TOO_LARGE,
+    httpx2.codes.UNPROCESSABLE_ENTITY,
+)
+
+
 class QdrantClient:
     """Sends requests to a server of Qdrant. Keeps its connections; threads may share it."""
 
@@ -91,8 +103,9 @@ class QdrantClient:
                 response.raise_for_status()
                 return json.loads(read_all(response.iter_bytes()))["result"]
         except httpx2.HTTPStatusError as error:
-            message = f"The search index (Qdrant) refused a request ({error.response.status_code})."
-            raise IndexUnavailable(message) from error
+            status = error.response.status_code
+            failure = ContentRefused if status in _CONTENT_STATUSES else IndexUnavailable
+            raise failure(f"The search index (Qdrant) refused a request ({status}).") from error
         except httpx2.HTTPError as error:
             raise IndexUnavailable("The search index (Qdrant) does not answer.") from error
 

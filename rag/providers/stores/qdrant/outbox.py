@@ -1,8 +1,9 @@
 """The outbox: which documents have changed since they were copied to Qdrant (docs/decisions/0070-qdrant.md)."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+import structlog
 from django.db import connection, transaction
 
 from rag.models import EmbeddingModel
@@ -12,7 +13,9 @@ from ragsite.postgres.base import run_as_owner
 from ragsite.postgres.locks import try_advisory_xact_lock
 
 from . import points
-from .client import QdrantClient
+from .client import ContentRefused, QdrantClient
+
+logger = structlog.get_logger(__name__)
 
 # How many documents are copied in one transaction, which holds their locks.
 _BATCH = 50
@@ -40,7 +43,8 @@ def record(is_on: bool) -> None:
 def apply(client: QdrantClient, *, limit: int) -> int:
     """Copy the documents of up to `limit` changes, oldest first, and return how many changes are done.
 
-    Documents that another process is copying are left to it, or to the next call.
+    Documents that another process is copying are left to it, or to the next call, and those that Qdrant refuses are
+    postponed.
 
     Raises:
         IndexUnavailable: If Qdrant does not answer. The changes remain.
@@ -49,15 +53,35 @@ def apply(client: QdrantClient, *, limit: int) -> int:
     changes: dict[uuid.UUID, list[int]] = {}
     for change_id, document_id in rows:
         changes.setdefault(document_id, []).append(change_id)
-    count = 0
-    for batch in points.in_batches(list(changes), _BATCH):
+    return sum(_apply_batch(client, batch, changes) for batch in points.in_batches(list(changes), _BATCH))
+
+
+def _apply_batch(client: QdrantClient, document_ids: Sequence[uuid.UUID], changes: dict[uuid.UUID, list[int]]) -> int:
+    """Copy the documents, and return how many of their changes are done.
+
+    If Qdrant refuses them, each is copied alone, so that one does not keep the others back.
+    """
+    try:
         with transaction.atomic():
-            locked = copy(client, batch)
+            locked = copy(client, document_ids)
             # Those that were read before the copy. Later ones are of later changes.
             done = [change_id for document_id in locked for change_id in changes[document_id]]
             IndexChange.objects.filter(pk__in=done).delete()
-            count += len(done)
-    return count
+            return len(done)
+    except ContentRefused as error:
+        if len(document_ids) > 1:
+            return sum(_apply_batch(client, [pk], changes) for pk in document_ids)
+        (document_id,) = document_ids
+        logger.warning("index_copy_refused", document=str(document_id), reason=error.message)
+        _postpone(document_id, changes[document_id])
+        return 0
+
+
+def _postpone(document_id: uuid.UUID, change_ids: Sequence[int] = ()) -> None:
+    """Put a document behind all others that wait. A later sweep tries it again."""
+    with transaction.atomic():
+        IndexChange.objects.filter(pk__in=change_ids).delete()
+        IndexChange.objects.create(document_id=document_id)
 
 
 def copy(client: QdrantClient, document_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:

@@ -20,7 +20,7 @@ from rag.types import Mode
 from ragsite.postgres import logins
 
 from . import outbox, points, recall, search
-from .client import QdrantClient
+from .client import ContentRefused, QdrantClient
 
 logger = structlog.get_logger(__name__)
 
@@ -126,10 +126,13 @@ class QdrantStore(PgVectorStore):
         Points that are equal already are only compared. So an interrupted copy can begin again.
         """
         ids = list(Document.objects.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:limit])
-        with transaction.atomic():
-            copied = set(outbox.copy(self._client, ids))
-            # Another process is copying them, perhaps an earlier version.
-            IndexChange.objects.bulk_create([IndexChange(document_id=pk) for pk in ids if pk not in copied])
+        try:
+            with transaction.atomic():
+                copied = set(outbox.copy(self._client, ids))
+        except ContentRefused:
+            copied = set()  # one of them is refused: the outbox finds out which
+        # Another process is copying them, perhaps an earlier version.
+        IndexChange.objects.bulk_create([IndexChange(document_id=pk) for pk in ids if pk not in copied])
         return ids[-1] if ids else None
 
     def delete_leftovers(self) -> int:
