@@ -1,6 +1,7 @@
 """What the endpoints below /scim/v2 have in common: who calls, what they read and how they respond."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.exceptions import NotAuthenticated
@@ -17,6 +18,8 @@ from .errors import ScimError
 from .tokens import ScimAuthentication
 
 _BASE = "/scim/v2"
+# Those of a list: of the query, or of a body of `.search`.
+Parameters = Mapping[str, str]
 
 
 class ScimParser(BoundedJSONParser):
@@ -52,12 +55,12 @@ class ScimView(APIView):
 
 def respond(request: Request, body: dict[str, Any], status: int = 200) -> Response:
     headers = {"ETag": body["meta"]["version"], "Location": body["meta"]["location"]}
-    return Response(select(request, body), status=status, headers=headers)
+    return Response(select(request.query_params, body), status=status, headers=headers)
 
 
-def select(request: Request, body: dict[str, Any]) -> dict[str, Any]:
+def select(parameters: Parameters, body: dict[str, Any]) -> dict[str, Any]:
     """Leave out what `attributes` and `excludedAttributes` do not want (RFC 7644, 3.4.2.5)."""
-    included, excluded = (_names(request, name) for name in ("attributes", "excludedAttributes"))
+    included, excluded = (_names(parameters, name) for name in ("attributes", "excludedAttributes"))
     always = {"schemas", "id"}
     return {
         name: value
@@ -66,13 +69,13 @@ def select(request: Request, body: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _names(request: Request, parameter: str) -> set[str]:
-    entries = request.query_params.get(parameter, "").lower().split(",")
+def _names(parameters: Parameters, name: str) -> set[str]:
+    entries = parameters.get(name, "").lower().split(",")
     return {entry.strip().rpartition(":")[2].partition(".")[0] for entry in entries if entry.strip()}
 
 
-def read_integer(request: Request, name: str, default: int) -> int:
-    text = request.query_params.get(name, str(default))
+def read_integer(parameters: Parameters, name: str, default: int) -> int:
+    text = parameters.get(name, str(default))
     if not re.fullmatch(r"-?[0-9]{1,9}", text):
         raise ScimError(400, f"{name} must be an integer.", "invalidValue")
     return int(text)

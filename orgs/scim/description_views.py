@@ -1,4 +1,4 @@
-"""What /scim/v2 says of itself, and what it does not have."""
+"""What /scim/v2 says of itself."""
 
 from typing import Any
 
@@ -8,7 +8,6 @@ from rest_framework.response import Response
 
 from . import errors, resources
 from .base_views import ScimView, base_address
-from .errors import ScimError
 
 
 class Description(ScimView):
@@ -26,13 +25,6 @@ class Description(ScimView):
             return Response(single)
         counts = {"totalResults": len(described), "startIndex": 1, "itemsPerPage": len(described)}
         return Response({"schemas": [resources.LIST_SCHEMA], **counts, "Resources": described})
-
-
-class Search(ScimView):
-    """Queries by POST, which are not supported (RFC 7644, 3.4.3 and 3.12)."""
-
-    def post(self, request: Request) -> Response:
-        raise ScimError(501, "Queries are sent with GET.")
 
 
 class Unknown(ScimView):

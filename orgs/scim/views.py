@@ -12,7 +12,7 @@ from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
 
 from . import filters, groups, patches, resources, users
-from .base_views import ScimView, base_address, read_integer, respond, select
+from .base_views import Parameters, ScimView, base_address, read_integer, respond, select
 from .errors import ScimError
 
 
@@ -58,11 +58,14 @@ class ResourceList(ScimView):
     kind: ResourceKind
 
     def get(self, request: Request) -> Response:
+        return self._list(request, request.query_params)
+
+    def _list(self, request: Request, parameters: Parameters) -> Response:
         rows = self.kind.list_rows(self.organization(request))
-        if text := request.query_params.get("filter", ""):
+        if text := parameters.get("filter", ""):
             rows = rows.filter(filters.to_condition(text, self.kind.fields)).distinct()
-        start = max(1, read_integer(request, "startIndex", 1))
-        count = min(max(0, read_integer(request, "count", 100)), resources.MAX_RESULTS)
+        start = max(1, read_integer(parameters, "startIndex", 1))
+        count = min(max(0, read_integer(parameters, "count", 100)), resources.MAX_RESULTS)
         page = [self.kind.render(row, base_address(request)) for row in rows[start - 1 : start - 1 + count]]
         return Response(
             {
@@ -70,7 +73,7 @@ class ResourceList(ScimView):
                 "totalResults": rows.count(),
                 "startIndex": start,
                 "itemsPerPage": len(page),
-                "Resources": [select(request, body) for body in page],
+                "Resources": [select(parameters, body) for body in page],
             }
         )
 
@@ -130,7 +133,30 @@ class ResourceDetail(ScimView):
             raise ScimError(412, "The resource was changed in the meantime.")
 
 
+class Search(ResourceList):
+    """Lists resources of one type with the parameters in a body, which no log shows (RFC 7644, 3.4.3)."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: Request) -> Response:
+        if not isinstance(request.data, dict):
+            raise ScimError(400, "The body must be a JSON object.", "invalidSyntax")
+        return self._list(request, {name: _as_text(value) for name, value in request.data.items()})
+
+
+def _as_text(value: Any) -> str:
+    """Return a parameter as a query would have it. Raises ScimError (400) for what a query cannot have."""
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(entry, str | int) for entry in values):
+        raise ScimError(400, "Parameters are texts, integers and lists of texts.", "invalidValue")
+    return ",".join(map(str, values))
+
+
 class Users(ResourceList):
+    kind = USERS
+
+
+class UserSearch(Search):
     kind = USERS
 
 
@@ -164,6 +190,10 @@ class User(ResourceDetail):
 
 
 class Groups(ResourceList):
+    kind = GROUPS
+
+
+class GroupSearch(Search):
     kind = GROUPS
 
 
