@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 _CODE_MARKER = re.compile(r"^\s{0,3}(```|~~~)")
-_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$")
+_HEADING = re.compile(r"^#{1,6}\s+(\S.*)$")
 _BULLET = re.compile(r"^(\s*)[-*•]\s+(\S.*)$")
 # Years and amounts at the start of a line have more digits.
 _NUMBERED = re.compile(r"^(\s*)(\d{1,3})[.)]\s+(\S.*)$")
@@ -114,7 +114,8 @@ def _block(lines: list[str]) -> Block:
         numbered = _NUMBERED.match(lines[0])
         return Block(kind, tuple(_items(lines)), int(numbered[2]) if numbered else 1)
     if heading := _HEADING.match(lines[0]):
-        return Block(kind, (Entry((heading[1],)),))
+        text = heading[1].rstrip()
+        return Block(kind, (Entry((text.rstrip("#").rstrip() or text,)),))
     return Block(kind, (Entry(("\n".join(lines).strip("\n"),)),))
 
 

@@ -42,7 +42,9 @@ _UNSUPPORTED = [
 
 # Control characters that no text has in any encoding. ESC is left out: it starts a shift sequence in ISO-2022-JP.
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-_HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.I | re.S)
+# Atomic: a comment ends at its first "-->". Otherwise each of many comments could end at every later one.
+_COMMENTS = r"(?:(?><!--.*?-->)\s*)*+"
+_HTML_START = re.compile(rf"\s*(<\?xml[^>]*>\s*)?{_COMMENTS}<(!doctype\s+html|html|head|body)\b", re.I | re.S)
 _HTML_TAG = re.compile(r"</?(html|head|body|title|p|div|h[1-6]|table|ul|ol|br|span|a|article|section)\b[^>]*>", re.I)
 _SRT_START = re.compile(r"\s*\d+[ \t]*\r?\n\d{1,2}:\d\d:\d\d[,.]\d{3}\s*-->")
 _MAIL_LINE = re.compile(
@@ -130,7 +132,7 @@ _BEGINNINGS = [
     (re.compile("WEBVTT"), formats.VTT),
     (re.compile(r"\s*BEGIN:VCALENDAR\b", re.I), formats.ICS),
     (re.compile(r"\s*BEGIN:VCARD\b", re.I), formats.VCF),
-    (re.compile(r"\s*<\?xml[^>]*>\s*(?:<!--.{0,1000}?-->\s*)*<FictionBook\b", re.S), formats.FB2),
+    (re.compile(rf"\s*<\?xml[^>]*>\s*{_COMMENTS}<FictionBook\b", re.S), formats.FB2),
     *(
         (re.compile(rf"\s*<\?xml[^>]*>\s*<office:document\b[^>]*\boffice:mimetype=[\"']{media_type}[\"'-]"), media_type)
         for media_type in formats.OPEN_DOCUMENT

@@ -234,3 +234,13 @@ def test_the_first_thousand_bytes_are_enough_to_detect_the_format(media_type: st
 def test_unsupported_formats_have_an_error_code() -> None:
     assert issubclass(UnsupportedFormat, RagError)
     assert UnsupportedFormat.code == "UNSUPPORTED_FORMAT"
+
+
+@pytest.mark.parametrize("start", ["", "<?xml version='1.0'?>"])
+@pytest.mark.parametrize("name", ["a.html", "a.xml", "a"])
+def test_many_comments_are_read_once(start: str, name: str) -> None:
+    """Each could end at every later one: 22 of them took five seconds, and each further one doubled the time."""
+    head = (start + "<!---->" * 60).encode()
+    assert parse.detect_type(head, content_type="", name=name, ocr=True)
+    html = f"{start}<!-- a -->\n<!-- b --> <html><p>Bees hum.</p></html>".encode()
+    assert parse.detect_type(html, content_type="", name=name, ocr=True) == formats.HTML
