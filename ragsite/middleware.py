@@ -16,9 +16,9 @@ from django_structlog.middlewares import RequestMiddleware
 from rag.contracts import fallback_errors
 from rag.contracts.common import rate_limits
 from ragsite.http import request_warnings
-from ragsite.http.parsers import CHUNKED_META_KEY
+from ragsite.http.parsers import CHUNKED_META_KEY, release_slot
 from ragsite.http.request_id import request_id
-from ragsite.http.uploads import BoundedBody, body_too_large_message
+from ragsite.http.uploads import MAX_FORM_BYTES, BoundedBody, body_too_large_message
 
 from .postgres import identity
 
@@ -39,10 +39,16 @@ class RequestLogMiddleware(RequestMiddleware):
 
 
 _UPLOAD_PATHS = re.compile(r"/api/rag/ingest/?|/admin/rag/datasource/[^/]+/upload/")
+_FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+# Other pages to which people send files.
+_PAGES_WITH_FILES = re.compile(r"/admin/rag/datasource/[^/]+/quality/")
+_MAX_BYTES_WITH_FILE = 3 * 1024 * 1024
 
 
 class BodyLimitMiddleware:
-    """Rejects a request body over RAG_MAX_BODY_BYTES, or over RAG_MAX_UPLOAD_BYTES for file uploads, before it is read.
+    """Rejects a request body over its limit before it is read.
+
+    That is RAG_MAX_BODY_BYTES, RAG_MAX_UPLOAD_BYTES for file uploads, and MAX_FORM_BYTES for the forms of pages.
 
     A chunked body has no length: reading stops at the limit. Pages outside the API do not read chunked bodies, except
     for file uploads.
@@ -57,9 +63,7 @@ class BodyLimitMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         request.encoding = "utf-8"
         is_upload_path = _UPLOAD_PATHS.fullmatch(request.path_info) is not None
-        is_form = request.content_type == "multipart/form-data"
-        setting = "RAG_MAX_UPLOAD_BYTES" if is_upload_path and is_form else "RAG_MAX_BODY_BYTES"
-        limit: int = getattr(settings, setting)
+        limit, setting = _limit(request, is_upload_path=is_upload_path)
         # nginx refuses bodies before they arrive; it passes such a request on without the body.
         refused, _, refused_length = request.META.get("HTTP_X_RAGSITE_BODY_TOO_LARGE", "").partition(" ")
         if refused:
@@ -76,7 +80,20 @@ class BodyLimitMiddleware:
             request.META[CHUNKED_META_KEY] = True
             request.META["CONTENT_LENGTH"] = str(limit)
             request._stream = io.BufferedReader(BoundedBody(request.META["wsgi.input"], limit, setting))
-        return self._get_response(request)
+        try:
+            return self._get_response(request)
+        finally:
+            release_slot(request.META)
+
+
+def _limit(request: HttpRequest, *, is_upload_path: bool) -> tuple[int, str]:
+    """Return how many bytes the body may have, and what says so."""
+    if is_upload_path and request.content_type == "multipart/form-data":
+        return settings.RAG_MAX_UPLOAD_BYTES, "RAG_MAX_UPLOAD_BYTES"
+    if request.content_type in _FORMS:
+        is_with_file = _PAGES_WITH_FILES.fullmatch(request.path_info) is not None
+        return _MAX_BYTES_WITH_FILE if is_with_file else MAX_FORM_BYTES, "the limit of forms"
+    return settings.RAG_MAX_BODY_BYTES, "RAG_MAX_BODY_BYTES"
 
 
 def _is_chunked(request: HttpRequest) -> bool:

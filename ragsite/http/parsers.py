@@ -4,7 +4,9 @@ The parsers bound the size and turn every malformed body into a 4xx.
 """
 
 import codecs
+import contextlib
 import io
+import re
 from collections.abc import Iterable, Mapping
 from typing import IO, Any
 
@@ -16,10 +18,17 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
+from .fair_slots import FairSlots
 from .uploads import PayloadTooLarge, SpooledUploadHandler, body_too_large_message
 
 # Set for a chunked body, whose CONTENT_LENGTH is then a limit (ragsite.middleware).
 CHUNKED_META_KEY = "ragsite.chunked"
+# An empty list or object needs two or three bytes of a body, and a hundred of memory.
+MAX_JSON_VALUES = 250_000
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+# A body of more bytes needs up to ten times its size of memory, so few of them are in progress at a time.
+_LARGE_BODY_BYTES = 1024 * 1024
+_LARGE_BODY_META_KEY = "ragsite.large_body"
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32's begin like UTF-16's
 
 
@@ -44,17 +53,58 @@ class BoundedJSONParser(parsers.JSONParser):
         length = int(headers.get("CONTENT_LENGTH") or 0)
         if self.limit is not None and length > self.limit and not is_chunked:
             raise PayloadTooLarge(f"The body has {length:,} bytes; at most {self.limit:,} are accepted here.")
-        body = stream.read() if self.limit is None else stream.read(self.limit + 1)
+        body = stream.read(_LARGE_BODY_BYTES + 1) if self.limit is None else stream.read(self.limit + 1)
+        if self.limit is None and len(body) > _LARGE_BODY_BYTES:
+            if request is not None:
+                _hold_slot(request)
+            body += stream.read()
         if self.limit is not None and len(body) > self.limit:
             raise PayloadTooLarge(f"The body is too long; at most {self.limit:,} bytes are accepted here.")
         if not body and is_chunked:
             return {}  # as for Content-Length: 0
         if body.startswith(_BYTE_ORDER_MARKS):
             raise exceptions.ParseError("it begins with a byte-order mark. Send UTF-8 without one.")
+        require_few_values(body)
         try:
             return super().parse(io.BytesIO(body), media_type, parser_context)
         except RecursionError:
             raise exceptions.ParseError("it is nested too deeply") from None
+
+
+class TooManyLargeBodies(exceptions.APIException):
+    """503: no slot became free in time. `wait`: seconds after which the client may try again (Retry-After)."""
+
+    status_code = status.HTTP_503_SERVICE_UNAVAILABLE
+    wait = 2
+    default_detail = "Too many large requests are in progress. Try again in a few seconds, or send smaller ones."
+
+
+# By account.
+LARGE_BODIES = FairSlots(lambda: 2, TooManyLargeBodies, max_wait_seconds=10.0)
+
+
+def _hold_slot(request: Request) -> None:
+    """Wait for a slot, which the request holds until its response: what was parsed is in memory until then."""
+    slot = contextlib.ExitStack()
+    slot.enter_context(LARGE_BODIES.slot(request.user.pk))
+    request.META[_LARGE_BODY_META_KEY] = slot
+
+
+def release_slot(headers: dict[str, Any]) -> None:
+    """Release the slot of a request, if it has one. The middleware calls this when there is a response."""
+    if slot := headers.pop(_LARGE_BODY_META_KEY, None):
+        slot.close()
+
+
+def require_few_values(body: bytes) -> None:
+    """Raise PayloadTooLarge if the JSON has more than MAX_JSON_VALUES values: before it is parsed, in linear time."""
+    if _count_values(body) > MAX_JSON_VALUES and _count_values(_STRING.sub(b"", body)) > MAX_JSON_VALUES:
+        raise PayloadTooLarge(f"The body has more than {MAX_JSON_VALUES:,} values. Send fewer at a time.")
+
+
+def _count_values(json_text: bytes) -> int:
+    """Return how many values there are at most; more if texts contain commas and brackets."""
+    return sum(map(json_text.count, (b",", b"[", b"{")))
 
 
 class CredentialsParser(BoundedJSONParser):

@@ -12,6 +12,9 @@ from django.core.files.uploadhandler import FileUploadHandler
 from django.http import HttpRequest
 from rest_framework import exceptions, status
 
+# Forms of pages. Everybody may send one: its body is read before the sender is known, for the CSRF token in it.
+MAX_FORM_BYTES = 256 * 1024
+
 
 class PayloadTooLarge(exceptions.APIException):
     """413: the body or a file is too large (RFC 9110, 15.5.14)."""

@@ -17,6 +17,7 @@ from types import FrameType
 from django.conf import settings
 
 from ragsite.embedded.folder import EmbeddedError, package_folder, socket_folder
+from ragsite.http.uploads import MAX_FORM_BYTES
 from ragsite.settings.env import DATA_DIR
 
 # Of each process of gunicorn. Each thread has a connection to PostgreSQL.
@@ -59,6 +60,7 @@ def _configuration(listen: str, socket: Path, stopping: Path) -> str:
         trusted_proxies="\n".join(f"    set_real_ip_from {network};" for network in settings.RAG_TRUSTED_PROXIES),
         max_requests_per_address=limit,
         max_uploads_per_address=max(1, limit // 8),
+        max_form_bytes=MAX_FORM_BYTES,
         max_body_bytes=settings.RAG_MAX_BODY_BYTES,
         max_upload_bytes=max(settings.RAG_MAX_UPLOAD_BYTES, settings.RAG_MAX_BODY_BYTES),
     )

@@ -8,19 +8,20 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.test import Client
 
 from accounts.models import User
-from accounts.sign_in import password_checks
-from accounts.sign_in.password_checks import PASSWORD_CHECKS, PasswordCheckLimiter, TooManyPasswordChecks
+from accounts.sign_in.password_checks import PASSWORD_CHECKS, TooManyPasswordChecks
+from ragsite.http.fair_slots import FairSlots
 from tests.accounts.test_sign_in import LOCAL_IP, OTHER_IP, request_token, sign_in
 from tests.support.factories import World
 
 
 @pytest.fixture(autouse=True)
 def short_wait(monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr(password_checks, "_MAX_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(PASSWORD_CHECKS, "_max_wait_seconds", 0.05)
     settings.RAG_MAX_PASSWORD_CHECKS = 4
 
 
@@ -94,7 +95,13 @@ def test_one_address_cannot_take_all_slots(staff: User) -> None:
         assert request_token(staff.email, address=OTHER_IP).status_code == 200
 
 
-def run_checks(limiter: PasswordCheckLimiter, addresses: list[str]) -> tuple[int, int, int]:
+def new_limiter(max_wait_seconds: float = 0.05) -> FairSlots:
+    return FairSlots(
+        lambda: django_settings.RAG_MAX_PASSWORD_CHECKS, TooManyPasswordChecks, max_wait_seconds=max_wait_seconds
+    )
+
+
+def run_checks(limiter: FairSlots, addresses: list[str]) -> tuple[int, int, int]:
     """Check passwords from these addresses at the same time.
 
     Return how many passed, how many were refused, and the most that ran at once.
@@ -122,9 +129,8 @@ def run_checks(limiter: PasswordCheckLimiter, addresses: list[str]) -> tuple[int
     return passed, len(addresses) - passed, peak
 
 
-def test_checks_wait_for_a_slot_and_few_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(password_checks, "_MAX_WAIT_SECONDS", 5)
-    limiter = PasswordCheckLimiter()
+def test_checks_wait_for_a_slot_and_few_may_wait() -> None:
+    limiter = new_limiter(max_wait_seconds=5)
     assert run_checks(limiter, [f"192.0.2.{number}" for number in range(12)]) == (12, 0, 4)
     assert run_checks(limiter, [f"192.0.2.{number}" for number in range(20)]) == (12, 8, 4)
     assert run_checks(limiter, ["192.0.2.1"] * 6) == (4, 2, 2)
@@ -133,7 +139,7 @@ def test_checks_wait_for_a_slot_and_few_may_wait(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_exception_frees_the_slot() -> None:
-    limiter = PasswordCheckLimiter()
+    limiter = new_limiter()
     with pytest.raises(RuntimeError), limiter.slot("192.0.2.1"):
         raise RuntimeError
     assert not limiter.in_flight
@@ -141,19 +147,19 @@ def test_an_exception_frees_the_slot() -> None:
 
 def test_one_slot_works(settings: Any) -> None:
     settings.RAG_MAX_PASSWORD_CHECKS = 1
-    with PasswordCheckLimiter().slot("192.0.2.1"):
+    with new_limiter().slot("192.0.2.1"):
         pass
 
 
 def test_sign_ins_take_a_slot(staff: User, monkeypatch: pytest.MonkeyPatch) -> None:
     addresses = []
-    original = PasswordCheckLimiter.slot
+    original = FairSlots.slot
 
-    def slot(self: PasswordCheckLimiter, address: str | None) -> Any:
+    def slot(self: FairSlots, address: str | None) -> Any:
         addresses.append(address)
         return original(self, address)
 
-    monkeypatch.setattr(PasswordCheckLimiter, "slot", slot)
+    monkeypatch.setattr(FairSlots, "slot", slot)
     request_token(staff.email, address=OTHER_IP)
     sign_in(staff.email)
     Client().get("/admin/login/")

@@ -59,7 +59,8 @@ def test_only_ordinary_files_are_read(tmp_path: Path, entry: tarfile.TarInfo) ->
 
 
 @pytest.mark.parametrize(
-    "kind", [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_SPARSE]
+    "kind",
+    [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_SPARSE],
 )
 def test_headers_within_headers_are_refused(tmp_path: Path, kind: bytes) -> None:
     """tarfile would call itself for each, and read their contents into memory."""

@@ -18,6 +18,7 @@ from rag.models import SourceType
 from rag.pipeline.ingestion.chunk import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 from rag.services.jobs.uploads import Upload, rewind
 from rag.types import ChunkingOptions, Submission
+from ragsite.http.parsers import require_few_values
 
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
@@ -106,7 +107,9 @@ class FileAttributesField(fields.Text):
 
     def to_internal_value(self, data: object) -> Any:
         try:
-            entries = json.loads(super().to_internal_value(data))
+            text = super().to_internal_value(data)
+            require_few_values(text.encode())
+            entries = json.loads(text)
         except (ValueError, RecursionError):
             raise serializers.ValidationError("documents is not valid JSON") from None
         return fields.DocumentList("documents", child=DocumentAttributesIn()).run_validation(entries)
