@@ -151,6 +151,9 @@ def _upgrade(cluster: Path, sockets: Path) -> None:
         connection.execute("SELECT pg_reload_conf()")
 
 
+_PUBLIC_FUNCTIONS = Path(__file__).parents[1] / "postgres" / "public_functions.sql"
+
+
 def _prepare_database(sockets: Path, *, superuser: bool) -> None:
     """Create the login and its database as docs/operations/install.md says, unless they exist."""
     with _connect(sockets, _ADMINISTRATOR) as connection:
@@ -162,6 +165,9 @@ def _prepare_database(sockets: Path, *, superuser: bool) -> None:
             connection.execute(f"CREATE DATABASE {_DATABASE} OWNER {_USER}")
     with _connect(sockets, _ADMINISTRATOR, _DATABASE) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    for database in (_DATABASE, "template1"):  # databases of tests are copies of this one
+        with _connect(sockets, _ADMINISTRATOR, database) as connection:
+            connection.execute(_PUBLIC_FUNCTIONS.read_text())
 
 
 def _connect(sockets: Path, user: str, database: str = "postgres") -> "psycopg.Connection[Any]":

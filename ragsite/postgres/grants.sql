@@ -26,7 +26,9 @@ DECLARE
     readable text;
 BEGIN
     EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA public FROM %s', roles);
-    EXECUTE format('GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA public TO %s', roles);
+    -- Identity columns need no right to their sequences. With it, numbers could be used up, which no rollback undoes.
+    EXECUTE format('REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM %s', roles);
+    GRANT SELECT ON ALL SEQUENCES IN SCHEMA public TO ragsite_worker;  -- backups
     GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ragsite_worker;
     GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ragsite_staff;
 

@@ -16,12 +16,14 @@ from lxml import etree
 
 from rag.providers.http import bounded_responses
 
+from . import small_xml
 from .base import ItemFailed, ItemGone, ListedItem, ListingFailed, OpenedItem, Page
 from .folder_walk import is_storable
 from .http_client import READ_BYTES, ConnectorClient, describe
 
 DEFAULT_REGION = "us-east-1"
 _MAX_KEYS = 1_000
+_MAX_ELEMENTS = 50 * _MAX_KEYS
 _NAMESPACE = "{http://s3.amazonaws.com/doc/2006-03-01/}"
 
 
@@ -51,10 +53,12 @@ class S3Connector:
                 for key, version in zip(keys, versions, strict=True)
                 if is_storable(path := key.removeprefix(self._prefix)) and not key.endswith("/")
             ]
-            after = keys[-1] if keys else after
+            previous, after = after, keys[-1] if keys else after
             is_last = _text(listing, "IsTruncated") != "true"
             if not (keys or is_last):
                 raise ListingFailed("The store's listing has an empty page that is not the last.")
+            if not (is_last or after > previous):
+                raise ListingFailed("The store's listing does not go on.")
             yield Page(items, after, is_last, len(keys) - len(items))
             if is_last:
                 return
@@ -93,7 +97,9 @@ class S3Connector:
         except (httpx2.HTTPError, httpx2.InvalidURL, bounded_responses.ResponseTooLarge) as error:
             raise ListingFailed(describe(error)) from error
         try:
-            listing = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True))
+            small_xml.require_small(content, max_elements=_MAX_ELEMENTS)
+            parser = etree.XMLParser(encoding=small_xml.ENCODING, resolve_entities=False, no_network=True)
+            listing = etree.fromstring(content, parser)
         except etree.XMLSyntaxError as error:
             raise ListingFailed("The store's answer is not a listing.") from error
         if listing.tag != f"{_NAMESPACE}ListBucketResult":

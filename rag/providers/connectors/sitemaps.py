@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from . import small_xml
 from .base import ListingFailed
 
 # The protocol's limits.
 MAX_BYTES = 50 * 1024 * 1024
 MAX_ENTRIES = 50_000
 MAX_SITEMAPS = 5_000
+# Of a page there are its address, the time of its last change, and perhaps its translations and pictures.
+_MAX_ELEMENTS = 20 * MAX_ENTRIES
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -63,9 +66,15 @@ def parse(content: bytes) -> Sitemap:
     Raises:
         ListingFailed: If it is neither of both, incomplete, or has too many entries.
     """
+    small_xml.require_small(content, max_elements=_MAX_ELEMENTS)
     sitemap = Sitemap([], [])
     events = etree.iterparse(
-        io.BytesIO(content), events=("start", "end"), resolve_entities=False, no_network=True, huge_tree=False
+        io.BytesIO(content),
+        events=("start", "end"),
+        encoding=small_xml.ENCODING,
+        resolve_entities=False,
+        no_network=True,
+        huge_tree=False,
     )
     try:
         _, root = next(events)

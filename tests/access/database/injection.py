@@ -71,6 +71,15 @@ FORBIDDEN = (
     "COPY rag_chunk TO '/tmp/chunks'",
     "COPY (SELECT 1) TO PROGRAM 'true'",
     "COPY rag_chunk FROM '/etc/passwd'",
+    # Numbers of rows that nobody could use then, and how many there are.
+    "SELECT nextval('orgs_membership_roles_id_seq')",
+    "SELECT setval('orgs_membership_roles_id_seq', 2147483647)",
+    "SELECT last_value FROM axes_accessattempt_id_seq",
+    # Other requests, and space that nothing bounds.
+    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
+    "SELECT lo_from_bytea(0, 'x')",
+    "SELECT lo_create(0)",
     # Who may do what.
     "UPDATE accounts_user SET is_superuser = true",
     "INSERT INTO orgs_membership_roles (membership_id, role_id) SELECT m.id, r.id FROM orgs_membership m, orgs_role r",

@@ -126,7 +126,14 @@ def test_the_secret_is_encrypted_and_read_with_its_key_only(
             b"</ListBucketResult>",
             "The store's listing has an empty page that is not the last.",
         ),
+        (
+            b'<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>'
+            b"<Contents><Key>docs/a.unknown</Key></Contents></ListBucketResult>",
+            "The store's listing does not go on.",
+        ),
+        (b"<ListBucketResult>" + b"<a/>" * 100_001 + b"</ListBucketResult>", "The listing has too many elements."),
     ],
+    ids=["page", "text", "empty", "the same again", "elements"],
 )
 def test_answers_that_are_no_listing(
     connection: SyncConnection, answer: bytes, error: str, monkeypatch: pytest.MonkeyPatch

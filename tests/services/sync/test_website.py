@@ -177,3 +177,19 @@ def test_a_name_does_not_lead_into_an_allowed_network(settings: Any) -> None:
         private_networks.check_allowed("http://localhost/", setting=private_networks.SYNC_HOSTS)
     settings.RAG_SYNC_PRIVATE_HOSTS = {"*": ["localhost"]}
     private_networks.check_allowed("http://localhost/", setting=private_networks.SYNC_HOSTS)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<urlset><url>" + b"<a/>" * 2_000_001 + b"</url></urlset>",
+        b"<urlset>" + b"<!---->" * 2_000_001 + b"</urlset>",
+        b"<urlset><url " + b' a=""' * 2_000_001 + b"/></urlset>",
+        '<?xml version="1.0" encoding="IBM037"?><urlset><url><loc>a</loc></url></urlset>'.encode("cp037"),
+    ],
+    ids=["elements", "comments", "attributes", "another encoding"],
+)
+def test_sitemaps_of_many_elements_are_refused(content: bytes) -> None:
+    """45 MB of them, 50 KB if compressed, needed 1.5 GB of memory."""
+    with pytest.raises(ListingFailed):
+        sitemaps.parse(content)

@@ -24,11 +24,7 @@ class ContentRefused(IndexUnavailable):
 
 
 # Of the content of a request, not of its sender or of the state of the server.
-_CONTENT_STATUSES = (
-    httpx2.codes.BAD_REQUEST,
-    httpx2.codes.REQUEST_ENTITY_TOO_LARGE,
-    httpx2.codes.UNPROCESSABLE_ENTITY,
-)
+_CONTENT_STATUSES = (400, 413, 422)
 
 
 class QdrantClient:
