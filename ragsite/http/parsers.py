@@ -24,7 +24,7 @@ from .uploads import PayloadTooLarge, SpooledUploadHandler, body_too_large_messa
 # Set for a chunked body, whose CONTENT_LENGTH is then a limit (ragsite.middleware).
 CHUNKED_META_KEY = "ragsite.chunked"
 # An empty list or object needs two or three bytes of a body, and a hundred of memory.
-MAX_JSON_VALUES = 250_000
+MAX_JSON_VALUES = 1_000_000
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 # A body of more bytes needs up to ten times its size of memory, so few of them are in progress at a time.
 _LARGE_BODY_BYTES = 1024 * 1024

@@ -34,14 +34,14 @@ def find_patterns() -> Iterator[tuple[str, re.Pattern[Any]]]:
     """Yield the name and the pattern of each module of the packages, once."""
     seen: set[re.Pattern[Any]] = set()
     for package in _PACKAGES:
-        for found in pkgutil.walk_packages([package], f"{package}."):
-            if ".migrations" in found.name or ".management" in found.name:
+        for module in pkgutil.walk_packages([package], f"{package}."):
+            if ".migrations" in module.name or ".management" in module.name:
                 continue
-            for name, value in list(vars(importlib.import_module(found.name)).items()):
+            for name, value in list(vars(importlib.import_module(module.name)).items()):
                 for pattern in _patterns_in(value):
                     if pattern not in seen:
                         seen.add(pattern)
-                        yield f"{found.name}.{name}", pattern
+                        yield f"{module.name}.{name}", pattern
 
 
 def hostile_texts(pattern: re.Pattern[Any]) -> Iterator[str]:
@@ -103,15 +103,15 @@ def _example_of(code: Any, value: Any, preferred: str) -> str:
 
 
 def _is_member(character: str, members: Any) -> bool:
-    is_negated, found = False, False
+    is_negated = is_listed = False
     for code, value in members:
         is_negated |= code in (codes.NEGATE, codes.NOT_LITERAL)
         if code in (codes.LITERAL, codes.NOT_LITERAL):
-            found |= ord(character) == value
+            is_listed |= ord(character) == value
         elif code is codes.RANGE:
-            found |= value[0] <= ord(character) <= value[1]
+            is_listed |= value[0] <= ord(character) <= value[1]
         elif code is codes.CATEGORY:
             kind = str(value)
             tests = {"DIGIT": character.isdigit(), "SPACE": character.isspace(), "WORD": character.isalnum()}
-            found |= tests[kind.rsplit("_", 1)[-1]] != ("NOT" in kind)
-    return found != is_negated
+            is_listed |= tests[kind.rsplit("_", 1)[-1]] != ("NOT" in kind)
+    return is_listed != is_negated

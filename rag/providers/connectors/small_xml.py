@@ -2,7 +2,7 @@
 
 from .base import ListingFailed
 
-# libxml2 knows many encodings, in which the signs that are counted have other bytes. Parsers are told this one.
+# libxml2 knows many encodings, in which the signs that are counted have other bytes. Parsers use this one.
 ENCODING = "utf-8"
 
 

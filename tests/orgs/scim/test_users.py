@@ -229,9 +229,11 @@ def test_the_service_describes_itself(directory: Directory) -> None:
 
 def test_a_search_has_its_parameters_in_the_body(directory: Directory) -> None:
     email = "owner@home.example"
-    found = directory.send("POST", "/Users/.search", {"filter": f'userName eq "{email}"', "attributes": ["userName"]})
-    assert (found.status_code, found.json()["totalResults"]) == (200, 1)
-    assert found.json()["Resources"][0].keys() == {"schemas", "id", "userName"}
+    response = directory.send(
+        "POST", "/Users/.search", {"filter": f'userName eq "{email}"', "attributes": ["userName"]}
+    )
+    assert (response.status_code, response.json()["totalResults"]) == (200, 1)
+    assert response.json()["Resources"][0].keys() == {"schemas", "id", "userName"}
     page = directory.send("POST", "/Users/.search", {"startIndex": 2, "count": 1}).json()
     assert page == directory.get("/Users?startIndex=2&count=1")
     assert directory.send("POST", "/Groups/.search", {}).json() == directory.get("/Groups")
