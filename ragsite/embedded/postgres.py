@@ -18,6 +18,7 @@ from . import postgres_upgrade
 from .folder import SYSTEM_USER, EmbeddedError, package_folder, socket_folder
 
 # The login of the product, and that of the server's administrator, who prepares the database for it.
+_PUBLIC_FUNCTIONS = Path(__file__).parents[1] / "postgres" / "public_functions.sql"
 _USER = "ragsite"
 _ADMINISTRATOR = "postgres"
 _DATABASE = "ragsite"
@@ -151,9 +152,6 @@ def _upgrade(cluster: Path, sockets: Path) -> None:
         connection.execute("SELECT pg_reload_conf()")
 
 
-_PUBLIC_FUNCTIONS = Path(__file__).parents[1] / "postgres" / "public_functions.sql"
-
-
 def _prepare_database(sockets: Path, *, superuser: bool) -> None:
     """Create the login and its database as docs/operations/install.md says, unless they exist."""
     with _connect(sockets, _ADMINISTRATOR) as connection:
@@ -165,9 +163,7 @@ def _prepare_database(sockets: Path, *, superuser: bool) -> None:
             connection.execute(f"CREATE DATABASE {_DATABASE} OWNER {_USER}")
     with _connect(sockets, _ADMINISTRATOR, _DATABASE) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    for database in (_DATABASE, "template1"):  # databases of tests are copies of this one
-        with _connect(sockets, _ADMINISTRATOR, database) as connection:
-            connection.execute(_PUBLIC_FUNCTIONS.read_text())
+        connection.execute(_PUBLIC_FUNCTIONS.read_text())
 
 
 def _connect(sockets: Path, user: str, database: str = "postgres") -> "psycopg.Connection[Any]":

@@ -75,11 +75,6 @@ FORBIDDEN = (
     "SELECT nextval('orgs_membership_roles_id_seq')",
     "SELECT setval('orgs_membership_roles_id_seq', 2147483647)",
     "SELECT last_value FROM axes_accessattempt_id_seq",
-    # Other requests, and space that nothing bounds.
-    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity",
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()",
-    "SELECT lo_from_bytea(0, 'x')",
-    "SELECT lo_create(0)",
     # Who may do what.
     "UPDATE accounts_user SET is_superuser = true",
     "INSERT INTO orgs_membership_roles (membership_id, role_id) SELECT m.id, r.id FROM orgs_membership m, orgs_role r",
@@ -95,6 +90,16 @@ FORBIDDEN = (
     "TRUNCATE accounts_auditevent",
     "ALTER SYSTEM SET log_statement = 'all'",
     "SET session_replication_role = 'replica'",
+)
+
+# A superuser takes these from every role (ragsite/postgres/public_functions.sql).
+PUBLIC = (
+    "SELECT pg_cancel_backend(0)",
+    "SELECT pg_terminate_backend(0)",
+    "SELECT lo_creat(1)",
+    "SELECT lo_create(0)",
+    "SELECT lo_from_bytea(0, 'x')",
+    "SELECT lo_open(1, 1)",
 )
 
 # PostgreSQL lets every role do these. The cursor refuses them.

@@ -137,7 +137,7 @@ def test_documents_that_qdrant_refuses_keep_no_others_back(
     refused = {str(pk) for pk in Document.objects.values_list("pk", flat=True)}
     qdrant.refused_documents = set(refused)
     ingest_text(source, "accepted", "Another zebra.")
-    for _ in range(limit):  # more are refused than one call reads
+    for _ in range(IndexChange.objects.count()):  # more are refused than one call reads
         store.apply_changes(limit=limit)
     (point,) = points(qdrant, source.embedding_model)
     assert point.payload["document"] not in refused

@@ -1,13 +1,14 @@
-"""The identity of a transaction stays where it belongs: in its session, and in its part of the transaction."""
+"""Sessions of a role: what one request cannot see of others, cannot do to them, and cannot leave in its transaction."""
 
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection, transaction
 
-from ragsite.postgres import identity
-from tests.access.database.injection import execute, next_request, web_process
+from ragsite.postgres import identity, roles
+from tests.access.database.injection import PUBLIC, execute, next_request, web_process
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,3 +52,14 @@ def test_a_rollback_to_a_savepoint_brings_no_other_identity_back(live_world: Wor
             else:
                 assert execute(f'ROLLBACK TO SAVEPOINT "{savepoint}"') == []
             assert execute(_CURRENT_USER) == [(caller.user,)]
+
+
+@pytest.mark.parametrize("role", roles.LOGINS)
+def test_no_request_ends_others_or_stores_large_objects(live_world: World, role: str) -> None:
+    with connection.cursor() as cursor:  # as the superuser of the test's database
+        cursor.execute((Path(roles.__file__).with_name("public_functions.sql")).read_text())
+    with web_process(is_restricted=True), identity.run_as(identity.Identity(role)):
+        for statement in PUBLIC:
+            next_request()
+            assert execute(statement) is None, statement
+        assert execute("SELECT 1") == [(1,)]
