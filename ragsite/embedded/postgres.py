@@ -18,10 +18,11 @@ from . import postgres_upgrade
 from .folder import SYSTEM_USER, EmbeddedError, package_folder, socket_folder
 
 # The login of the product, and that of the server's administrator, who prepares the database for it.
-_PUBLIC_FUNCTIONS = Path(__file__).parents[1] / "postgres" / "public_functions.sql"
 _USER = "ragsite"
 _ADMINISTRATOR = "postgres"
 _DATABASE = "ragsite"
+# What the administrator takes from every role (docs/operations/install.md).
+_PUBLIC_FUNCTIONS = Path(__file__).parents[1] / "postgres" / "public_functions.sql"
 # As measured for this product's queries; see docs/operations/install.md for a production server.
 _CONFIGURATION = """
 listen_addresses = ''
