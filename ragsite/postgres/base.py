@@ -194,7 +194,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             for statement, values in statements:
                 session.send_query_params(statement.encode(), values)
             session.pipeline_sync()
-            results = wait(generators.execute(session))
+            results: list[PGresult] = wait(generators.execute(session))
             for _ in statements:  # of the other statements, and the end of the pipeline
                 results += wait(generators.fetch_many(session))
         finally:

@@ -98,7 +98,7 @@ def _example_of(code: Any, value: Any, preferred: str) -> str:
     if code is codes.SUBPATTERN:
         return _example(value[3], preferred)
     if code in (*_REPEATS, codes.POSSESSIVE_REPEAT):
-        return _example(value[2], preferred) * min(value[0], 20)
+        return _example(value[2], preferred) * min(int(value[0]), 20)
     return _example(value, preferred) if code is codes.ATOMIC_GROUP else ""
 
 

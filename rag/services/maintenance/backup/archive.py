@@ -14,7 +14,7 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Self
 
 FORMAT = 1
 _MANIFEST, _MANIFEST_HASH = "manifest.json", "manifest.sha256"
@@ -58,7 +58,7 @@ class _PlainEntry(tarfile.TarInfo):
     """
 
     @classmethod
-    def fromtarfile(cls, tar: tarfile.TarFile) -> tarfile.TarInfo:
+    def fromtarfile(cls, tar: tarfile.TarFile) -> Self:
         file: Any = tar.fileobj
         header = file.read(tarfile.BLOCKSIZE)
         file.seek(-len(header), os.SEEK_CUR)
