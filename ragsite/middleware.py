@@ -92,7 +92,8 @@ def _limit(request: HttpRequest, *, is_upload_path: bool) -> tuple[int, str]:
         return settings.RAG_MAX_UPLOAD_BYTES, "RAG_MAX_UPLOAD_BYTES"
     if request.content_type in _FORMS:
         is_with_file = _PAGES_WITH_FILES.fullmatch(request.path_info) is not None
-        return _MAX_BYTES_WITH_FILE if is_with_file else MAX_FORM_BYTES, "the limit of forms"
+        limit = _MAX_BYTES_WITH_FILE if is_with_file else MAX_FORM_BYTES
+        return min(limit, settings.RAG_MAX_BODY_BYTES), "the limit of forms"
     return settings.RAG_MAX_BODY_BYTES, "RAG_MAX_BODY_BYTES"
 
 

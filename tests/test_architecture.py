@@ -37,6 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "ragsite.postgres",
         "ragsite.celery",
         "ragsite.cache",
+        "ragsite.fair_slots",
         "ragsite.observability",
     ),
 )

@@ -56,7 +56,7 @@ def test_a_rollback_to_a_savepoint_brings_no_other_identity_back(live_world: Wor
 
 @pytest.mark.parametrize("role", roles.LOGINS)
 def test_no_request_ends_others_or_stores_large_objects(live_world: World, role: str) -> None:
-    with connection.cursor() as cursor:  # as the superuser of the test's database
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:  # in tests a superuser
         cursor.execute((Path(roles.__file__).with_name("public_functions.sql")).read_text())
     with web_process(is_restricted=True), identity.run_as(identity.Identity(role)):
         for statement in PUBLIC:
