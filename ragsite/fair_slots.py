@@ -9,19 +9,30 @@ from collections.abc import Callable, Hashable, Iterator
 class FairSlots:
     """Counts the work of a process that is in flight (waiting or running), by caller.
 
-    With N slots, N run at a time, and half of them for one caller. Of one caller N are in flight, and of all together
-    3 N, so that those that wait leave threads to other requests.
+    With N slots, N run at a time, and half of them for one caller. More are in flight, but not so many that those that
+    wait leave no threads to other requests.
     """
 
-    def __init__(self, slots: Callable[[], int], error: type[Exception], *, max_wait_seconds: float) -> None:
+    def __init__(
+        self,
+        slots: Callable[[], int],
+        error: type[Exception],
+        *,
+        max_wait_seconds: float,
+        max_of_caller: int = 1,
+        max_of_all: int = 3,
+    ) -> None:
         """Create the slots.
 
         Args:
             slots: Returns N, at least 1.
             error: The class of the exception for callers without a slot.
             max_wait_seconds: How long a caller waits for a slot.
+            max_of_caller: How much work of one caller may be in flight, as a multiple of N.
+            max_of_all: How much work may be in flight, as a multiple of N.
         """
         self._slots, self._error, self._max_wait_seconds = slots, error, max_wait_seconds
+        self._max_of_caller, self._max_of_all = max_of_caller, max_of_all
         self._changed = threading.Condition()
         self.in_flight: Counter[Hashable] = Counter()
         self._running: Counter[Hashable] = Counter()
@@ -41,7 +52,10 @@ class FairSlots:
     def _enter(self, caller: Hashable) -> None:
         slots = self._slots()
         with self._changed:
-            if self.in_flight[caller] >= slots or self.in_flight.total() >= 3 * slots:
+            if (
+                self.in_flight[caller] >= self._max_of_caller * slots
+                or self.in_flight.total() >= self._max_of_all * slots
+            ):
                 raise self._error
             self.in_flight[caller] += 1
             if not self._changed.wait_for(lambda: self._is_free(caller), self._max_wait_seconds):

@@ -80,8 +80,8 @@ class TooManyLargeBodies(exceptions.APIException):
     default_detail = "Too many large requests are in progress. Try again in a few seconds, or send smaller ones."
 
 
-# By account.
-LARGE_BODIES = FairSlots(lambda: 2, TooManyLargeBodies, max_wait_seconds=10.0)
+# By account. A client may send several at a time: most take less than a second, and the others wait for them.
+LARGE_BODIES = FairSlots(lambda: 2, TooManyLargeBodies, max_wait_seconds=10.0, max_of_caller=4, max_of_all=6)
 
 
 def _hold_slot(request: Request) -> None:

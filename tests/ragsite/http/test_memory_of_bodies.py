@@ -1,7 +1,9 @@
 """Bodies that are small to send and large in memory are refused before they are parsed."""
 
 import json
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -68,6 +70,30 @@ def test_an_account_has_few_large_requests_at_a_time(client: Client, world: Worl
         assert post(other, body).status_code == 200, "another account"
     assert post(client, body).status_code == 200, "each request has given its slot back"
     assert post(client, body[:-1]).status_code == 400
+
+
+def test_large_requests_of_a_client_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that sends eight documents at a time is not refused."""
+    waiting = threading.Semaphore(0)
+
+    class Changed(threading.Condition):
+        def wait_for(self, predicate: Callable[[], bool], timeout: float | None = None) -> bool:
+            waiting.release()
+            return super().wait_for(predicate, timeout)
+
+    def send() -> None:
+        with LARGE_BODIES.slot("client"):
+            pass
+
+    monkeypatch.setattr(LARGE_BODIES, "_changed", Changed())
+    with ThreadPoolExecutor(7) as senders:
+        with LARGE_BODIES.slot("client"):
+            assert waiting.acquire(timeout=10)
+            sent = [senders.submit(send) for _ in range(7)]
+            assert all(waiting.acquire(timeout=10) for _ in sent)
+        for request in sent:
+            request.result()
+    assert not LARGE_BODIES.in_flight
 
 
 @pytest.mark.parametrize("path", ["/language", "/", "/admin/", "/account/password", "/api/nothing", "/mcp"])
