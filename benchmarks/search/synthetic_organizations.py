@@ -7,6 +7,7 @@ import numpy as np
 from django.db import connection, transaction
 
 from accounts.models import User
+from benchmarks.search.chunk_copies import copy_chunks
 from benchmarks.support import corpus
 from orgs.access.permissions import Visibility
 from orgs.creation import add_member, create_organization
@@ -76,11 +77,15 @@ class Library:
             readers.append(Reader(label, user, len(chosen), [source.slug for source in chosen]))
         return readers
 
+    @transaction.atomic
     def _create(self, slug: str, source_count: int, visibility: str = Visibility.PUBLIC) -> Organization:
         organization = create_organization(name=slug, slug=slug)
         fields = {"organization": organization, "visibility": visibility, "embedding_model": self._model}
         sources = [DataSource(slug=slug, name=slug, **fields) for slug in _slugs(source_count)]
         DataSource.objects.bulk_create(sources, batch_size=2_000)
+        if template := Organization.objects.filter(slug=f"open-5-{self._chunk_count}").exclude(slug=slug).first():
+            copy_chunks(template, sources, self._chunk_count)
+            return organization
         source_of_chunk = np.arange(self._chunk_count) * source_count // self._chunk_count
         store = provider_factory.chunk_store()
         for start in range(0, self._chunk_count, _BATCH):
