@@ -22,6 +22,7 @@ from rag.errors import ModelChanged, UnknownSource
 from rag.types import MemberGrants
 from ragsite.postgres.models import UUIDModel
 
+from .access_lists import AccessList
 from .embedding_models import EmbeddingModel
 from .grants import Grant
 
@@ -167,6 +168,10 @@ class DataSource(TrackedModelMixin, UUIDModel):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="owned_sources"
     )
+    # A trigger sets it, so that searches know the audience of many sources at once. It is never NULL in the database.
+    access_list = models.ForeignKey(
+        AccessList, models.DO_NOTHING, null=True, editable=False, db_index=False, related_name="+"
+    )
     source_type = models.CharField(
         "type", max_length=10, choices=SourceType.choices, default=SourceType.DOC, help_text="Documents inherit it."
     )
@@ -199,19 +204,8 @@ class DataSource(TrackedModelMixin, UUIDModel):
         )
         indexes = (
             models.Index(
-                fields=["organization", "embedding_model", "second_model_ready_at"],
-                condition=Q(deleted_at=None, visibility=Visibility.PUBLIC),
-                name="source_public",
-            ),
-            models.Index(
-                fields=["organization", "second_model"],
-                condition=Q(deleted_at=None, visibility=Visibility.PUBLIC, second_model_ready_at__isnull=False),
-                name="source_second_model",
-            ),
-            models.Index(
-                fields=["organization", "embedding_model", "second_model_ready_at", "second_model"],
-                condition=Q(deleted_at=None) & ~Q(visibility=Visibility.PUBLIC),
-                name="source_not_public",
+                fields=["access_list", "embedding_model", "second_model_ready_at", "second_model"],
+                name="source_access_list",
             ),
         )
 

@@ -10,6 +10,7 @@ from django.db import models
 from pgvector.django import HalfVectorField, SparseVectorField
 
 from orgs.models import Organization
+from rag.models.access_lists import AccessList
 from rag.models.embedding_models import EmbeddingModel
 from rag.models.sources import DataSource, SourceContentQuerySet
 
@@ -168,15 +169,17 @@ class SourceConfig(models.Model):
 
 
 class OrganizationTotal(models.Model):
-    """A sum over the sources of an organisation that have this visibility and are not deleted.
+    """A sum over the sources of an organisation that share an access list and are not deleted.
 
-    The database itself keeps it (rag/migrations/sql/organization_statistics.sql).
+    The database itself keeps it (rag/migrations/sql/access_list_statistics.sql).
     """
 
     organization = models.ForeignKey(
         Organization, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )
-    visibility = models.CharField(max_length=8)
+    access_list = models.ForeignKey(
+        AccessList, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
     chunks = models.BigIntegerField()
 
     class Meta:
@@ -186,18 +189,18 @@ class OrganizationTotal(models.Model):
 class OrganizationTerm(OrganizationTotal):
     """The sum over `SourceTerm`; no row for 0."""
 
-    pk = models.CompositePrimaryKey("organization_id", "visibility", "term")
+    pk = models.CompositePrimaryKey("access_list_id", "term")
     term = models.IntegerField()
 
     def __str__(self) -> str:
-        return f"{self.organization_id}, {self.visibility}: {self.term}"
+        return f"{self.access_list_id}: {self.term}"
 
 
 class OrganizationConfig(OrganizationTotal):
     """The sum over `SourceConfig`; no row for 0."""
 
-    pk = models.CompositePrimaryKey("organization_id", "visibility", "config")
+    pk = models.CompositePrimaryKey("access_list_id", "config")
     config = models.CharField(max_length=20)
 
     def __str__(self) -> str:
-        return f"{self.organization_id}, {self.visibility}: {self.config}"
+        return f"{self.access_list_id}: {self.config}"

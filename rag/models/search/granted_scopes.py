@@ -1,7 +1,7 @@
 """The sources that a caller may search: few granted ones one by one, and the embedding models of all others.
 
-A function in the database (rag/migrations/sql/granted_scopes.sql) reads all of it with one statement, and checks the
-caller's access once more.
+A function in the database (rag/migrations/sql/access_list_scopes.sql) reads all of it with one statement, and checks
+the caller's access once more.
 """
 
 import uuid
@@ -18,10 +18,7 @@ MAX_LISTED = 200
 # The type of the grants in SQL, with the values of `grant_values`.
 GRANTS = "ROW(%s, %s::uuid[], %s::uuid[], %s::uuid[])::rag_grants"
 _READ = f"SELECT * FROM rag_searched_models(%s::uuid[], {GRANTS}, %s::text[], %s)"
-_READ_IDS = (
-    "SELECT unnest(scope.sources) FROM rag_permitted_scope("
-    f"ROW(NULL, '{{}}', NULL, NULL, '{{}}', {GRANTS})::rag_scope) AS scope"
-)
+_READ_IDS = f"SELECT * FROM rag_list_sources(ROW(NULL, '{{}}', NULL, NULL, '{{}}', {GRANTS}, NULL)::rag_scope)"
 
 
 @dataclass(frozen=True, slots=True)

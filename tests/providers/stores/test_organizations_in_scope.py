@@ -11,6 +11,7 @@ from django.db import connection, transaction
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document
+from rag.models.access_lists import AccessList
 from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationTerm, SourceConfig, SourceTerm
 from rag.pipeline.embed import embed_question
 from rag.providers import provider_factory
@@ -29,7 +30,7 @@ VISIBILITIES = ("public", "private", "personal")
 def totals() -> dict[str, Counter[tuple[Any, ...]]]:
     result = {"term": Counter[tuple[Any, ...]](), "config": Counter[tuple[Any, ...]]()}
     for kind, model in (("term", OrganizationTerm), ("config", OrganizationConfig)):
-        for *key, count in model._default_manager.values_list("organization", "visibility", kind, "chunks"):
+        for *key, count in model._default_manager.values_list("organization", "access_list", kind, "chunks"):
             result[kind][tuple(key)] += count
     return result
 
@@ -41,7 +42,7 @@ def sums() -> dict[str, Counter[tuple[Any, ...]]]:
     for kind, model in (("term", SourceTerm), ("config", SourceConfig)):
         for source_id, value, count in model.objects.filter(chunks__gt=0).values_list("source", kind, "chunks"):
             if source := sources.get(source_id):
-                result[kind][source.organization_id, source.visibility, value] += count
+                result[kind][source.organization_id, source.access_list_id, value] += count
     return result
 
 
@@ -97,7 +98,8 @@ def test_a_source_that_becomes_private_takes_unfinished_writes_along(live_world:
         eventually(_is_a_lock_awaited)
     thread.join()
     assert totals() == sums()
-    assert {visibility for _, visibility, _ in totals()["term"]} == {"private"}
+    lists = {access_list for _, access_list, _ in totals()["term"]}
+    assert [*AccessList.objects.filter(pk__in=lists).values_list("visibility", flat=True)] == ["private"]
 
 
 def search(scope: SearchScope, text: str, mode: Mode, *, exact_limit: int, member: Caller) -> list[Any]:

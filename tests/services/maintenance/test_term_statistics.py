@@ -1,5 +1,6 @@
 """Term statistics are the sums over the terms of chunks; wrong ones are found and repaired."""
 
+import uuid
 from io import StringIO
 
 import pytest
@@ -47,7 +48,7 @@ def test_wrong_totals_of_an_organization_are_found_and_repaired(world: World) ->
     zebra, lion, *_ = OrganizationTerm.objects.filter(organization=world.home)
     OrganizationTerm.objects.filter(pk=zebra.pk).update(chunks=7)
     OrganizationTerm.objects.filter(pk=lion.pk).delete()
-    OrganizationTerm.objects.create(organization=world.home, visibility="private", term=1, chunks=1)
+    OrganizationTerm.objects.create(organization=world.home, access_list_id=uuid.uuid4(), term=1, chunks=1)
     OrganizationConfig.objects.filter(organization=world.home).update(chunks=9)
     with pytest.raises(CommandError, match="differ: 0, organisations whose totals differ: 1"):
         call_command("check_term_statistics", stdout=(out := StringIO()))
@@ -62,9 +63,9 @@ def test_wrong_totals_of_an_organization_are_found_and_repaired(world: World) ->
 
 def totals() -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = [
-        *OrganizationTerm.objects.order_by("pk").values_list("organization", "visibility", "term", "chunks")
+        *OrganizationTerm.objects.order_by("pk").values_list("organization", "access_list", "term", "chunks")
     ]
-    return [*rows, *OrganizationConfig.objects.order_by("pk").values_list("organization", "visibility", "chunks")]
+    return [*rows, *OrganizationConfig.objects.order_by("pk").values_list("organization", "access_list", "chunks")]
 
 
 def test_a_check_continues_after_the_source_that_was_checked_last(

@@ -10,7 +10,7 @@ from rag.types import SearchScope
 SqlValue = uuid.UUID | datetime.datetime | str | int | list[uuid.UUID] | list[str] | list[int] | None
 
 # A scope as the SQL functions that search expect it (rag/migrations/sql/scopes.sql), with the values of `scope_values`.
-SCOPE = f"ROW(%s, %s::uuid[], %s, %s::uuid[], %s::uuid[], {GRANTS})::rag_scope"
+SCOPE = f"ROW(%s, %s::uuid[], %s, %s::uuid[], %s::uuid[], {GRANTS}, NULL)::rag_scope"
 # The filters (rag/migrations/sql/candidates.sql), with the values of `filter_values`.
 FILTERS = "ROW(NULL, %s::text[], %s::text[], %s::text[], %s::text[], %s, %s)::rag_filters"
 

@@ -1,6 +1,6 @@
 """Checks the term statistics, which must always be the sums over the rows of chunks (terms.py).
 
-Those of an organisation must be the sums over its sources (rag/migrations/sql/organization_statistics.sql).
+Those of an organisation must be the sums over its sources (rag/migrations/sql/access_list_statistics.sql).
 """
 
 import uuid
@@ -25,12 +25,12 @@ _TOTALS = (
     ("rag_organizationconfig", "config", "rag_sourceconfig"),
 )
 _TOTAL_DIFFERENCES = (
-    "SELECT visibility, {column}, summed.chunks FROM "
-    "(SELECT visibility, {column}, sum(chunks) AS chunks FROM {table} "
+    "SELECT access_list_id, {column}, summed.chunks FROM "
+    "(SELECT access_list_id, {column}, sum(chunks) AS chunks FROM {table} "
     "JOIN rag_datasource ON id = source_id AND deleted_at IS NULL AND organization_id = %(organization)s "
-    "WHERE chunks <> 0 GROUP BY visibility, {column}) AS summed "
-    "FULL JOIN (SELECT visibility, {column}, chunks FROM {total} WHERE organization_id = %(organization)s) AS stored "
-    "USING (visibility, {column}) WHERE summed.chunks IS DISTINCT FROM stored.chunks"
+    "WHERE chunks <> 0 GROUP BY access_list_id, {column}) AS summed "
+    "FULL JOIN (SELECT access_list_id, {column}, chunks FROM {total} WHERE organization_id = %(organization)s) "
+    "AS stored USING (access_list_id, {column}) WHERE summed.chunks IS DISTINCT FROM stored.chunks"
 )
 
 
@@ -81,11 +81,11 @@ def repair_totals(organization_id: uuid.UUID) -> None:
             differences = _TOTAL_DIFFERENCES.format(total=total, column=column, table=table)
             cursor.execute(
                 f"MERGE INTO {total} AS old USING ({differences}) AS new ON old.organization_id = %(organization)s "
-                f"AND old.visibility = new.visibility AND old.{column} = new.{column} "
+                f"AND old.access_list_id = new.access_list_id AND old.{column} = new.{column} "
                 "WHEN MATCHED AND new.chunks IS NULL THEN DELETE "
                 "WHEN MATCHED THEN UPDATE SET chunks = new.chunks "
-                f"WHEN NOT MATCHED THEN INSERT (organization_id, visibility, {column}, chunks) "
-                f"VALUES (%(organization)s, new.visibility, new.{column}, new.chunks)",
+                f"WHEN NOT MATCHED THEN INSERT (organization_id, access_list_id, {column}, chunks) "
+                f"VALUES (%(organization)s, new.access_list_id, new.{column}, new.chunks)",
                 {"organization": organization_id},
             )
 
