@@ -77,8 +77,12 @@ class Library:
             readers.append(Reader(label, user, len(chosen), [source.slug for source in chosen]))
         return readers
 
-    @transaction.atomic
     def _create(self, slug: str, source_count: int, visibility: str = Visibility.PUBLIC) -> Organization:
+        provider_factory.chunk_store().drop_vector_index(384)  # building it again takes less time than inserting
+        return self._fill(slug, source_count, visibility)
+
+    @transaction.atomic
+    def _fill(self, slug: str, source_count: int, visibility: str) -> Organization:
         organization = create_organization(name=slug, slug=slug)
         fields = {"organization": organization, "visibility": visibility, "embedding_model": self._model}
         sources = [DataSource(slug=slug, name=slug, **fields) for slug in _slugs(source_count)]

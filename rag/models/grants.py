@@ -1,15 +1,16 @@
-"""Grants, which open data sources to users, roles and teams."""
+"""Grants, which open data sources to users, roles and teams, and the access lists that follow from them."""
 
 from typing import ClassVar, Self
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from orgs.access.permissions import Visibility
-from orgs.models import Role, Team
+from orgs.models import Organization, Role, Team
 from ragsite.postgres.models import UUIDModel
 
 
@@ -56,3 +57,29 @@ class Grant(TrackedModelMixin, UUIDModel):
 
     def __str__(self) -> str:
         return f"{self.source}: {self.user or self.role or self.team}"
+
+
+class AccessList(UUIDModel):
+    """The audience of sources: of one organisation, with one visibility, open to the same users, roles or teams.
+
+    Triggers keep them (rag/migrations/sql/access_lists.sql), and delete one that no source has any more. Only the
+    functions that search read them: a search compares a few lists however many sources they have.
+
+    Attributes:
+        id: A digest of the other fields.
+        principals: The users, roles or teams that the sources are granted to, or the owner of personal sources.
+        expiries: When the grant of each principal expires; None if none of them does.
+    """
+
+    organization = models.ForeignKey(
+        Organization, models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+    visibility = models.CharField(max_length=8)
+    principals = ArrayField(models.UUIDField())
+    expiries = ArrayField(models.DateTimeField(), null=True)
+
+    class Meta:
+        indexes = (models.Index(fields=["organization", "visibility"], name="accesslist_of_organization"),)
+
+    def __str__(self) -> str:
+        return f"{self.organization_id}, {self.visibility}: {self.id}"

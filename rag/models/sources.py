@@ -22,9 +22,8 @@ from rag.errors import ModelChanged, UnknownSource
 from rag.types import MemberGrants
 from ragsite.postgres.models import UUIDModel
 
-from .access_lists import AccessList
 from .embedding_models import EmbeddingModel
-from .grants import Grant
+from .grants import AccessList, Grant
 
 # The pattern of a source's slug (the v3 contract, 2.1).
 SLUG = "[a-zA-Z0-9_-]+"

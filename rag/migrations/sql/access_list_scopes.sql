@@ -146,6 +146,7 @@ END $$;
 --   english: the names of the models for English texts only, beside which sources may have a second model.
 --   has_without, has_with: there are sources of the model whose second vectors are not complete, or are complete.
 --   is_second: there are sources of a model for English that have complete vectors of this model.
+-- Without sequential scans: PostgreSQL expects to find a source soon by reading all, whoever may query them.
 CREATE OR REPLACE FUNCTION rag_searched_models(
     organizations uuid[], wanted rag_grants, english text[], max_listed integer
 ) RETURNS TABLE (
@@ -153,7 +154,7 @@ CREATE OR REPLACE FUNCTION rag_searched_models(
     has_without boolean, has_with boolean, is_second boolean
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
-AS $$
+SET enable_seqscan = off AS $$
 #variable_conflict use_column
 DECLARE
     public_lists CONSTANT uuid[] := rag_public_lists(rag_permitted_public(organizations));

@@ -2,6 +2,8 @@
 -- however many sources are granted, and term statistics are sums over the sources of a list
 -- (docs/decisions/0074-access-lists.md). Triggers keep the list of each source; nothing else changes it.
 ALTER TABLE rag_accesslist ENABLE ROW LEVEL SECURITY;
+-- The triggers run as workers, also before the other grants are given after the migrations.
+GRANT SELECT, INSERT, UPDATE, DELETE ON rag_accesslist TO ragsite_worker;
 CREATE POLICY workers ON rag_accesslist TO ragsite_staff, ragsite_worker USING (true);
 CREATE POLICY staff ON rag_accesslist AS RESTRICTIVE TO ragsite_staff USING (
     (SELECT orgs_is_unlimited_staff()) OR organization_id = ANY((SELECT orgs_own_organizations())::uuid[])

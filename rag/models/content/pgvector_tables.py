@@ -10,8 +10,8 @@ from django.db import models
 from pgvector.django import HalfVectorField, SparseVectorField
 
 from orgs.models import Organization
-from rag.models.access_lists import AccessList
 from rag.models.embedding_models import EmbeddingModel
+from rag.models.grants import AccessList
 from rag.models.sources import DataSource, SourceContentQuerySet
 
 from .chunks import Chunk

@@ -92,8 +92,8 @@ def test_functions_tell_the_admin_nothing_of_other_organizations(live_world: Wor
     questions: dict[str, list[tuple[object, ...]]] = {
         f"SELECT * FROM orgs_effective_permissions('{foreigner.pk}', NULL)": [],
         f"SELECT rag_permitted_sources(ARRAY['{source.pk}']::uuid[])": [([],)],
-        f"SELECT (rag_permitted_scope(ROW(NULL, ARRAY['{live_world.abroad.pk}'::uuid], 'own', NULL, NULL, NULL)))"
-        ".organizations": [([],)],
+        f"SELECT (rag_permitted_scope(ROW(NULL, ARRAY['{live_world.abroad.pk}'::uuid], 'own', NULL, NULL, NULL, NULL)))"
+        ".lists": [([],)],
     }
     with injection.web_process(), identity.run_as(identity.of_staff(live_world.users["admin"].pk)):
         for question, answer in questions.items():

@@ -11,8 +11,8 @@ from django.db import connection, transaction
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document
-from rag.models.access_lists import AccessList
 from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationTerm, SourceConfig, SourceTerm
+from rag.models.grants import AccessList
 from rag.pipeline.embed import embed_question
 from rag.providers import provider_factory
 from rag.providers.stores.base import ScopeQuery

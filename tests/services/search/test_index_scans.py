@@ -50,7 +50,7 @@ def fill_each(sources: list[DataSource]) -> None:
     versions = []
     for number, source in enumerate(sources):
         document = Document(
-            source=source, path="one", title="", text="", content_hash="", chunk_size=1, chunk_overlap=0,
+            source=source, path=str(number), title="", text="", content_hash="", chunk_size=1, chunk_overlap=0,
             chunk_count=1, revision=uuid.uuid4(), source_type="doc", lang="en",
         )  # fmt: skip
         drafts = [ChunkDraft(0, 0, 1, f"zebra number {number}", (), 1)]
