@@ -37,7 +37,7 @@ def main() -> None:
     readers = [shelf.open_reader(count) for count in counts]
     if os.environ.get("BENCH_PRIVATE", "1") == "1":
         readers += shelf.closed_readers(min(counts))[-1:]  # all of few private sources, with the same chunks
-        readers += shelf.closed_readers(min(5_000, max(counts)))
+        readers += shelf.closed_readers(max(counts))
     synthetic_organizations.build_index()
     questions = corpus.questions(limit=_QUESTIONS + _WARM_UP)
     print(f"{chunks:,} chunks in each organisation, {os.cpu_count()} cores", flush=True)

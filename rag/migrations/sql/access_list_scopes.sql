@@ -5,7 +5,7 @@ ALTER TYPE rag_scope ADD ATTRIBUTE lists uuid[];
 
 -- The access lists that grants and ownership open to queries.
 CREATE FUNCTION rag_granted_lists(wanted rag_grants) RETURNS uuid[]
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+LANGUAGE sql STABLE SET search_path = public, pg_temp SET enable_bitmapscan = on AS $$
     SELECT ARRAY(
         SELECT id FROM rag_accesslist
         WHERE principals && (wanted.user_id || wanted.roles || wanted.teams)
@@ -146,7 +146,7 @@ END $$;
 --   english: the names of the models for English texts only, beside which sources may have a second model.
 --   has_without, has_with: there are sources of the model whose second vectors are not complete, or are complete.
 --   is_second: there are sources of a model for English that have complete vectors of this model.
--- Without sequential scans: PostgreSQL expects to find a source soon by reading all, whoever may query them.
+-- With plain index scans and loops: PostgreSQL would read all sources, or all of a list, to find the first one.
 CREATE OR REPLACE FUNCTION rag_searched_models(
     organizations uuid[], wanted rag_grants, english text[], max_listed integer
 ) RETURNS TABLE (
@@ -154,7 +154,7 @@ CREATE OR REPLACE FUNCTION rag_searched_models(
     has_without boolean, has_with boolean, is_second boolean
 )
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off AS $$
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 #variable_conflict use_column
 DECLARE
     public_lists CONSTANT uuid[] := rag_public_lists(rag_permitted_public(organizations));
@@ -175,22 +175,22 @@ BEGIN
         FROM rag_datasource AS source JOIN rag_embeddingmodel AS model ON model.id = source.embedding_model_id
         WHERE source.id = ANY(listed) ORDER BY source.id;
     END IF;
-    -- An index on the lists and models answers each part.
+    -- List by list, so that an index on the lists and models answers each part.
     RETURN QUERY
     SELECT opened.is_granted, NULL::uuid, NULL::uuid, model.id, model.name::text, NULL::uuid,
         EXISTS (
-            SELECT FROM rag_datasource AS source WHERE source.access_list_id = ANY(opened.lists)
-            AND source.embedding_model_id = model.id AND source.second_model_ready_at IS NULL
+            SELECT FROM unnest(opened.lists) AS list JOIN rag_datasource AS source ON source.access_list_id = list
+            WHERE source.embedding_model_id = model.id AND source.second_model_ready_at IS NULL
             AND source.deleted_at IS NULL
         ),
         EXISTS (
-            SELECT FROM rag_datasource AS source WHERE source.access_list_id = ANY(opened.lists)
-            AND source.embedding_model_id = model.id AND source.second_model_ready_at IS NOT NULL
+            SELECT FROM unnest(opened.lists) AS list JOIN rag_datasource AS source ON source.access_list_id = list
+            WHERE source.embedding_model_id = model.id AND source.second_model_ready_at IS NOT NULL
             AND source.deleted_at IS NULL
         ),
         EXISTS (
-            SELECT FROM rag_datasource AS source WHERE source.access_list_id = ANY(opened.lists)
-            AND source.second_model_id = model.id AND source.second_model_ready_at IS NOT NULL
+            SELECT FROM unnest(opened.lists) AS list JOIN rag_datasource AS source ON source.access_list_id = list
+            WHERE source.second_model_id = model.id AND source.second_model_ready_at IS NOT NULL
             AND source.embedding_model_id = ANY(ARRAY(SELECT id FROM rag_embeddingmodel WHERE name = ANY(english)))
             AND source.deleted_at IS NULL
         )

@@ -4,6 +4,11 @@ DROP TRIGGER totals_moved ON rag_datasource;
 DROP TRIGGER totals_deleted ON rag_datasource;
 DROP FUNCTION rag_move_totals, rag_add_to_totals, rag_statistics_of;
 DROP TYPE rag_statistics;
+-- A source, whether its statistics are counted in the total of its access list, and whether they are added (1) or
+-- subtracted (-1).
+CREATE TYPE rag_moved_source AS (
+    source_id uuid, organization_id uuid, access_list_id uuid, is_counted boolean, factor integer
+);
 
 ALTER TABLE rag_organizationterm SET (fillfactor = 80);
 DO $$
@@ -63,57 +68,67 @@ BEGIN
     END LOOP;
 END $$;
 
--- Add the statistics of a source to the totals of an access list, or subtract them with factor -1.
-CREATE FUNCTION rag_add_to_totals(source uuid, organization uuid, list uuid, factor integer) RETURNS void
-LANGUAGE plpgsql SET search_path = public, pg_temp SET plan_cache_mode = force_custom_plan AS $$
-BEGIN
-    MERGE INTO rag_organizationterm AS total USING (
-        SELECT term, factor * chunks AS chunks FROM rag_sourceterm WHERE source_id = source AND chunks <> 0
-    ) AS more ON access_list_id = list AND total.term = more.term
-    WHEN MATCHED AND total.chunks + more.chunks <= 0 THEN DELETE
-    WHEN MATCHED THEN UPDATE SET chunks = total.chunks + more.chunks
-    WHEN NOT MATCHED THEN INSERT (organization_id, access_list_id, term, chunks)
-        VALUES (organization, list, more.term, more.chunks);
-    MERGE INTO rag_organizationconfig AS total USING (
-        SELECT config, factor * chunks AS chunks FROM rag_sourceconfig WHERE source_id = source AND chunks <> 0
-    ) AS more ON access_list_id = list AND total.config = more.config
-    WHEN MATCHED AND total.chunks + more.chunks <= 0 THEN DELETE
-    WHEN MATCHED THEN UPDATE SET chunks = total.chunks + more.chunks
-    WHEN NOT MATCHED THEN INSERT (organization_id, access_list_id, config, chunks)
-        VALUES (organization, list, more.config, more.chunks);
-END $$;
-
--- A source that is deleted or gets another access list. A list without sources is deleted, unless another transaction is
--- about to use it.
+-- Sources that are deleted or get another access list: their statistics are moved together. A list without sources is
+-- deleted, unless another transaction is about to use it.
 CREATE FUNCTION rag_move_totals() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    -- The sources before, each with factor -1, and as they are now.
+    moved rag_moved_source[];
+    left_list uuid;
 BEGIN
-    PERFORM rag_lock_statistics(ARRAY[OLD.organization_id]);
-    IF OLD.deleted_at IS NULL THEN
-        PERFORM rag_add_to_totals(OLD.id, OLD.organization_id, OLD.access_list_id, -1);
+    IF TG_OP = 'DELETE' THEN
+        moved := ARRAY(
+            SELECT ROW(id, organization_id, access_list_id, deleted_at IS NULL, -1)::rag_moved_source FROM old_rows
+        );
+    ELSE
+        moved := ARRAY(
+            SELECT source FROM old_rows AS previous JOIN new_rows AS present ON present.id = previous.id
+            CROSS JOIN LATERAL (VALUES
+                (ROW(previous.id, previous.organization_id, previous.access_list_id, previous.deleted_at IS NULL, -1)
+                    ::rag_moved_source),
+                (ROW(present.id, present.organization_id, present.access_list_id, present.deleted_at IS NULL, 1)
+                    ::rag_moved_source)
+            ) AS states (source)
+            WHERE (previous.access_list_id, previous.deleted_at IS NULL)
+                IS DISTINCT FROM (present.access_list_id, present.deleted_at IS NULL)
+        );
     END IF;
-    IF TG_OP = 'UPDATE' THEN
-        IF NEW.deleted_at IS NULL THEN
-            PERFORM rag_add_to_totals(NEW.id, NEW.organization_id, NEW.access_list_id, 1);
-        END IF;
-        IF OLD.access_list_id = NEW.access_list_id THEN
-            RETURN NULL;
-        END IF;
+    IF cardinality(moved) = 0 THEN
+        RETURN NULL;
     END IF;
-    IF NOT EXISTS (SELECT FROM rag_datasource WHERE access_list_id = OLD.access_list_id) THEN
-        PERFORM FROM rag_accesslist WHERE id = OLD.access_list_id FOR UPDATE SKIP LOCKED;
-        IF FOUND THEN  -- whoever used the list meanwhile has committed
-            DELETE FROM rag_accesslist WHERE id = OLD.access_list_id
-                AND NOT EXISTS (SELECT FROM rag_datasource WHERE access_list_id = OLD.access_list_id);
+    PERFORM rag_lock_statistics(ARRAY(SELECT DISTINCT organization_id FROM unnest(moved)));
+    MERGE INTO rag_organizationterm AS total USING (
+        SELECT organization_id, access_list_id, term, sum(factor * chunks) AS chunks FROM unnest(moved)
+        JOIN rag_sourceterm USING (source_id) WHERE is_counted GROUP BY organization_id, access_list_id, term
+    ) AS more ON total.access_list_id = more.access_list_id AND total.term = more.term
+    WHEN MATCHED AND total.chunks + more.chunks <= 0 THEN DELETE
+    WHEN MATCHED THEN UPDATE SET chunks = total.chunks + more.chunks
+    WHEN NOT MATCHED AND more.chunks > 0 THEN INSERT (organization_id, access_list_id, term, chunks)
+        VALUES (more.organization_id, more.access_list_id, more.term, more.chunks);
+    MERGE INTO rag_organizationconfig AS total USING (
+        SELECT organization_id, access_list_id, config, sum(factor * chunks) AS chunks FROM unnest(moved)
+        JOIN rag_sourceconfig USING (source_id) WHERE is_counted GROUP BY organization_id, access_list_id, config
+    ) AS more ON total.access_list_id = more.access_list_id AND total.config = more.config
+    WHEN MATCHED AND total.chunks + more.chunks <= 0 THEN DELETE
+    WHEN MATCHED THEN UPDATE SET chunks = total.chunks + more.chunks
+    WHEN NOT MATCHED AND more.chunks > 0 THEN INSERT (organization_id, access_list_id, config, chunks)
+        VALUES (more.organization_id, more.access_list_id, more.config, more.chunks);
+    FOR left_list IN SELECT DISTINCT access_list_id FROM unnest(moved) WHERE factor = -1 ORDER BY 1 LOOP
+        IF NOT EXISTS (SELECT FROM rag_datasource WHERE access_list_id = left_list) THEN
+            PERFORM FROM rag_accesslist WHERE id = left_list FOR UPDATE SKIP LOCKED;
+            IF FOUND THEN  -- whoever used the list meanwhile has committed
+                DELETE FROM rag_accesslist WHERE id = left_list
+                    AND NOT EXISTS (SELECT FROM rag_datasource WHERE access_list_id = left_list);
+            END IF;
         END IF;
-    END IF;
+    END LOOP;
     RETURN NULL;
 END $$;
--- Without a list of columns: the access list is set by a trigger and not by the statement.
-CREATE TRIGGER totals_moved AFTER UPDATE ON rag_datasource FOR EACH ROW
-    WHEN ((OLD.access_list_id, OLD.deleted_at IS NULL) IS DISTINCT FROM (NEW.access_list_id, NEW.deleted_at IS NULL))
-    EXECUTE FUNCTION rag_move_totals();
-CREATE TRIGGER totals_deleted AFTER DELETE ON rag_datasource FOR EACH ROW EXECUTE FUNCTION rag_move_totals();
+CREATE TRIGGER totals_moved AFTER UPDATE ON rag_datasource REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION rag_move_totals();
+CREATE TRIGGER totals_deleted AFTER DELETE ON rag_datasource REFERENCING OLD TABLE AS old_rows
+    FOR EACH STATEMENT EXECUTE FUNCTION rag_move_totals();
 
 INSERT INTO rag_organizationterm (organization_id, access_list_id, term, chunks)
     SELECT organization_id, access_list_id, term, sum(chunks) FROM rag_sourceterm
