@@ -82,16 +82,12 @@ BEGIN
             SELECT ROW(id, organization_id, access_list_id, deleted_at IS NULL, -1)::rag_moved_source FROM old_rows
         );
     ELSE
+        -- Sources in which this has not changed cancel out. Not a join: PostgreSQL plans once, for few rows.
         moved := ARRAY(
-            SELECT source FROM old_rows AS previous JOIN new_rows AS present ON present.id = previous.id
-            CROSS JOIN LATERAL (VALUES
-                (ROW(previous.id, previous.organization_id, previous.access_list_id, previous.deleted_at IS NULL, -1)
-                    ::rag_moved_source),
-                (ROW(present.id, present.organization_id, present.access_list_id, present.deleted_at IS NULL, 1)
-                    ::rag_moved_source)
-            ) AS states (source)
-            WHERE (previous.access_list_id, previous.deleted_at IS NULL)
-                IS DISTINCT FROM (present.access_list_id, present.deleted_at IS NULL)
+            SELECT ROW(id, organization_id, access_list_id, is_counted, sum(factor))::rag_moved_source FROM (
+                SELECT id, organization_id, access_list_id, deleted_at IS NULL AS is_counted, -1 AS factor FROM old_rows
+                UNION ALL SELECT id, organization_id, access_list_id, deleted_at IS NULL, 1 FROM new_rows
+            ) AS states GROUP BY id, organization_id, access_list_id, is_counted HAVING sum(factor) <> 0
         );
     END IF;
     IF cardinality(moved) = 0 THEN
