@@ -46,16 +46,16 @@ def copy_chunks(template: Organization, sources: Sequence[DataSource], count: in
                 count,
             ],
         )
-        for table, own in _TABLES.items():
+        for table, keys in _TABLES.items():
             cursor.execute(
                 "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
                 [table],
             )
-            others = [f'"{name}"' for (name,) in cursor.fetchall() if name not in own]
-            new = ("new_chunk", "new_source", "new_document", "new_position")[: len(own)]
+            others = [f'"{name}"' for (name,) in cursor.fetchall() if name not in keys]
+            new = ("new_chunk", "new_source", "new_document", "new_position")[: len(keys)]
             cursor.execute(
-                f"INSERT INTO {table} ({', '.join((*own, *others))}) SELECT {', '.join((*new, *others))} "
-                f"FROM copied JOIN {table} ON {own[0]} = old_chunk"
+                f"INSERT INTO {table} ({', '.join((*keys, *others))}) SELECT {', '.join((*new, *others))} "
+                f"FROM copied JOIN {table} ON {keys[0]} = old_chunk"
             )
         cursor.execute("ANALYZE copied")
         for statement in _STATISTICS:
