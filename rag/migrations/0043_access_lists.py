@@ -31,7 +31,7 @@ def _total(name: str, column: str, field: Any) -> migrations.CreateModel:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0039_sync_events"), ("orgs", "0010_scim")]
+    dependencies = [("rag", "0038_model_to_remove"), ("orgs", "0010_scim")]
 
     operations = [
         migrations.CreateModel(
