@@ -5,6 +5,7 @@ A document stores its language as the client wrote it ("de", "de-AT", "deu", "Ge
 
 import functools
 import re
+import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ _MAX_CODE_LETTERS = 3
 _SAMPLE_CHARACTERS = 700
 # Below this the model guesses: its probability is about its share of correct answers.
 _MIN_PROBABILITY = 0.6
+# The first requests of a process come at the same time, and the cache of a function does not make others wait.
+_loading = threading.Lock()
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _NOT_A_WORD = re.compile(r"[\d@_/\\=<>{}|~^$#`+]")
 _ISO_639_1 = re.compile(r"[a-z]{2}")
@@ -82,8 +85,13 @@ def _by_code() -> dict[str, str]:
     return names
 
 
-@functools.cache
 def _identifier() -> "LanguageIdentifier":
+    with _loading:
+        return _load_identifier()
+
+
+@functools.cache
+def _load_identifier() -> "LanguageIdentifier":
     from py3langid.langid import MODEL_FILE, LanguageIdentifier  # loads 40 MB of tables
 
     return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

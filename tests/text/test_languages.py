@@ -1,5 +1,9 @@
 """Language detection, and the names that PostgreSQL and Snowball have for languages."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
 import pytest
 import snowballstemmer
 from django.db import connection
@@ -131,3 +135,27 @@ def test_unknown_languages_use_the_simple_configuration(lang: str) -> None:
 
 def test_polish_exists_only_in_snowball() -> None:
     assert (languages.text_search_config("pl"), languages.snowball_algorithm("pl")) == ("simple", "polish")
+
+
+def test_simultaneous_first_calls_load_the_tables_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the threads of a web server would otherwise load 80 MB, all at the same time."""
+    loads: list[str] = []
+    first_load, may_go_on = threading.Event(), threading.Event()
+
+    def load(file: str, **_: object) -> SimpleNamespace:
+        loads.append(file)
+        first_load.set()
+        assert may_go_on.wait(30)
+        return SimpleNamespace(classify=lambda text: ("en", 1.0))
+
+    monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", load)
+    languages._load_identifier.cache_clear()
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            detected = [pool.submit(languages.detect_language, "A short text.") for _ in range(8)]
+            assert first_load.wait(30)
+            may_go_on.set()
+            assert {future.result() for future in detected} == {"en"}
+    finally:
+        languages._load_identifier.cache_clear()
+    assert len(loads) == 1
