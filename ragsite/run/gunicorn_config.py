@@ -29,18 +29,24 @@ def _database_problem() -> str:
 
 
 def on_starting(server: Any) -> None:
-    """Refuse to start with a database that cannot be used."""
+    """Refuse to start with a database that cannot be used, and import what requests need. Nobody is accepted yet."""
     if message := _database_problem():
         raise RuntimeError(message)  # gunicorn prints the message and stops
+    # Needs the settings, which are not loaded when this module is imported.
+    from . import warm_up
+
+    warm_up.import_libraries()
 
 
 def post_worker_init(worker: Any) -> None:
-    """Check the database again, which may not have answered before, and start the thread that stores measurements."""
+    """Check the database again, which may not have answered before, load models, and begin to store measurements."""
     if message := _database_problem():
         raise AppImportError(message)
-    # Needs the settings, which are not loaded when this module is imported.
     from rag.services.operations.measurements import recording
 
+    from . import warm_up
+
+    warm_up.load_models()
     recording.store_in_background()
 
 
