@@ -1,25 +1,33 @@
 """Runs a request with an `Idempotency-Key` once, and returns the stored response for its repetitions.
 
-A row is written before the request runs, so that of two simultaneous requests only one runs. A request that fails, or
-whose process ends, leaves its key free: what it would create again is found as it is (a slug that is taken, a document
-that is unchanged).
+A row is written before the request runs, so that of two simultaneous requests only one runs. A request that fails
+frees its key at once, and one whose process or host is lost frees it within MAX_RENEWAL_AGE: what it would create again
+is found as it is (a slug that is taken, a document that is unchanged).
 """
 
+import contextlib
 import datetime
 import hashlib
+import threading
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from django.db import DatabaseError, connection
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from orgs.access.caller import Caller
 from rag.errors import IdempotencyKeyInUse, IdempotencyKeyReused, UnknownSource
 from rag.models import Action, DataSource, IdempotentRequest
+from ragsite.postgres import identity
+from ragsite.postgres.models import database_now
 
 RETENTION = datetime.timedelta(hours=24)
-# Longer than any request runs after its body was read. Then its process has ended.
-MAX_RUNTIME = datetime.timedelta(minutes=10)
+# A claim that was not renewed for so long is free: its process has ended, or its host was cut off.
+MAX_RENEWAL_AGE = datetime.timedelta(seconds=20)
+_RENEWAL_SECONDS = 5
 MAX_REQUESTS_OF_A_USER = 10_000
 _BATCH_ROWS = 1_000
 
@@ -36,10 +44,9 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run a request: its row, and when it was claimed."""
+    """The right to run a request. A row that is claimed again has another id."""
 
     request_id: uuid.UUID
-    claimed_at: datetime.datetime
 
 
 def claim(caller: Caller, key: str, fingerprint: str) -> Claim | StoredResponse:
@@ -55,11 +62,11 @@ def claim(caller: Caller, key: str, fingerprint: str) -> Claim | StoredResponse:
         IdempotencyKeyInUse: If the request with this key still runs.
         UnknownSource: If the caller no longer sees the data source of the stored response.
     """
-    now = timezone.now()
+    now = database_now()
     api_key_id = caller.key.pk if caller.key else None
     owned = IdempotentRequest.objects.filter(user=caller.authenticated_user, api_key_id=api_key_id)
     digest = hashlib.sha256(key.encode()).hexdigest()
-    is_over = Q(claimed_at__lt=now - RETENTION) | Q(status=None, claimed_at__lt=now - MAX_RUNTIME)
+    is_over = Q(claimed_at__lt=now - RETENTION) | Q(status=None, claimed_at__lt=now - MAX_RENEWAL_AGE)
     owned.filter(is_over, key_hash=digest).delete()
     row, is_new = owned.get_or_create(
         key_hash=digest,
@@ -72,20 +79,40 @@ def claim(caller: Caller, key: str, fingerprint: str) -> Claim | StoredResponse:
     )
     if is_new:
         _delete_oldest(caller)
-        return Claim(row.pk, now)
+        return Claim(row.pk)
     return _stored_response(caller, row, fingerprint)
+
+
+@contextlib.contextmanager
+def keep(claim: Claim) -> Iterator[None]:
+    """Renew the claim until the block ends, so that a request may take long and a killed one frees its key soon."""
+    finished, caller = threading.Event(), identity.current()
+
+    def renew_regularly() -> None:
+        while not finished.wait(_RENEWAL_SECONDS):
+            with identity.run_as(caller), contextlib.suppress(DatabaseError):
+                IdempotentRequest.objects.filter(pk=claim.request_id, status=None).update(claimed_at=Now())
+            connection.close()
+
+    thread = threading.Thread(target=renew_regularly, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        finished.set()
+        thread.join()
 
 
 def finish(claim: Claim, response: StoredResponse) -> None:
     """Store the response of a claimed request."""
-    IdempotentRequest.objects.filter(pk=claim.request_id, claimed_at=claim.claimed_at).update(
+    IdempotentRequest.objects.filter(pk=claim.request_id).update(
         status=response.status, body=response.body, headers=response.headers, source_id=response.source_id
     )
 
 
 def release(claim: Claim) -> None:
     """Free the key of a request that created nothing."""
-    IdempotentRequest.objects.filter(pk=claim.request_id, claimed_at=claim.claimed_at).delete()
+    IdempotentRequest.objects.filter(pk=claim.request_id).delete()
 
 
 def delete_expired_requests() -> None:

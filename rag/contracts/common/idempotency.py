@@ -57,7 +57,8 @@ def run_once(request: Request, create: Callable[[], Created]) -> Response:
     if isinstance(claim, StoredResponse):
         return Response(json.loads(claim.body), status=claim.status, headers={**claim.headers, **_REPLAYED})
     try:
-        created = create()
+        with idempotency.keep(claim):
+            created = create()
     except BaseException:
         idempotency.release(claim)
         raise

@@ -90,9 +90,34 @@ def test_of_two_simultaneous_requests_one_runs(api: Api, live_world: World, monk
         assert first.result().status == 201
     assert (second.status, second.body["error"]) == (409, "IDEMPOTENCY_KEY_IN_USE")
     # The process that ran it was killed.
-    long_ago = timezone.now() - idempotency.MAX_RUNTIME - datetime.timedelta(seconds=1)
+    long_ago = timezone.now() - idempotency.MAX_RENEWAL_AGE - datetime.timedelta(seconds=1)
     IdempotentRequest.objects.update(status=None, body="", claimed_at=long_ago)
     assert keyed(owner).post(SOURCES, {"name": "Office"}).body["error"] == "SLUG_TAKEN"
+
+
+def test_a_claim_is_renewed_while_its_request_runs(
+    api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch, eventually: Callable[..., Any]
+) -> None:
+    """So a key is free soon after its process was killed, and a long request keeps it."""
+    owner, may_end = api("owner"), threading.Event()
+    create_source = creation.create_source
+
+    def wait_and_create(*args: Any, **options: Any) -> DataSource:
+        assert may_end.wait(30)
+        return create_source(*args, **options)
+
+    monkeypatch.setattr(creation, "create_source", wait_and_create)
+    monkeypatch.setattr(idempotency, "_RENEWAL_SECONDS", 0.05)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(keyed(owner).post, SOURCES, {"name": "Office"})
+        eventually(IdempotentRequest.objects.exists)
+        IdempotentRequest.objects.update(claimed_at=timezone.now() - idempotency.MAX_RENEWAL_AGE)
+        just_now = timezone.now() - idempotency.MAX_RENEWAL_AGE / 2
+        eventually(IdempotentRequest.objects.filter(claimed_at__gt=just_now).exists)
+        assert keyed(owner).post(SOURCES, {"name": "Office"}).status == 409
+        may_end.set()
+        assert first.result().status == 201
+    assert keyed(owner).post(SOURCES, {"name": "Office"}).headers["idempotent-replayed"] == "true"
 
 
 def test_a_key_belongs_to_its_caller_and_shows_only_what_they_may_see(api: Api, live_world: World) -> None:
