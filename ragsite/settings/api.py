@@ -40,6 +40,8 @@ SIMPLE_JWT = {
     # A password change invalidates all earlier tokens.
     "CHECK_REVOKE_TOKEN": True,
     "USER_ID_CLAIM": "sub",
+    # The clock of the web server that issued a token may be fast.
+    "LEEWAY": timedelta(seconds=10),
 }
 
 # Earlier signing keys: tokens that they signed are accepted until they expire.

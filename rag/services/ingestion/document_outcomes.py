@@ -18,6 +18,7 @@ from rag.models import IngestionDocument
 from rag.services.operations.measurements import documents as measured_documents
 from rag.services.webhooks import events
 from rag.types import IndexOutcome
+from ragsite.postgres.models import database_now
 
 from . import embedding_outages
 from .leases import LeaseEnded, update_if_leased
@@ -114,7 +115,7 @@ def _requeue(document: IngestionDocument, error: RagError, pause: datetime.timed
     values: dict[str, object] = {
         "state": State.QUEUED,
         "lease": None,
-        "due_at": timezone.now() + pause,
+        "due_at": database_now() + pause,
         "attempts": Greatest(F("attempts") - 1, 0),
         "stage": "",
         "chunk_count": 0,

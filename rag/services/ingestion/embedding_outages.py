@@ -9,11 +9,11 @@ import uuid
 
 import structlog
 from django.db import transaction
-from django.utils import timezone
 
 from rag import task_queue
 from rag.models import IngestionDocument, ModelOutage
 from rag.providers import backoff
+from ragsite.postgres.models import database_now
 
 logger = structlog.get_logger(__name__)
 
@@ -54,7 +54,7 @@ def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after: f
         document_id: The document that was being embedded (IngestionDocument).
         retry_after: The seconds of the provider's Retry-After header.
     """
-    now = timezone.now()
+    now = database_now()
     defaults = {"since": now, "until": now + pause_after(1, retry_after=retry_after)}
     outage, is_new = ModelOutage.objects.select_for_update().get_or_create(model_id=model_id, defaults=defaults)
     if is_new:
@@ -77,7 +77,7 @@ def clear_outage(model_id: uuid.UUID) -> None:
 
 def release_probe(document_id: uuid.UUID) -> None:
     """Let another document probe the model, if this one was the probe and ended without calling the model."""
-    ModelOutage.objects.filter(probe=document_id).update(until=timezone.now(), probe=None)
+    ModelOutage.objects.filter(probe=document_id).update(until=database_now(), probe=None)
 
 
 def delete_stale_outages(now: datetime.datetime) -> None:
@@ -91,7 +91,7 @@ def retry_waiting_documents() -> int:
     Returns:
         The number of documents that waited.
     """
-    now = timezone.now()
+    now = database_now()
     waiting = IngestionDocument.objects.filter(state=IngestionDocument.State.QUEUED)
     with transaction.atomic():
         paused_models = ModelOutage.objects.filter(until__gt=now)

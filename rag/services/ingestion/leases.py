@@ -1,4 +1,5 @@
 """Claiming documents of jobs. A claim is a lease, which expires by itself when the worker that holds it dies.
+The database's clock decides when, because the clocks of workers and of the process that sweeps may differ.
 
 A document's lease token protects it from late writers: a worker that resumes after its lease expired cannot write a
 result.
@@ -13,11 +14,10 @@ from collections.abc import Iterator, Sequence
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F
-from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionFairness, ModelOutage
 from rag.models.ingestion.jobs import TEXT_BYTES
-from ragsite.postgres.models import uuid7
+from ragsite.postgres.models import database_now, uuid7
 
 State = IngestionDocument.State
 Stage = IngestionDocument.Stage
@@ -49,7 +49,7 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     Returns:
         The claimed documents in the order in which they were submitted; empty if nothing can be claimed now.
     """
-    now = timezone.now()
+    now = database_now()
     with transaction.atomic():
         for source_id, organization_id, model_id, has_outage in _candidate_sources(now):  # noqa: B007
             queued = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
@@ -209,7 +209,7 @@ def keep_leases() -> Iterator[LeaseKeeper]:
 
 
 def _lease_expiry() -> datetime.datetime:
-    return timezone.now() + datetime.timedelta(seconds=settings.RAG_LEASE_SECONDS)
+    return database_now() + datetime.timedelta(seconds=settings.RAG_LEASE_SECONDS)
 
 
 def update_if_leased(document: IngestionDocument, **values: object) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
-from django.utils import timezone
 
 from rag import task_queue
 from rag.errors import EmbeddingFailed
@@ -16,6 +15,7 @@ from rag.models import IngestionDocument, ModelOutage
 from rag.services.jobs import close_and_cancel
 from rag.services.jobs.worker_notifications import MAX_DOCUMENTS_PER_MESSAGE, notify_workers
 from rag.services.webhooks import events
+from ragsite.postgres.models import database_now
 
 from . import embedding_outages
 
@@ -33,7 +33,7 @@ def sweep() -> None:
     A sweep can run at the same time as workers and other sweeps: a document that a worker has claimed cannot be claimed
     twice.
     """
-    now = timezone.now()
+    now = database_now()
     embedding_outages.delete_stale_outages(now)
     _fail_documents_without_attempts(now)
     _fail_documents_of_dead_models(now)

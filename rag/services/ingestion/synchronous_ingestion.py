@@ -14,7 +14,7 @@ from rag.services.maintenance import apply_index_changes
 from rag.services.sources import creation
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres import identity
-from ragsite.postgres.models import uuid7
+from ragsite.postgres.models import new_revision
 
 from .build_submissions import default_chunking_options
 
@@ -64,7 +64,7 @@ def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | N
 
 def _ingest(source: DataSource, submission: Submission, size: int, caller: Caller | None) -> IndexOutcome:
     """Ingest a document unless it is unchanged, and again if its stored version changes meanwhile."""
-    revision, options = uuid7(), _chunking_options(source, submission.path)
+    revision, options = new_revision(), _chunking_options(source, submission.path)
     if not source._state.adding and index.existing_paths([submission.path], source=source):
         with transaction.atomic():
             apply_index_changes.apply_soon()

@@ -1,5 +1,6 @@
 """Creates ingestion jobs."""
 
+import uuid
 from collections.abc import Sequence
 
 from django.db import transaction
@@ -8,6 +9,7 @@ from accounts.models import User
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import quota
 from rag.types import ChunkingOptions, Submission
+from ragsite.postgres.models import new_revisions
 
 from .close_and_cancel import close_if_finished
 from .worker_notifications import notify_workers
@@ -45,7 +47,11 @@ def submit_job(
         chunk_overlap=options.overlap,
         force_reparse=any(submission.force_reparse for submission in submissions),
     )
-    documents = [_build_document(job, index, submission) for index, submission in enumerate(submissions)]
+    revisions = new_revisions(len(submissions))
+    documents = [
+        _build_document(job, index, submission, revision)
+        for index, (submission, revision) in enumerate(zip(submissions, revisions, strict=True))
+    ]
     IngestionDocument.objects.bulk_create(documents, batch_size=500)
     quota.check_quota_of_open_documents(source.organization_id)
     notify_workers(sum(document.state == State.QUEUED for document in documents))
@@ -53,9 +59,13 @@ def submit_job(
     return job
 
 
-def _build_document(job: IngestionJob, index: int, submission: Submission) -> IngestionDocument:
-    """Build the job document of a submission: queued, or failed if the submission has a `parse_error`."""
+def _build_document(job: IngestionJob, index: int, submission: Submission, revision: uuid.UUID) -> IngestionDocument:
+    """Build the job document of a submission: queued, or failed if the submission has a `parse_error`.
+
+    Its key is the revision, which says which of two submissions is the later one.
+    """
     return IngestionDocument(
+        id=revision,
         job=job,
         source_id=job.source_id,
         index=index,

@@ -17,7 +17,7 @@ from rag.models import Action, DataSource, Document, Original
 from rag.models.content.documents import DocumentQuerySet
 from rag.pipeline.ingestion import quota
 from ragsite.postgres.locks import advisory_xact_locks
-from ragsite.postgres.models import uuid7
+from ragsite.postgres.models import new_revision
 
 from . import lookup
 from .overwrite_protection import check_version
@@ -130,7 +130,7 @@ def delete_document(document: Document, *, expected_versions: frozenset[str] | N
     if stored is None:
         raise UnknownDocument
     check_version(stored, expected_versions)
-    Document.objects.filter(pk=document.pk).update(deleted_at=timezone.now(), revision=uuid7())
+    Document.objects.filter(pk=document.pk).update(deleted_at=timezone.now(), revision=new_revision())
     chunks, size = stored.chunk_count, stored.bytes
     events.record(
         AuditAction.DELETED,

@@ -38,6 +38,16 @@ def test_token_pair_and_rotation(api: Api, live_world: World) -> None:
     assert api().post("/api/auth/token/refresh", {"refresh": second.body["refresh"]}).status == 401
 
 
+@pytest.mark.parametrize(("seconds", "status"), [(5, 200), (60, 401)])
+def test_the_clock_of_the_server_that_issued_a_token_may_be_a_little_fast(
+    api: Api, live_world: World, seconds: int, status: int
+) -> None:
+    token = AccessToken(token_pair(api, live_world)["access"])  # type: ignore[arg-type]
+    token["iat"] += seconds
+    headers = {"Authorization": f"Bearer {token}", "X_Organization": live_world.home.slug}
+    assert api().with_headers(**headers).get("/api/rag/sources").status == status
+
+
 def test_a_refresh_token_works_once_even_when_sent_twice_at_once(api: Api, live_world: World) -> None:
     refresh = {"refresh": token_pair(api, live_world)["refresh"]}
     with ThreadPoolExecutor(8) as pool:

@@ -12,7 +12,7 @@ from rag.providers import provider_factory
 from rag.providers.stores.base import MetadataUpdate
 from rag.text.indexed_text import digest
 from ragsite.postgres.locks import advisory_xact_locks
-from ragsite.postgres.models import uuid7
+from ragsite.postgres.models import new_revision
 
 from . import runs
 from .fetching import FetchedItem
@@ -77,7 +77,7 @@ def _rename_document(document_id: uuid.UUID | None, *, path: str, new_path: str,
     if has_changed or in_queue.exists() or live.filter(source=source, path=new_path).exists():
         return False
     is_named_after_file = document.title == _file_name(path)
-    values = {"path": new_path, "uri": uri, "revision": uuid7(), "updated_at": timezone.now()}
+    values = {"path": new_path, "uri": uri, "revision": new_revision(), "updated_at": timezone.now()}
     if is_named_after_file:
         values["title"] = _file_name(new_path)
     Document.objects.filter(pk=document.pk).update(**values)
