@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos syncs abuse clients integrations bench eval guard
+.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos cluster upgrade syncs abuse clients integrations bench eval guard
 .PHONY: ingest-sample clean-data lock screenshots messages
 
 help:
@@ -25,6 +25,8 @@ help:
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
 	@echo "make prove          both access layers against random organisations (PROVE_WORLDS)"
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
+	@echo "make cluster        several hosts under load while hosts are cut off and processes killed (CLUSTER_PARTS; root)"
+	@echo "make upgrade        an upgrade from the oldest supported version, under reads and writes (UPGRADE_DOCUMENTS)"
 	@echo "make syncs          a folder that is synced while it is edited and workers are killed (SYNC_EDITS, SYNC_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_SCENARIOS)"
 	@echo "make clients        supabase-js, TypeScript types, LangChain and LlamaIndex against the real server (Node, network)"
@@ -93,6 +95,12 @@ prove: install-dev
 
 chaos: install-dev
 	@$(BIN)/python -m tests.system.chaos "$(CURDIR)/var/chaos"
+
+cluster: install-dev
+	@PYTHONPATH="$(CURDIR)/clients/python/src" $(BIN)/python -m tests.system.cluster "$(CURDIR)/var/cluster"
+
+upgrade: install-dev
+	@PYTHONPATH="$(CURDIR)/clients/python/src" $(BIN)/python -m tests.system.upgrade "$(CURDIR)/var/upgrade"
 
 syncs: install-dev
 	@$(BIN)/python -m tests.system.syncs "$(CURDIR)/var/syncs"

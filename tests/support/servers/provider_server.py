@@ -26,7 +26,7 @@ def tool_call(name: str, arguments: dict[str, Any] | str, *, number: int = 1) ->
 
 
 class ProviderServer:
-    def __init__(self, dimensions: int = 384) -> None:
+    def __init__(self, dimensions: int = 384, address: str = "127.0.0.1") -> None:
         self.dimensions = dimensions
         self.requests: list[dict[str, Any]] = []
         self.answered = 0  # answered requests; a client that gave up before is not counted
@@ -92,9 +92,9 @@ class ProviderServer:
             def log_message(self, *_: object) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server = ThreadingHTTPServer((address, 0), Handler)
         self._server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        self.base_url = f"http://{address}:{self._server.server_port}/v1"
 
     def fail(self, status: int, *, body: bytes | None = None, **headers: str) -> None:
         """Answer the next request with this status, body and headers. Calls add up: one for each request."""

@@ -12,8 +12,8 @@ from tests.support.servers.provider_server import ProviderServer
 
 
 class Endpoint(ProviderServer):
-    def __init__(self) -> None:
-        super().__init__(dimensions=384)
+    def __init__(self, address: str = "127.0.0.1") -> None:
+        super().__init__(dimensions=384, address=address)
         self._server.handle_error = _ignore  # type: ignore[method-assign,assignment]
         self._word = ""
         self._opened = threading.Event()
