@@ -1,0 +1,1 @@
+"""An upgrade from the oldest version whose database is supported, under reads and writes (docs/reliability.md)."""
