@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 import yaml
+from django.conf import settings
 from django.core.management import get_commands
 from django.urls import resolve
 
+from ragsite.celery import app
 from ragsite.run import commands
 from tests.docs import project
 from tests.docs.project import ROOT
@@ -113,6 +115,53 @@ def test_processes_are_started_as_the_product_starts_them() -> None:
             assert command == ["python", "-m", "ragsite.run.migrate_and_collect"], file
     assert seen["compose.yaml"] == seen["kubernetes"] == PROCESSES | {"migrate"}
     assert {f"ragsite-{name}.service" for name in PROCESSES | {"migrate"}} == {file.name for file in UNITS}
+
+
+def test_every_queue_has_one_process_and_a_row_in_the_table_of_hosts() -> None:
+    """No task waits in a queue that no process of any deployment reads."""
+    queues = {
+        name: command[command.index("--queues") + 1]
+        for name, command in (
+            ("worker", commands.worker()),
+            ("background", commands.background()),
+            ("scheduler", commands.scheduler(folder=Path(DATA))),
+        )
+    }
+    routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+    assert sorted(queues.values()) == sorted(queue.name for queue in settings.CELERY_TASK_QUEUES)
+    assert routed | {settings.CELERY_TASK_DEFAULT_QUEUE} == set(queues.values())
+    own_tasks = {name for name in app.tasks if name.startswith("rag.")}
+    assert set(settings.CELERY_TASK_ROUTES) <= own_tasks
+    assert own_tasks - set(settings.CELERY_TASK_ROUTES) == {"rag.ingest_documents"}, "it is what workers are for"
+    page = (ROOT / "docs/operations/scale.md").read_text()
+    rows = re.findall(
+        r"^\| (\w+) \| `?(\w+|–)`? \| `(ragsite-\w+\.service)` \| `(\w+)` \| `(ragsite-\w+)` \|", page, re.M
+    )
+    documented = {process: row for process, *row in rows}
+    assert set(documented) == PROCESSES
+    for process, (queue, unit_name, service, deployment) in documented.items():
+        assert queue == queues.get(process, "–")
+        assert (unit_name, service, deployment) == (f"ragsite-{process}.service", process, f"ragsite-{process}")
+        assert (DEPLOY / "systemd" / unit_name).exists()
+
+
+def test_the_proxy_notices_a_server_that_stops_while_it_drains() -> None:
+    """Its check fails twice before the shortest time that the documentation names, and it repeats refused requests."""
+    text = (DEPLOY / "haproxy.cfg").read_text()
+    check = re.search(r"http-check send meth GET uri (\S+) ", text)
+    assert check
+    assert resolve(check[1])
+    interval, fall = (int(value) for value in re.findall(r" inter (\d+)s .*?fall (\d+)", text)[0])
+    page = (ROOT / "docs/operations/scale.md").read_text()
+    drain = re.search(r"`RAG_DRAIN_SECONDS=(\d+)`", page)
+    assert drain
+    assert int(drain[1]) > interval * fall
+    assert "retry-on conn-failure" in text
+    assert "option redispatch" in text
+    if program := shutil.which("haproxy"):
+        without_certificate = text.replace(" ssl crt /etc/haproxy/ragsite.pem alpn h2,http/1.1", "")
+        result = subprocess.run([program, "-c", "-f", "/dev/stdin"], input=without_certificate, text=True)
+        assert result.returncode == 0
 
 
 def test_variables_exist_and_are_documented() -> None:
