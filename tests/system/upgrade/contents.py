@@ -27,7 +27,7 @@ Contents = dict[tuple[str, str], tuple[str, int]]  # table and path → a digest
 
 
 def columns() -> Columns:
-    """Return the columns of each table in the present schema."""
+    """Return the columns of each table in the current schema."""
     with _connect() as database:
         return {table: sorted(name for (name,) in database.execute(_COLUMNS, [table])) for table in _TABLES}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 # 0.1.0, since the first commit whose first migrations are today's (docs/operations/backup-and-upgrade.md).
 OLDEST_SUPPORTED_COMMIT = "1d9afffa"
-# Everything else that it needs, the present version needs as well.
+# Everything else that it needs, the current version needs as well.
 _OLD_PACKAGES = ("bpe-openai==0.1.4",)
 _CELERY = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--loglevel", "info"]
 _MAX_START_SECONDS = 180
