@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import html_tags, languages
-from .words import is_function_word
+from . import html_tags
+from .sentences import split_sentences
 
 
 class UnitKind(enum.Enum):
@@ -51,8 +51,11 @@ class _Line:
 LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}:\s+\S")
 _FENCE = re.compile(r"```|~~~")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+")
-# The first line of a note in Markdown for MkDocs and for GitHub: `!!! note "Title"`, `> [!NOTE]`.
-_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$")
+# The first line of a note in Markdown for MkDocs and for GitHub: `!!! note "Title"`, `> [!NOTE]`; and a directive of
+# reStructuredText: `.. note::`.
+_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$|\.\. [\w-]+::(?: [\w-]+)?$")
+# A command of a plain text, with what it prints: these lines and those below, up to an empty one.
+_COMMAND = re.compile(r"\$ \S")
 # Markdown's headings, and those of wikis: `== Title ==`.
 _HEADING = re.compile(r"#{1,6}\s|(?P<marks>=(?: ?=){0,5}) ?[^=\s][^=]{0,200}(?P=marks)$")
 _ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
@@ -70,20 +73,6 @@ _FULL_WIDTH_SHARE = 0.85
 # Shorter lines count as wrapped only if the next one starts with a small letter, and very short ones never.
 _MIN_WRAPPED_CHARACTERS = 45
 _MIN_CONTINUED_CHARACTERS = 20
-
-_FOOTNOTE = r"\[(?:\d{1,3}|[a-z ]{1,30} needed)\]"
-_SENTENCE_END = re.compile(
-    rf"(?<![.!?])[.!?]++[\"'”’»)\]*_]*+(?P<footnotes>(?:{_FOOTNOTE})*+)(?=\s)|[。！？]++[」』”’）]*+"
-)
-_FOOTNOTES = re.compile(rf"(?:{_FOOTNOTE})+$")
-_LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")
-_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
-_ABBREVIATIONS = re.compile(
-    r"(?:dr|mr|mrs|ms|mgr|lt|col|maj|capt|sgt|messrs|prof|st|no|nos|v|lit|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
-    r"|rev|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme|mlle|av|sra|srta|núm|dott|pag"
-    r"|bijv|blz)",
-    re.IGNORECASE,
-)
 
 
 def split_units(text: str, lang: str = "") -> list[TextUnit]:
@@ -104,7 +93,7 @@ def split_units(text: str, lang: str = "") -> list[TextUnit]:
     for block, lines in enumerate(_blocks(_classify_lines(text))):
         if lines[0].kind in (UnitKind.SENTENCE, UnitKind.ITEM):
             for first, last in _join_wrapped(text, lines):
-                spans = _split_sentences(text, first.start, last.end, lang)
+                spans = split_sentences(text, first.start, last.end, lang)
                 units += [TextUnit(first.kind, start, end, block) for start, end in spans]
         else:
             units += [TextUnit(line.kind, line.start, line.end, block) for line in lines]
@@ -124,11 +113,13 @@ def _classify_lines(text: str) -> list[_Line | None]:
     is_code = sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
     is_fenced = _starts_in_code(stripped_lines)
     classified: list[_Line | None] = []
+    is_command = False
     for (start, end), line, is_code_line in zip(spans, stripped_lines, looks_like_code, strict=True):
+        is_command = bool(line) and (is_command or bool(_COMMAND.match(line)))
         if _FENCE.match(line):
-            is_fenced = not is_fenced
+            is_fenced, is_command = not is_fenced, False
             kind = UnitKind.RULE
-        elif is_fenced or (is_code_line and is_code):
+        elif is_fenced or is_command or (is_code_line and is_code):
             kind = UnitKind.CODE
         else:
             kind = _kind(line, is_code)
@@ -210,40 +201,3 @@ def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> boo
     next_word = text[following.start : min(following.end, following.start + 50)].split(None, 1)[0]
     width_with_next_word = line.length + 1 + len(next_word)
     return line.length >= _MIN_WRAPPED_CHARACTERS and width_with_next_word > _FULL_WIDTH_SHARE * max_width
-
-
-def _split_sentences(text: str, start: int, end: int, lang: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each sentence in this range of a text, without footnote marks."""
-    is_english = (languages.snowball_algorithm(lang) or "english") == "english"
-    sentence_start = start
-    for match in _SENTENCE_END.finditer(text, start, end):
-        if _is_inside_sentence(text, match, end, is_english):
-            continue
-        yield sentence_start, match.start("footnotes") if match["footnotes"] else match.end()
-        sentence_start = match.end()
-        while sentence_start < end and text[sentence_start].isspace():
-            sentence_start += 1
-    footnotes = _FOOTNOTES.search(text, max(sentence_start, end - 50), end)
-    last_end = footnotes.start() if footnotes else end
-    if last_end > sentence_start:
-        yield sentence_start, last_end
-
-
-def _is_inside_sentence(text: str, mark: re.Match[str], end: int, is_english: bool) -> bool:
-    """Return whether a full stop is inside a sentence: before a small letter, after an initial or an abbreviation."""
-    following = text[mark.end() : min(end, mark.end() + 20)].lstrip()
-    if following and following[0].islower():
-        return True
-    match = _LAST_WORD.search(text, max(0, mark.start() - 12), mark.start()) if mark.group() == "." else None
-    if match is None:
-        return False
-    word = match.group()
-    if word.isdigit():  # ordinals such as the German "am 3. Oktober"
-        return not is_english and len(word) <= 2
-    if _INITIALS.fullmatch(word):  # "the U.S. Arsenal", but not "in the U.S. They left"
-        return not _is_function_word(following)
-    return bool(_ABBREVIATIONS.fullmatch(word)) or (len(word) == 1 and word.isupper())
-
-
-def _is_function_word(following: str) -> bool:
-    return bool(following) and is_function_word(following.split()[0].lower())

@@ -1,0 +1,64 @@
+"""Splits a paragraph into sentences, with offsets."""
+
+import re
+from collections.abc import Iterator
+
+from . import languages
+from .words import is_function_word
+
+# "14.1. Can I sell it?", "Chapter 2. Tea": the number of a title belongs to it.
+_TITLE_NUMBER = re.compile(
+    r"(?:chapter|section|part|kapitel|abschnitt|teil|chapitre|capítulo)?\s*(?:\d{1,3}\.)*\d{1,3}", re.IGNORECASE
+)
+_FOOTNOTE = r"\[(?:\d{1,3}|[a-z ]{1,30} needed)\]"
+_SENTENCE_END = re.compile(
+    rf"(?<![.!?])[.!?]++[\"'”’»)\]*_]*+(?P<footnotes>(?:{_FOOTNOTE})*+)(?=\s)|[。！？]++[」』”’）]*+"
+)
+_FOOTNOTES = re.compile(rf"(?:{_FOOTNOTE})+$")
+_LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")
+_INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
+_ABBREVIATIONS = re.compile(
+    r"(?:dr|mr|mrs|ms|mgr|lt|col|maj|capt|sgt|messrs|prof|st|no|nos|v|lit|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
+    r"|rev|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme|mlle|av|sra|srta|núm|dott|pag"
+    r"|bijv|blz)",
+    re.IGNORECASE,
+)
+
+
+def split_sentences(text: str, start: int, end: int, lang: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each sentence in this range of a text, without footnote marks."""
+    is_english = (languages.snowball_algorithm(lang) or "english") == "english"
+    sentence_start = start
+    for match in _SENTENCE_END.finditer(text, start, end):
+        if _is_inside_sentence(text, match, end, is_english) or _TITLE_NUMBER.fullmatch(
+            text, sentence_start, match.start()
+        ):
+            continue
+        yield sentence_start, match.start("footnotes") if match["footnotes"] else match.end()
+        sentence_start = match.end()
+        while sentence_start < end and text[sentence_start].isspace():
+            sentence_start += 1
+    footnotes = _FOOTNOTES.search(text, max(sentence_start, end - 50), end)
+    last_end = footnotes.start() if footnotes else end
+    if last_end > sentence_start:
+        yield sentence_start, last_end
+
+
+def _is_inside_sentence(text: str, mark: re.Match[str], end: int, is_english: bool) -> bool:
+    """Return whether a full stop is inside a sentence: before a small letter, after an initial or an abbreviation."""
+    following = text[mark.end() : min(end, mark.end() + 20)].lstrip()
+    if following and following[0].islower():
+        return True
+    match = _LAST_WORD.search(text, max(0, mark.start() - 12), mark.start()) if mark.group() == "." else None
+    if match is None:
+        return False
+    word = match.group()
+    if word.isdigit():  # ordinals such as the German "am 3. Oktober"
+        return not is_english and len(word) <= 2
+    if _INITIALS.fullmatch(word):  # "the U.S. Arsenal", but not "in the U.S. They left"
+        return not _is_function_word(following)
+    return bool(_ABBREVIATIONS.fullmatch(word)) or (len(word) == 1 and word.isupper())
+
+
+def _is_function_word(following: str) -> bool:
+    return bool(following) and is_function_word(following.split()[0].lower())
