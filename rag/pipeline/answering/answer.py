@@ -9,9 +9,10 @@ from collections.abc import Generator, Sequence
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
 from rag.pipeline.grounding.between_languages import is_in_other_language
-from rag.pipeline.grounding.calibration_curve import confidence_of_quotes, mode_name
+from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.gaps import select_reportable_gaps, share_in_quotes
 from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.types import (
@@ -32,7 +33,7 @@ from ragsite.observability import measurement_buffer
 
 from .citations import CitedAnswer, drop_unsupported_end, extract_citations
 from .fallback_answers import NO_ANSWER, UNCLEAR_ANSWER
-from .generate import collect_text, prepare_generation, resolve_model_name
+from .generate import PreparedGeneration, collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
 
@@ -119,14 +120,7 @@ def _generate_answer(
         return Answer(
             f"{text} {gaps}".strip(),
             _with_pages(generation.quotes, context),
-            confidence_of_quotes(
-                grounding.score,
-                is_from_section=generation.is_from_section,
-                word_share=share_in_quotes(question.text, generation.quotes),
-                is_between_languages=is_in_other_language(
-                    question.text, [quote.passage for quote in generation.quotes]
-                ),
-            ),
+            confidence_of_quotes(grounding.score, _quote_evidence(question.text, generation)),
             model=generation.model,
             warnings=grounding.warnings,
         )
@@ -148,6 +142,17 @@ def _generate_answer(
         warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if cited.dropped else ())),
         citations_dropped=cited.dropped,
         unsupported_sentences=cited.unsupported_sentences,
+    )
+
+
+def _quote_evidence(query: str, generation: PreparedGeneration) -> QuoteEvidence:
+    citations, first = generation.quotes or (), generation.first_quote
+    return QuoteEvidence(
+        is_in_best_passage=first is not None and first.number == 1,
+        is_in_section=first is not None and first.is_in_section,
+        has_matching_heading=first is not None and first.has_matching_heading,
+        word_share=share_in_quotes(query, citations),
+        is_between_languages=is_in_other_language(query, [quote.passage for quote in citations]),
     )
 
 

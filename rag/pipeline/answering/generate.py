@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, compare_sentences, extract_quotes, render_quotes
-from rag.pipeline.answering.extractive.quotes import CitationFormatter
+from rag.pipeline.answering.extractive.quotes import CitationFormatter, Quote
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.text.citation_markers import format_marker
@@ -48,13 +48,13 @@ class PreparedGeneration:
         model: The language model's name, or "extractive".
         text_parts: The text in parts. Reading them raises GenerationFailed if the language model fails.
         quotes: The quotes of an extractive answer; None for a language model's.
-        is_from_section: Whether the first quote is below a heading that is not the document's title.
+        first_quote: The first quote of an extractive answer.
     """
 
     model: str
     text_parts: Iterator[str]
     quotes: tuple[Citation, ...] | None = None
-    is_from_section: bool = False
+    first_quote: Quote | None = None
 
 
 def prepare_generation(
@@ -76,9 +76,7 @@ def prepare_generation(
         quotes = extract_quotes(query, passages, similarity)
         text = render_quotes(quotes, style.format_citation)
         citations = tuple(citation for quote in quotes for citation in quote.citations)
-        return PreparedGeneration(
-            EXTRACTIVE_MODEL, _split_parts(text), citations, any(quote.is_in_section for quote in quotes[:1])
-        )
+        return PreparedGeneration(EXTRACTIVE_MODEL, _split_parts(text), citations, next(iter(quotes), None))
     messages = [Message("system", style.system), Message("user", context.prompt)]
     return PreparedGeneration(model.name, generate_text(model, messages, generation))
 

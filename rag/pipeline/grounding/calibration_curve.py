@@ -52,20 +52,6 @@ CURVE_WITH_LATE_INTERACTION = Curve(2.5, -5.25)
 CURVE_WITHOUT_LATE_INTERACTION = Curve(3.65, -5.1)
 
 
-# How many questions that can be answered come for one that cannot.
-ODDS_OF_ANSWERABLE = 2.0
-# The most that is known of a quote from a text without sections. Where headings say what a text is about, hardly one of
-# ten quotes with a high probability is wrong; elsewhere three of ten are, whatever their probability.
-MAX_CONFIDENCE_WITHOUT_SECTIONS = 0.75
-# The same if quotes and their headings have less than this share of the question's words: half of the wrong quotes with
-# a high probability have less, and few right ones do.
-MIN_WORDS_IN_QUOTES = 0.65
-MAX_CONFIDENCE_WITHOUT_WORDS = 0.75
-# The same if a quote is in another language than the question: the curve says that a passage has the answer, but no
-# words say whether the quote is it. Of two wrong answers to German questions both had 0.97.
-MAX_CONFIDENCE_BETWEEN_LANGUAGES = 0.75
-
-
 class ModeFields(TypedDict):
     """The fields of Question that select a calibration curve."""
 
@@ -115,29 +101,6 @@ def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     is_complete = has_late_interaction == mode.endswith(RERANKED)
     is_measured = name in ENGLISH_MODELS and is_complete and is_english(query)
     return dataclasses.replace(default, is_measured=is_measured)
-
-
-def confidence_of_quotes(
-    probability: float, *, is_from_section: bool, word_share: float = 1.0, is_between_languages: bool = False
-) -> float:
-    """Return the confidence of quoted sentences, 0…1.
-
-    Curves are fitted with as many answerable as unanswerable questions. In use, more questions can be answered: by
-    Bayes' rule the odds change as those of the questions do.
-
-    Args:
-        probability: The probability that the passages contain the answer, by a curve, 0…1.
-        is_from_section: Whether the best quote is below a heading that is not the document's title.
-        word_share: The share of the question's words that the quotes and their headings have.
-        is_between_languages: Whether a quote is in another language than the question.
-    """
-    limits = (
-        (not is_from_section, MAX_CONFIDENCE_WITHOUT_SECTIONS),
-        (word_share < MIN_WORDS_IN_QUOTES, MAX_CONFIDENCE_WITHOUT_WORDS),
-        (is_between_languages, MAX_CONFIDENCE_BETWEEN_LANGUAGES),
-    )
-    confidence = ODDS_OF_ANSWERABLE * probability / (1 - probability + ODDS_OF_ANSWERABLE * probability)
-    return min([confidence, *(limit for applies, limit in limits if applies)])
 
 
 def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Curve:

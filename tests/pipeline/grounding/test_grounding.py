@@ -10,6 +10,7 @@ from rag.pipeline.grounding import calibration_curve
 from rag.pipeline.grounding.between_languages import is_in_other_language
 from rag.pipeline.grounding.gaps import extract_query_parts, find_gaps, select_reportable_gaps, share_in_quotes
 from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
+from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.standout_score import add_standout_scores
 from rag.services.search.agent import selected_text_passage
@@ -94,16 +95,16 @@ def test_a_falling_curve_is_an_error() -> None:
         calibration_curve.fit_curve(np.array([3.0, 2.0, 1.0, 0.0] * 9), np.array([False, False, True, True] * 9))
 
 
-def test_quotes_are_as_probable_as_with_two_answerable_questions_for_one_that_is_not() -> None:
-    confidences = [
-        calibration_curve.confidence_of_quotes(score, is_from_section=True) for score in (0, 1 / 3, 1 / 2, 0.8, 1)
-    ]
-    assert confidences == pytest.approx([0, 1 / 2, 2 / 3, 8 / 9, 1])
+def test_quotes_from_another_passage_than_the_best_one_are_less_probable() -> None:
+    best = [confidence_of_quotes(score, QuoteEvidence()) for score in (0, 1 / 3, 1 / 2, 1)]
+    assert best == pytest.approx([0, 1.3 / 3.3, 1.3 / 2.3, 1])
+    other = [confidence_of_quotes(score, QuoteEvidence(is_in_best_passage=False)) for score in (0, 1 / 3, 1 / 2, 1)]
+    assert other == pytest.approx([0, 0.6 / 2.6, 0.6 / 1.6, 0.75])
 
 
 def test_a_quote_from_a_text_without_sections_never_has_high_confidence() -> None:
-    assert calibration_curve.confidence_of_quotes(0.99, is_from_section=False) == 0.75
-    assert calibration_curve.confidence_of_quotes(0.2, is_from_section=False) == pytest.approx(1 / 3)
+    assert confidence_of_quotes(0.99, QuoteEvidence(is_in_section=False)) == 0.75
+    assert confidence_of_quotes(0.2, QuoteEvidence(is_in_section=False)) == pytest.approx(1.3 / 5.3)
 
 
 def test_quotes_without_the_words_of_the_question_never_have_high_confidence() -> None:
@@ -113,7 +114,8 @@ def test_quotes_without_the_words_of_the_question_never_have_high_confidence() -
     assert share_in_quotes("Where do I enter my e-mail address?", quotes) == 1
     share = share_in_quotes("How do I change the colour of my address?", quotes)
     assert share == pytest.approx(1 / 3)
-    assert calibration_curve.confidence_of_quotes(0.99, is_from_section=True, word_share=share) == 0.75
+    assert confidence_of_quotes(0.99, QuoteEvidence(word_share=share)) == 0.75
+    assert confidence_of_quotes(0.99, QuoteEvidence(word_share=share, has_matching_heading=True)) > 0.98
     assert share_in_quotes("Wie ändere ich meine Adresse?", quotes) == 1
 
 
@@ -139,7 +141,7 @@ def test_an_answer_names_missing_names_and_clauses_but_no_other_words() -> None:
 
 
 def test_a_quote_in_another_language_than_the_question_never_has_high_confidence() -> None:
-    assert calibration_curve.confidence_of_quotes(0.99, is_from_section=True, is_between_languages=True) == 0.75
+    assert confidence_of_quotes(0.99, QuoteEvidence(is_between_languages=True)) == 0.75
     english = dataclasses.replace(passage("Vaccines are kept cold."), lang="en")
     assert is_in_other_language("Bei welcher Temperatur werden die Impfstoffe gelagert?", [english])
     assert not is_in_other_language("At what temperature are vaccines kept?", [english])

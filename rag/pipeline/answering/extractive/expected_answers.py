@@ -17,8 +17,10 @@ class ExpectedAnswer(enum.Enum):
 
 
 _QUESTIONS = {
-    ExpectedAnswer.TIME: r"when|what time|(?:which|what) (?:year|day|date|month)|what (?:is|was) the (?:year|date)"
-    r"|how (?:soon|late|early|often)|wann|um wie viel uhr|wie oft|quand|à quelle heure|cuándo|a qué hora",
+    # "Can I keep it when I leave?" does not ask for a time.
+    ExpectedAnswer.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|depuis|desde) )?(?:when|wann|quand|cuándo)"
+    r"|what time|(?:which|what) (?:year|day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
+    r"|um wie viel uhr|wie oft|à quelle heure|a qué hora",
     ExpectedAnswer.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo",
     ExpectedAnswer.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
     r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
@@ -63,7 +65,7 @@ _ANSWERS = {
     ExpectedAnswer.PRICE: rf"[$€£¥]|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\bfree\b|\bkostenlos",
     ExpectedAnswer.NUMBER: rf"\d|\b(?:{_NUMBER_WORDS})\b",
 }
-_QUESTION_PATTERNS = {kind: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
+_QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
 _ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ANSWERS.items()}
 _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000

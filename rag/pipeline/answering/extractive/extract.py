@@ -1,5 +1,6 @@
 """Step: question and passages -> an answer without a language model, quoted from the best parts of the passages."""
 
+import dataclasses
 from collections.abc import Sequence
 
 from rag.types import Passage
@@ -37,7 +38,7 @@ def extract_quotes(
         for quote in quote_parts(number, structure, selection.parts.get(number, ()))
     ]
     if selection.best is None:
-        return quotes
+        return [dataclasses.replace(quote, has_matching_heading=True) for quote in quotes]
     number, index = selection.best
     structure = structures[number - 1]
     return _put_first(quotes, number, structure.passage.start + structure.parts[index].start)

@@ -11,6 +11,7 @@ from rag.errors import EmbeddingFailed
 from rag.providers import provider_factory
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Passage
+from rag.types.token_vectors import TokenVectors
 
 from .passage_parts import split_parts
 from .sentence_similarity import SentenceSimilarity
@@ -38,13 +39,14 @@ class MultilingualSimilarity(SentenceSimilarity):
             for (passage, start, end), vector in zip(spans, parts, strict=True)
         }
 
-    def score(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
-        """Return the cosine of a part, the characters start to end of a document; None if it was not compared."""
-        return self._cosines.get((document_id, start, end))
+    def token_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
+        """Return the cosine of a part, the characters start to end of a document, as that of a single token."""
+        cosine = self._cosines.get((document_id, start, end))
+        return None if cosine is None else np.array([cosine], np.float32)
 
     def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
-        """Return the same as `score`, because a cosine is the same in both directions."""
-        return self.score(document_id, start, end)
+        """Return the cosine, which is the same in both directions; None if the part was not compared."""
+        return self._cosines.get((document_id, start, end))
 
 
 def compare_in_other_languages(query: str, passages: Sequence[Passage]) -> MultilingualSimilarity | None:

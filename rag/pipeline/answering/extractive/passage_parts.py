@@ -17,6 +17,8 @@ _CODE_BORDER = re.compile(r"(?:```|~~~)")
 _MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 80, 12
 # "2. Figures of the quarter": a numbered title, unless it ends as a sentence does.
 _NUMBERED_TITLE = re.compile(r"(?:\d{1,2}\.){1,3}(?:\d{1,2})?\s+[^\W\d_a-z][^\n]*[^\W_]")
+# "8.1. Powers", "Chapter 2. Tea".
+_TITLE_NUMBER = re.compile(r"\A(?:chapter\s|section\s)?(?:\d{1,3}\.)*\d{1,3}\.?\s+", re.IGNORECASE)
 # "**It does not start.** Check the cable.": a title that its paragraph begins with.
 _RUN_IN_TITLE = re.compile(r"(\*\*|__)[^*_]+[.!?:]\1")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
@@ -28,6 +30,9 @@ _POINTER = re.compile(
     r"(?:\[[^\[\]]{1,200}\]\([^()\s]{0,300}\)(?:,? (?:and|or|und|et|y) )?)+\.?",
     re.IGNORECASE,
 )
+
+# A picture, the mark of a quotation, or a remark in brackets such as "(Version 2 or later)".
+_NO_TEXT = re.compile(r"\s*(?:>\s*)*(?:!\[[^\[\]]{0,200}\]\([^()\s]{0,500}\)\s*|\([^()]{0,40}\))*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Part:
 def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
     """Return the parts of a text, in reading order, and the header of each table by the number of its block."""
     units = split_units(text, lang)
-    return _mark_cut(text, _mark_titles(text, _join_units(text, units))), _find_headers(units)
+    return _mark_cut(text, _mark_titles(text, _join_units(text, units))), _find_headers(text, units)
 
 
 def split_cells(row: str) -> list[str]:
@@ -63,9 +68,13 @@ def split_cells(row: str) -> list[str]:
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
 
 
-def leads_elsewhere(kind: UnitKind, text: str) -> bool:
-    """Return whether a part only says where to read on."""
-    return bool(_POINTER.fullmatch(text)) or (kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(text)))
+def says_nothing(kind: UnitKind, text: str) -> bool:
+    """Return whether a part only says where to read on, or is a picture or a remark in brackets."""
+    return (
+        bool(_NO_TEXT.fullmatch(text))
+        or bool(_POINTER.fullmatch(text))
+        or (kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(text)))
+    )
 
 
 def _join_units(text: str, units: Sequence[TextUnit]) -> list[Part]:
@@ -119,8 +128,9 @@ def _is_title_above(text: str, part: Part, previous: Part | None, following: Par
 
 
 def _is_title(line: str) -> bool:
+    line = _TITLE_NUMBER.sub("", line, count=1)
     is_short = len(line) <= _MAX_TITLE_CHARACTERS and len(line.split()) <= _MAX_TITLE_WORDS and "\n" not in line
-    return is_short and line[0].isupper() and line[-1].isalnum() and ":" not in line
+    return is_short and line[:1].isupper() and line[-1:].isalnum() and ":" not in line
 
 
 def _mark_cut(text: str, parts: list[Part]) -> list[Part]:
@@ -145,10 +155,15 @@ def _begins_sentence(text: str) -> bool:
     return not text[0].islower() and text[0] not in ",;.)]}|"
 
 
-def _find_headers(units: Sequence[TextUnit]) -> dict[int, TextUnit]:
-    """Return the header of each table by its block: the row above a rule, or the first of rows separated by tabs."""
+def _find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
+    """Return the header of each table by its block: the row above a rule.
+
+    In reStructuredText a rule `+---+` is below every row, and `+===+` below the header.
+    """
     headers: dict[int, TextUnit] = {}
     for unit, following in pairwise(units):
         if unit.kind is UnitKind.ROW and following.kind is UnitKind.RULE and following.block == unit.block:
-            headers.setdefault(unit.block, unit)
+            is_below_any_row = text.startswith("+-", following.start)
+            if not is_below_any_row:
+                headers.setdefault(unit.block, unit)
     return headers

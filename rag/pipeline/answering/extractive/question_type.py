@@ -22,6 +22,10 @@ _OPEN_QUESTION = re.compile(
     r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b",
     re.IGNORECASE,
 )
+# "How do I cancel a job?"
+_PROCEDURE_QUESTION = re.compile(
+    r"\s*(?:how (?:do|can|to|should|could|would|must)|wie (?:kann|muss|soll|mache|geht)|comment|cómo)\b", re.IGNORECASE
+)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
 
 
@@ -47,6 +51,7 @@ class AnalysedQuestion:
     expected: ExpectedAnswer | None
     term: str
     is_open: bool = False
+    is_procedure: bool = False
 
     def accepts(self, text: str) -> bool:
         """Return whether a text may answer this kind of question: "Yes, …" does not say how something is done."""
@@ -64,4 +69,10 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
     numbers = (word for word in split_words(question, lang) if word.isdigit())  # "exit code 3"
     words = tuple(dict.fromkeys([*content_words(question, lang), *numbers]))
     is_open = bool(_OPEN_QUESTION.match(question))
-    return AnalysedQuestion(words, expected=expected_answer(question), term=asked_term(question), is_open=is_open)
+    return AnalysedQuestion(
+        words,
+        expected=expected_answer(question),
+        term=asked_term(question),
+        is_open=is_open,
+        is_procedure=bool(_PROCEDURE_QUESTION.match(question)),
+    )

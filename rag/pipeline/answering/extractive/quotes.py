@@ -18,6 +18,8 @@ CitationFormatter = Callable[[int, Passage], str]
 
 # A link within the documents leads nowhere in an answer.
 _RELATIVE_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?!https?://)[^()\s]{0,300}\)")
+_PICTURE = re.compile(r"!\[[^\[\]\n]{0,200}\]\([^()\s]{0,500}\)")
+_QUOTATION_MARK = re.compile(r"^\s*(?:>\s*)+", re.MULTILINE)
 _HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
 
 
@@ -32,6 +34,7 @@ class Quote:
         is_block: Whether the text is on lines of its own.
         continues: Whether the next quote belongs to this one, so that one citation is enough for both.
         is_in_section: Whether a heading, other than the document's title, is above the quote.
+        has_matching_heading: Whether it is the beginning of a section whose heading matches the question.
     """
 
     number: int
@@ -40,6 +43,7 @@ class Quote:
     is_block: bool
     continues: bool
     is_in_section: bool
+    has_matching_heading: bool = False
 
 
 def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | None = None) -> str:
@@ -148,7 +152,13 @@ def _render_part(structure: PassageStructure, index: int) -> str:
         return f"```\n{_dedent(structure, index)}\n```"
     if part.kind is UnitKind.ROW:
         return _render_row(structure, index)
-    return _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(" ".join(text.split())))
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Return a text on one line, without tags, pictures, marks of quotations and links within the documents."""
+    unmarked = _PICTURE.sub("", _QUOTATION_MARK.sub("", text))
+    return _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(" ".join(unmarked.split())))
 
 
 def _dedent(structure: PassageStructure, index: int) -> str:

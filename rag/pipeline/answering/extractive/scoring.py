@@ -5,12 +5,16 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from rag.pipeline.retrieval.late_interaction import weighted_maxsim
 from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words, stem
+from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
 from .expected_answers import has_expected
-from .passage_parts import split_cells
+from .passage_parts import SENTENCE_ENDINGS, split_cells
 from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
 from .self_contained_parts import PassageStructure
@@ -20,6 +24,9 @@ from .sentence_similarity import SentenceSimilarity
 _HEADING_WEIGHT = 0.5
 # Bonus for a part with what the question asks for, such as a time, in standard deviations.
 _EXPECTED_BONUS = 1.2
+# Bonus if it is a short row or item, such as "tank | 1.2 litres": it has hardly anything else.
+_ENTRY_BONUS = 1.0
+_MAX_ENTRY_WORDS = 8
 # Weight of the match of a part's section with the question, in standard deviations.
 _SECTION_WEIGHT = 1.0
 # Bonus for a part that begins with the term that the question wants to have defined, in standard deviations.
@@ -27,6 +34,16 @@ _DEFINITION_BONUS = 1.5
 # The term is among so many first words: "The _content_ of a document is ..." is no definition of a document.
 _MAX_WORDS_BEFORE_TERM = 1
 _MAX_TERM_CHARACTERS = 120
+# How alike the headings above a part are to the question counts nearly as much as if the part said it itself.
+_HEADING_SIMILARITY = np.float32(0.9)
+# Penalty for parts of less relevant passages: relevance is at most 1, and that of the best ones differs by tenths.
+_PASSAGE_WEIGHT = 4.0
+# Penalty for a sentence that says too little alone, in standard deviations.
+_FRAGMENT_PENALTY = 1.0
+_MIN_WORDS = 4
+# Bonus for the first paragraph of a section, and for steps and commands if the question asks how something is done.
+_START_BONUS = 0.8
+_PROCEDURE_BONUS = 0.5
 # Penalty for "Yes, …" where the question asks how, what or when, in standard deviations.
 _YES_OR_NO_PENALTY = 2.0
 
@@ -53,31 +70,84 @@ def score_candidates(
         total(weights, candidate.stems) + _HEADING_WEIGHT * total(weights, candidate.heading_stems)
         for candidate in candidates
     ]
-    similarities = [_similarity(candidate, structures, similarity) for candidate in candidates]
-    known = [value for value in similarities if value is not None]
-    average = sum(known) / len(known) if known else 0.0
-    similarity_scores = [average if value is None else value for value in similarities]
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
-        + _expected_bonus(structures, candidate, question)
-        - (0.0 if question.accepts(_text(structures, candidate)) else _YES_OR_NO_PENALTY)
+        + _passage_score(structures, candidate)
+        + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
         + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
         for candidate in candidates
     ]
-    columns = _standardize(word_scores), _standardize(similarity_scores), bonuses
+    columns = _standardize(word_scores), _standardize(_similarities(candidates, structures, similarity)), bonuses
     return [sum(scores) for scores in zip(*columns, strict=True)]
 
 
-def _expected_bonus(
-    structures: Sequence[PassageStructure], candidate: QuoteCandidate, question: AnalysedQuestion
-) -> float:
-    if question.expected is None:
-        return 0.0
-    return _EXPECTED_BONUS if has_expected(_text(structures, candidate), question.expected) else 0.0
+def _similarities(
+    candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], similarity: SentenceSimilarity
+) -> list[float]:
+    """Return the similarity of each candidate and the headings above it to the question; unknown ones are average.
+
+    As in reranking, a token of the question counts more if the candidates differ more in it.
+    """
+    vectors = [_token_scores(candidate, structures, similarity) for candidate in candidates]
+    known = [vector for vector in vectors if vector is not None]
+    if not known:
+        return [0.0] * len(candidates)
+    average = np.mean(known, axis=0)
+    matrix = np.array([average if vector is None else vector for vector in vectors])
+    return [float(score) for score in weighted_maxsim(matrix)]
 
 
-def _text(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> str:
-    return structures[candidate.passage_number - 1].text(candidate.index)
+def _token_scores(
+    candidate: QuoteCandidate, structures: Sequence[PassageStructure], similarity: SentenceSimilarity
+) -> TokenVectors | None:
+    structure = structures[candidate.passage_number - 1]
+    document_id, offset = structure.passage.document_id, structure.passage.start
+    part = structure.parts[candidate.index]
+    own = similarity.token_scores(document_id, offset + part.start, offset + part.end)
+    if own is None:
+        return None
+    vectors: list[TokenVectors] = [own]
+    above = similarity.heading_scores(document_id, offset + part.start, offset + part.end)
+    if above is not None:
+        vectors.append(above * _HEADING_SIMILARITY)
+    heading = structure.heading_index(candidate.index)
+    inner = None if heading is None else similarity.token_scores(document_id, *structure.visible_span(heading))
+    if inner is not None:
+        vectors.append(inner * _HEADING_SIMILARITY)
+    combined: TokenVectors = np.max(vectors, axis=0)
+    return combined
+
+
+def _passage_score(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> float:
+    """Return how much less relevant than the best one a candidate's passage is, at most 0."""
+    best = max(structure.passage.relevance for structure in structures) or 1.0
+    return _PASSAGE_WEIGHT * (structures[candidate.passage_number - 1].passage.relevance / best - 1)
+
+
+def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuestion) -> float:
+    """Return how well the form of a part suits the kind of question, in standard deviations."""
+    text = structure.text(index)
+    groups = structure.sections[structure.section_of(index)]
+    group = next((group for group in groups if index in group), [])  # a heading is in none
+    bonus = 0.0
+    if question.expected is not None and has_expected(text, question.expected):
+        is_entry = (
+            structure.parts[index].kind in (UnitKind.ROW, UnitKind.ITEM) and len(text.split()) <= _MAX_ENTRY_WORDS
+        )
+        bonus += _EXPECTED_BONUS + (_ENTRY_BONUS if is_entry else 0.0)
+    if not question.accepts(text):
+        bonus -= _YES_OR_NO_PENALTY
+    if structure.parts[index].kind is UnitKind.SENTENCE and (
+        len(text.split()) < _MIN_WORDS or not text.endswith(SENTENCE_ENDINGS)
+    ):
+        bonus -= _FRAGMENT_PENALTY
+    if group and group is groups[0] and structure.section_of(index) > 0:
+        bonus += _START_BONUS
+    if question.is_procedure and any(
+        structure.is_step(part) or structure.parts[part].kind is UnitKind.CODE for part in group
+    ):
+        bonus += _PROCEDURE_BONUS
+    return bonus
 
 
 def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
@@ -94,14 +164,6 @@ def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, 
     return any(first_stems[skip : skip + len(sought)] == sought for skip in range(_MAX_WORDS_BEFORE_TERM + 1)) and bool(
         sought
     )
-
-
-def _similarity(
-    candidate: QuoteCandidate, structures: Sequence[PassageStructure], similarity: SentenceSimilarity
-) -> float | None:
-    structure = structures[candidate.passage_number - 1]
-    passage, part = structure.passage, structure.parts[candidate.index]
-    return similarity.score(passage.document_id, passage.start + part.start, passage.start + part.end)
 
 
 def _standardize(values: Sequence[float]) -> list[float]:

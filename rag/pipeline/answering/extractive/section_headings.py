@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rag.text.words import content_words, is_function_word, stem
 
+from .extent import section_beginning
 from .self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
@@ -45,7 +46,7 @@ def find_headings(
     headings = []
     for number, structure in enumerate(structures, start=1):
         for index in range(len(structure.parts)):
-            if structure.is_heading(index) and structure.section_start(index, 1):
+            if structure.is_heading(index) and section_beginning(structure, index, 1):
                 match = _match(structure, index, _match_words(structure, index, question_words, weights), similarity)
                 headings.append(SectionHeading(number, index, match))
     return headings

@@ -1,13 +1,15 @@
 """Chooses the parts of passages that answer a question best."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words
 
 from .answer_candidates import QuoteCandidate, find_candidates
 from .expected_answers import has_expected
+from .extent import section_beginning, surrounding_parts
 from .passage_parts import QUESTION_ENDINGS
 from .question_type import AnalysedQuestion
 from .scoring import score_candidates, total, word_weights
@@ -15,19 +17,16 @@ from .section_headings import SectionHeading, find_headings
 from .self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
-_MAX_CANDIDATES = 3
-# A further candidate scores at most this much less than the best one, in standard deviations.
-_MAX_SCORE_DIFFERENCE = 1.0
-# Bonus for the words of the question that a further candidate adds, in standard deviations.
-_NEW_WORDS_WEIGHT = 2.0
-# A candidate that adds at least this share of the question's weighted words is selected whatever its score: it answers
-# another part of the question.
+# A second part is quoted only if it adds at least this share of the question's weighted words: it answers another part.
+_MAX_CANDIDATES = 2
 _MIN_NEW_WORDS = 1 / 3
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
-# From this match on, the beginning of a heading's section is the answer, up to this length.
+# How much is quoted around the best part, in characters: most of what says how something is done, less where yes, no, a
+# time or a number is the answer, and least around a second part.
+_MAX_PROCEDURE, _MAX_OPEN, _MAX_CLOSED, _MAX_EXPECTED, _MAX_SECOND = 1_000, 800, 500, 350, 250
+# From this match on, the beginning of a heading's section is the answer.
 _MIN_HEADING_MATCH = 0.70
-_MAX_SECTION_START_CHARACTERS = 500
 # A heading that is a question, in the best passage, needs this much less: the search has chosen its section.
 _BEST_PASSAGE_BONUS = 0.12
 # But a heading elsewhere that says the same as the question is better than one that has some more words.
@@ -62,24 +61,78 @@ def select_parts(
     candidates = find_candidates(structures, question.words)
     weights = word_weights(candidates)
     headings = find_headings(structures, question.words, weights, similarity)
-    selected: dict[int, set[int]] = {}
-    sections = [heading for heading in headings if _accepts_section(heading, structures, question)]
-    section = max(sections, key=lambda heading: _section_match(heading, structures, question), default=None)
-    if section and _section_match(section, structures, question) >= _MIN_HEADING_MATCH:
-        structure = structures[section.passage_number - 1]
-        start = structure.section_start(section.index, _MAX_SECTION_START_CHARACTERS)
-        if question.expected is None or any(has_expected(structure.text(part), question.expected) for part in start):
-            selected[section.passage_number] = set().union(*(structure.complete(index) for index in start))
-            return Selection(selected)
     scores = score_candidates(candidates, structures, weights, similarity, headings, question)
+    section = _select_section(headings, structures, question, candidates, scores)
+    if section:
+        return section
     chosen = _select_candidates(candidates, structures, weights, scores)
-    for candidate in chosen:
-        structure = structures[candidate.passage_number - 1]
-        selected.setdefault(candidate.passage_number, set()).update(structure.complete(candidate.index))
     if not chosen:
-        return Selection(selected)
+        return Selection({})
+    selected: dict[int, set[int]] = {}
+    for candidate in chosen:
+        max_characters = _max_characters(question) if candidate is chosen[0] else _MAX_SECOND
+        parts = _with_surroundings(structures[candidate.passage_number - 1], candidate.index, question, max_characters)
+        selected.setdefault(candidate.passage_number, set()).update(parts)
     _add_following(selected, structures, chosen[0])
     return Selection(selected, (chosen[0].passage_number, chosen[0].index))
+
+
+def _max_characters(question: AnalysedQuestion) -> int:
+    if question.expected is not None:
+        return _MAX_EXPECTED
+    if question.is_procedure:
+        return _MAX_PROCEDURE
+    return _MAX_OPEN if question.is_open else _MAX_CLOSED
+
+
+def _select_section(
+    headings: Sequence[SectionHeading],
+    structures: Sequence[PassageStructure],
+    question: AnalysedQuestion,
+    candidates: Sequence[QuoteCandidate],
+    scores: Sequence[float],
+) -> Selection | None:
+    """Select the section whose heading matches best; None if no heading matches well enough."""
+    sections = [heading for heading in headings if _accepts_section(heading, structures, question)]
+    section = max(sections, key=lambda heading: _section_match(heading, structures, question), default=None)
+    if section is None or _section_match(section, structures, question) < _MIN_HEADING_MATCH:
+        return None
+    structure = structures[section.passage_number - 1]
+    score_by_part = {
+        candidate.index: score
+        for candidate, score in zip(candidates, scores, strict=True)
+        if candidate.passage_number == section.passage_number
+    }
+    best = max(score_by_part, key=lambda index: (score_by_part[index], -index), default=None)
+    parts = section_beginning(structure, section.index, _max_characters(question), best)
+    expected = question.expected
+    if not parts or (expected and not any(has_expected(structure.text(part), expected) for part in parts)):
+        return None
+    return Selection({section.passage_number: _without_repetitions(structure, parts)})
+
+
+def _with_surroundings(
+    structure: PassageStructure, index: int, question: AnalysedQuestion, max_characters: int
+) -> set[int]:
+    """Return a part with what people read with it. A row is the whole answer, and so is an item with a number."""
+    kind = structure.parts[index].kind
+    if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.expected is not None):
+        return structure.complete(index)
+    # Below a heading, what follows is about the same; elsewhere only the next steps are.
+    is_about_same = question.is_procedure or (question.is_open and structure.section_of(index) > 0)
+    grows = is_about_same and question.expected is None and max_characters > _MAX_SECOND
+    parts = surrounding_parts(structure, index, max_characters, grows=grows)
+    return _without_repetitions(structure, parts, index)
+
+
+def _without_repetitions(structure: PassageStructure, parts: set[int], best: int | None = None) -> set[int]:
+    """Leave out sentences that repeat another one, but not the best one."""
+    kept = {} if best is None else {best: _words(structure, best)}
+    for index in sorted(parts - kept.keys()):
+        words = _words(structure, index)
+        if structure.parts[index].kind is not UnitKind.SENTENCE or not _repeats_one(words, kept.values()):
+            kept[index] = words
+    return set(kept)
 
 
 def _accepts_section(
@@ -87,7 +140,9 @@ def _accepts_section(
 ) -> bool:
     """Return whether the first part of a section may answer this kind of question."""
     structure = structures[heading.passage_number - 1]
-    return all(question.accepts(structure.text(part)) for part in structure.section_start(heading.index, 1)[:1])
+    return all(
+        question.accepts(structure.text(part)) for part in sorted(section_beginning(structure, heading.index, 1))[:1]
+    )
 
 
 def _section_match(
@@ -130,43 +185,26 @@ def _select_candidates(
     weights: Mapping[str, float],
     scores: Sequence[float],
 ) -> list[QuoteCandidate]:
-    """Select the best candidate, and a few others that score similarly or add words of the question."""
+    """Select the best candidate, and the best one of those that add other words of the question."""
     if not any(scores):  # no candidate differs from the others: take the first one, from the best passage
         return list(candidates[:1])
     total_weight = math.fsum(weights.values()) or 1.0
-    min_score = max(scores) - _MAX_SCORE_DIFFERENCE
     selected: list[QuoteCandidate] = []
     quoted: list[frozenset[str]] = []
     uncovered_stems, free_characters = set(weights), _MAX_TOTAL_CHARACTERS
-
-    def new_word_share(index: int) -> float:
-        """Return the weighted share of the question's words that the candidate adds; 0 for the first candidate."""
-        return total(weights, candidates[index].stems & uncovered_stems) / total_weight if selected else 0.0
-
-    def total_score(index: int) -> float:
-        return scores[index] + _NEW_WORDS_WEIGHT * new_word_share(index)
-
-    open_indexes = list(range(len(candidates)))
-    while len(selected) < _MAX_CANDIDATES:
-        eligible = [
-            index
-            for index in open_indexes
-            if total_score(index) >= min_score or new_word_share(index) >= _MIN_NEW_WORDS
-        ]
-        if not eligible:
-            break
-        best = max(eligible, key=lambda index: (total_score(index), -index))
-        open_indexes.remove(best)
-        candidate = candidates[best]
+    for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], index)):
+        candidate = candidates[index]
         structure = structures[candidate.passage_number - 1]
-        words = _words(structure, candidate.index)
-        length = structure.length(candidate.index)
-        if selected and (_is_repeated(words, quoted) or length > free_characters):
+        words, length = _words(structure, candidate.index), structure.length(candidate.index)
+        new_word_share = total(weights, candidate.stems & uncovered_stems) / total_weight
+        if selected and (new_word_share < _MIN_NEW_WORDS or _is_repeated(words, quoted) or length > free_characters):
             continue
         selected.append(candidate)
         uncovered_stems -= candidate.stems
         quoted.append(words)
         free_characters -= length
+        if len(selected) == _MAX_CANDIDATES:
+            break
     return selected
 
 
@@ -175,8 +213,13 @@ def _words(structure: PassageStructure, index: int) -> frozenset[str]:
 
 
 def _is_repeated(words: frozenset[str], quoted: Sequence[frozenset[str]]) -> bool:
-    """Return whether the quoted parts have all of the words, or one has nearly all of them and all numbers."""
-    return words <= frozenset[str]().union(*quoted) or any(
+    """Return whether the quoted parts have all of the words, or one of them says the same."""
+    return words <= frozenset[str]().union(*quoted) or _repeats_one(words, quoted)
+
+
+def _repeats_one(words: frozenset[str], quoted: Iterable[frozenset[str]]) -> bool:
+    """Return whether one quoted part has nearly all of the words and all numbers."""
+    return any(
         len(words & known) >= _MIN_REPEATED_WORDS * len(words)
         and not any(character.isdigit() for word in words - known for character in word)
         for known in quoted

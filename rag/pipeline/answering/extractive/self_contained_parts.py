@@ -15,10 +15,11 @@ from .passage_parts import (
     QUESTION_ENDINGS,
     SENTENCE_ENDINGS,
     Part,
-    leads_elsewhere,
+    says_nothing,
     split_cells,
     split_parts,
 )
+from .reading_groups import Section, find_sections
 
 _STEP = re.compile(r"\d{1,3}[.)]\s")
 _TITLE = re.compile(r"# |= [^=]")
@@ -41,6 +42,29 @@ class PassageStructure:
         # The indexes of the first and the last part of each block.
         self._first = {part.block: index for index, part in reversed(list(enumerate(self.parts)))}
         self._last = {part.block: index for index, part in enumerate(self.parts)}
+
+    @functools.cached_property
+    def sections(self) -> list[Section]:
+        """The parts by section, in groups that are read together (`find_sections`)."""
+        return find_sections(self.parts, self._headings, self._leads_to)
+
+    @functools.cached_property
+    def _headings(self) -> list[bool]:
+        return [self.is_heading(index) for index in range(len(self.parts))]
+
+    def section_of(self, index: int) -> int:
+        """Return the number of a part's section in `sections`. A heading belongs to the section below it."""
+        return sum(self._headings[: index + 1])
+
+    def is_step(self, index: int) -> bool:
+        """Return whether a part is an item of a numbered list."""
+        return self.parts[index].kind is UnitKind.ITEM and bool(_STEP.match(self.text(index)))
+
+    def _leads_to(self, last: int, first: int) -> bool:
+        """Return whether a block, by its last part, is read together with the next one, by its first part."""
+        if self.parts[first].kind is UnitKind.CODE or self.text(last).endswith(LEAD_IN_ENDINGS):
+            return True
+        return self.is_step(first) and self.text(first)[0] != "1" and self.parts[last].kind is not UnitKind.ROW
 
     @functools.cached_property
     def title_stems(self) -> frozenset[str]:
@@ -77,9 +101,7 @@ class PassageStructure:
     def is_quotable(self, index: int) -> bool:
         """Return whether a part can be quoted: not a heading, a question, a table's header or a cut part."""
         part, text = self.parts[index], self.text(index)
-        if part.kind is UnitKind.HEADING or not part.is_whole or self._is_header(part):
-            return False
-        if leads_elsewhere(part.kind, text):
+        if part.kind is UnitKind.HEADING or not self.is_readable(index):
             return False
         return not text.endswith((*QUESTION_ENDINGS, *LEAD_IN_ENDINGS)) or (
             text.endswith(LEAD_IN_ENDINGS) and bool(self._following_block(index))
@@ -114,31 +136,10 @@ class PassageStructure:
         """Return whether a heading is the title of a document: of the first level, or its first words."""
         return bool(_TITLE.match(self.text(index))) or (index == 0 and self.passage.start == 0)
 
-    def section_start(self, heading: int, max_characters: int) -> list[int]:
-        """Return the parts below a heading that fit: whole paragraphs and code blocks, and rows and items.
-
-        Of the first paragraph, as many sentences as fit.
-
-        Returns:
-            The indexes of the parts in reading order; empty if no part below the heading can be quoted.
-        """
-        first = heading + 1
-        if first >= len(self.parts) or self.is_heading(first) or not self.is_quotable(first):
-            return []
-        selected: list[int] = []
-        for index in range(first, len(self.parts)):
-            part = self.parts[index]
-            if self.is_heading(index) or not part.is_whole:
-                break
-            is_divisible = part.block == self.parts[first].block or part.kind in (UnitKind.ITEM, UnitKind.ROW)
-            end = part.end if is_divisible else self.parts[self._last[part.block]].end
-            if selected and end - self.parts[first].start > max_characters:
-                break
-            if not self._is_header(part):
-                selected.append(index)
-        while len(selected) > 1 and self._lacks_following(selected[-1]):
-            selected.pop()
-        return selected
+    def is_readable(self, index: int) -> bool:
+        """Return whether a part may be shown between others: it is whole, no header of a table, and says something."""
+        part = self.parts[index]
+        return part.is_whole and not self._is_header(part) and not says_nothing(part.kind, self.text(index))
 
     def complete(self, index: int) -> set[int]:
         """Return a part together with the parts that it needs: what its pronoun stands for, its lead-in, its list."""
@@ -217,7 +218,7 @@ class PassageStructure:
         is_unfinished = self.parts[first].kind is UnitKind.CODE and not self.text(index).endswith(SENTENCE_ENDINGS)
         if not is_unfinished and not self.text(index).endswith(LEAD_IN_ENDINGS):
             return set()
-        if leads_elsewhere(self.parts[first].kind, self.text(first)):
+        if says_nothing(self.parts[first].kind, self.text(first)):
             return set()
         following: list[int] = []
         for number in range(first, len(self.parts)):
@@ -240,7 +241,7 @@ class PassageStructure:
         is_section = first > 0 and self.is_heading(first - 1) and self._last[part.block] == index
         return {code} if is_section and self._length([code]) <= _MAX_EXAMPLE_CHARACTERS else set()
 
-    def _lacks_following(self, index: int) -> bool:
+    def lacks_following(self, index: int) -> bool:
         """Return whether a sentence goes on in something that the passage does not have."""
         is_unfinished = not self.text(index).endswith(SENTENCE_ENDINGS) or self.text(index).endswith(LEAD_IN_ENDINGS)
         return self.parts[index].kind is UnitKind.SENTENCE and is_unfinished and not self._following_block(index)

@@ -2,7 +2,7 @@
 
 import uuid
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +31,15 @@ class _ChunkTokens:
         starts: The character offset of each token in the document, ascending.
         ends: The character offset of each token's end in the document, ascending.
         similarities: The similarities of the tokens, float32 of shape (tokens of the chunk, tokens of the question).
+        above: The best similarity to a token of the title and headings above the chunk, for each token of the
+            question; None if nothing is above it.
     """
 
     document_id: uuid.UUID
     starts: list[int]
     ends: list[int]
     similarities: TokenVectors
+    above: TokenVectors | None = None
 
 
 class SentenceSimilarity:
@@ -45,20 +48,30 @@ class SentenceSimilarity:
     def __init__(self, chunks: Sequence[_ChunkTokens] = ()) -> None:
         self._chunks = chunks
 
-    def score(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
-        """Return the MaxSim of the characters start to end of a document.
+    def token_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
+        """Compare each token of the question with the characters start to end of a document.
 
         Returns:
-            The mean over the question's tokens of the best similarity to a token in that range, about -1…1; None if
-            no token signatures are stored for it.
+            The best similarity of each of the question's tokens to a token in that range, float32 of shape (tokens of
+            the question,); None if no token signatures are stored for the range.
         """
-        best_similarities = []
+        best_similarities = [
+            chunk.similarities[first:last].max(axis=0) for chunk, first, last in self._ranges(document_id, start, end)
+        ]
+        return np.max(best_similarities, axis=0) if best_similarities else None
+
+    def heading_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
+        """Compare each token of the question with the title and headings above a range; like `token_scores`."""
+        above = [chunk.above for chunk, _, _ in self._ranges(document_id, start, end) if chunk.above is not None]
+        return np.max(above, axis=0) if above else None
+
+    def _ranges(self, document_id: uuid.UUID, start: int, end: int) -> Iterator[tuple[_ChunkTokens, int, int]]:
+        """Yield the chunks that have tokens in a range, each with its first token there and the end of these tokens."""
         for chunk in self._chunks:
             if chunk.document_id == document_id:
                 first, last = bisect_left(chunk.starts, start), bisect_right(chunk.ends, end)
                 if first < last:
-                    best_similarities.append(chunk.similarities[first:last].max(axis=0))
-        return float(np.max(best_similarities, axis=0).mean()) if best_similarities else None
+                    yield chunk, first, last
 
     def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
         """Return how alike the question and these characters of a document are, about -1…1.
@@ -70,12 +83,9 @@ class SentenceSimilarity:
             no token signatures are stored for the range.
         """
         scores = []
-        for chunk in self._chunks:
-            if chunk.document_id == document_id:
-                first, last = bisect_left(chunk.starts, start), bisect_right(chunk.ends, end)
-                if first < last:
-                    similarities = chunk.similarities[first:last]
-                    scores.append(float(similarities.max(axis=0).mean() + similarities.max(axis=1).mean()) / 2)
+        for chunk, first, last in self._ranges(document_id, start, end):
+            similarities = chunk.similarities[first:last]
+            scores.append(float(similarities.max(axis=0).mean() + similarities.max(axis=1).mean()) / 2)
         return max(scores, default=None)
 
 
@@ -135,12 +145,15 @@ def _compare_chunk(chunk: Passage, signatures: TokenSignatures, question_vectors
     # Another number of rows means another text: the title or the prefix has changed since it was embedded.
     if not token_rows or len(signatures) != 1 + max(row for _, _, row in token_rows):
         return None
-    within = [tokens for tokens in token_rows if tokens[0] >= 0]  # not those of the headings above
+    within = [tokens for tokens in token_rows if tokens[0] >= 0]
+    above = [row for start, _, row in token_rows if start < 0]  # the title and the headings
+    similarities = token_similarities(question_vectors, signatures)
     return _ChunkTokens(
         chunk.document_id,
         starts=[chunk.start + start for start, _, _ in within],
         ends=[chunk.start + end for _, end, _ in within],
-        similarities=token_similarities(question_vectors, signatures)[[row for _, _, row in within]],
+        similarities=similarities[[row for _, _, row in within]],
+        above=similarities[above].max(axis=0) if above else None,
     )
 
 

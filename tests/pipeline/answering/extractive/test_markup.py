@@ -30,7 +30,10 @@ def test_tags_within_code_stay() -> None:
 
 
 def test_a_step_is_quoted_with_the_other_steps() -> None:
-    page = passage("## Coffee\n\n1. Fill the tank.\n2. Empty the tray of the grinder.\n3. Press the button.\n\nEnjoy.")
+    page = passage(
+        "## Coffee\n\n1. Fill the tank.\n2. Empty the tray of the grinder.\n3. Press the button.\n\n"
+        + "Enjoy it. " * 200
+    )
     steps = "Coffee:\n1. Fill the tank.\n2. Empty the tray of the grinder.\n3. Press the button. [1]"
     assert answer("What about the tray of the grinder?", page) == steps
 
@@ -41,5 +44,7 @@ def test_a_section_of_a_sentence_and_a_command_is_quoted_with_the_command() -> N
     )
     shown = answer("How do I delete old entries?", page)
     assert shown == "Delete old entries from the archive.\n```\nkettle --clean\n```\n[1]"
-    long_block = passage(f"## Cleaning\n\nDelete old entries from the archive.\n\n```\n{'kettle --clean ' * 30}\n```\n")
+    long_block = passage(
+        f"## Cleaning\n\nDelete old entries from the archive.\n\n```\n{'kettle --clean ' * 100}\n```\n"
+    )
     assert answer("How do I delete old entries?", long_block) == "Delete old entries from the archive. [1]"

@@ -47,13 +47,13 @@ def test_a_longer_range_is_at_least_as_similar(passages: tuple[Passage, ...]) ->
     (passage,) = passages
     similarity = compare_token_signatures(QUESTION, passages, passages)
     start = passage.start + passage.text.index("Every")
-    sentence = similarity.score(passage.document_id, start, passage.end)
-    whole = similarity.score(passage.document_id, passage.start, passage.end)
+    sentence = similarity.token_scores(passage.document_id, start, passage.end)
+    whole = similarity.token_scores(passage.document_id, passage.start, passage.end)
     assert sentence is not None
     assert whole is not None
-    assert sentence < whole + 1e-6
-    assert similarity.score(passage.document_id, passage.end + 1, passage.end + 9) is None
-    assert similarity.score(passage.chunk_id, start, passage.end) is None
+    assert (sentence < whole + 1e-6).all()
+    assert similarity.token_scores(passage.document_id, passage.end + 1, passage.end + 9) is None
+    assert similarity.token_scores(passage.chunk_id, start, passage.end) is None
 
 
 def test_a_range_that_says_more_than_the_question_is_less_alike(passages: tuple[Passage, ...]) -> None:
@@ -72,8 +72,8 @@ def test_the_title_is_not_part_of_the_text_before_a_passage(passages: tuple[Pass
     (passage,) = passages
     later = dataclasses.replace(passage, start=passage.start + 100, end=passage.end + 100)
     similarity = compare_token_signatures(QUESTION, [later], [later])
-    assert similarity.score(passage.document_id, later.start, later.end) is not None
-    assert similarity.score(passage.document_id, later.start - 50, later.start) is None
+    assert similarity.token_scores(passage.document_id, later.start, later.end) is not None
+    assert similarity.token_scores(passage.document_id, later.start - 50, later.start) is None
 
 
 def test_similarities_are_computed_from_signs() -> None:
@@ -89,10 +89,12 @@ def test_quotes_are_chosen_by_words_without_matching_signatures(passages: tuple[
     (passage,) = passages
     renamed = [dataclasses.replace(passage, title="Some quite different name of the house")]
     assert (
-        compare_token_signatures(QUESTION, renamed, renamed).score(passage.document_id, passage.start, passage.end)
+        compare_token_signatures(QUESTION, renamed, renamed).token_scores(
+            passage.document_id, passage.start, passage.end
+        )
         is None
     )
     ChunkTokenSignatures.objects.all().delete()
     similarity = compare_token_signatures(QUESTION, passages, passages)
-    assert similarity.score(passage.document_id, passage.start, passage.end) is None
+    assert similarity.token_scores(passage.document_id, passage.start, passage.end) is None
     assert extract_quotes(QUESTION, passages, similarity) == extract_quotes(QUESTION, passages)

@@ -1,0 +1,106 @@
+"""How much is quoted: the beginning of a section, or what people read together with the best part."""
+
+from collections.abc import Sequence
+
+from rag.text.quotable_units import UnitKind
+
+from .reading_groups import Section
+from .self_contained_parts import PassageStructure
+
+
+def section_beginning(
+    structure: PassageStructure, heading: int, max_characters: int, best: int | None = None
+) -> set[int]:
+    """Return the parts below a heading that fit: whole paragraphs with the lists, tables and code that they introduce.
+
+    Of a first paragraph, and of a list or table at the end, as many sentences, items or rows as fit.
+
+    Args:
+        structure: The passage.
+        heading: The index of the heading.
+        max_characters: The maximum length of the result, except for what its parts need to be understood.
+        best: The best part of the passage. If the section is too long, this part's paragraph follows the first one.
+
+    Returns:
+        The indexes of the parts; empty if no part below the heading can be quoted.
+    """
+    number = structure.section_of(heading)
+    groups = structure.sections[number]
+    if groups and not _has_quotable(structure, groups):  # a remark above the first section within this one
+        groups = next(iter(structure.sections[number + 1 : number + 2]), [])
+    while groups and not _has_quotable(structure, groups[:1]):
+        groups = groups[1:]
+    if not groups:
+        return set()
+    own = next((number for number, group in enumerate(groups) if best in group), 0)
+    first = _length(structure, groups[:1])
+    needed = structure.complete(next(part for part in groups[0] if structure.is_quotable(part)))
+    is_far = _length(structure, groups[: own + 1]) > max_characters
+    if own and is_far and first + _length(structure, [groups[own]]) <= max_characters:
+        following = _beginning(structure, groups[own:], max_characters - first)
+        return needed | _readable(structure, groups[0]) | following
+    return needed | _beginning(structure, groups, max_characters)
+
+
+def surrounding_parts(structure: PassageStructure, index: int, max_characters: int, *, grows: bool) -> set[int]:
+    """Return a part together with what people read with it.
+
+    Args:
+        structure: The passage.
+        index: The index of the part.
+        max_characters: The maximum length of the result, except for what the part needs to be understood.
+        grows: Whether the paragraphs that follow in its section belong to the answer, as far as they fit.
+
+    Returns:
+        The whole section if it fits, otherwise the paragraph, list or table of the part, from the beginning of the
+        section if that fits; otherwise the part and what it needs to be understood.
+    """
+    needed = structure.complete(index)
+    groups = structure.sections[structure.section_of(index)]
+    own = next((number for number, group in enumerate(groups) if index in group), None)
+    if own is None:  # a heading
+        return needed
+    if _length(structure, [groups[own]]) > max_characters:
+        block = [part for part in groups[own] if structure.parts[part].block == structure.parts[index].block]
+        return needed | _readable(structure, block) if _length(structure, [block]) <= max_characters else needed
+    has_heading = structure.section_of(index) > 0
+    first = 0 if has_heading and _length(structure, groups[: own + 1]) <= max_characters else own
+    if grows or (has_heading and _length(structure, groups[first:]) <= max_characters):
+        return needed | _beginning(structure, groups[first:], max_characters)
+    return needed | _readable(structure, [part for group in groups[first : own + 1] for part in group])
+
+
+def _beginning(structure: PassageStructure, groups: Section, max_characters: int) -> set[int]:
+    """Return the first groups, as many as fit. Of a group that does not fit, the beginning is taken if it is divisible.
+
+    Divisible are lists, tables and the first paragraph.
+    """
+    parts: list[int] = []
+    start = structure.parts[groups[0][0]].start
+    for number, group in enumerate(groups):
+        if _length(structure, groups[: number + 1]) <= max_characters:
+            parts += group
+            continue
+        if number == 0 or all(structure.parts[part].kind in (UnitKind.ITEM, UnitKind.ROW) for part in group):
+            count = sum(structure.parts[part].end - start <= max_characters for part in group)
+            parts += group[: max(count, 1 - number)]
+        break
+    quoted = _readable(structure, parts)
+    # A lead-in has its list, also if this is longer.
+    return quoted | structure.complete(max(quoted)) if quoted else quoted
+
+
+def _readable(structure: PassageStructure, parts: Sequence[int]) -> set[int]:
+    """Return the parts that may be shown, without those at the end that go on in something that is missing."""
+    readable = [part for part in parts if structure.is_readable(part)]
+    while len(readable) > 1 and structure.lacks_following(readable[-1]):
+        readable.pop()
+    return set(readable)
+
+
+def _has_quotable(structure: PassageStructure, groups: Section) -> bool:
+    return any(structure.is_quotable(part) for group in groups for part in group)
+
+
+def _length(structure: PassageStructure, groups: Section) -> int:
+    return structure.parts[groups[-1][-1]].end - structure.parts[groups[0][0]].start

@@ -1,0 +1,81 @@
+"""Extractive answers: how much is quoted around the best part, and what is left out."""
+
+from .test_extract import answer, passage
+
+CONSTITUTION = """\
+of the house, which is old.
+
+  5.2. Choice of the porter
+
+    1. The porter is chosen by the cooks.
+
+    2. The vote begins in May.
+
+  5.3. Duties
+
+    The porter rings the bell and keeps the keys of the house, and nobody else may do so.
+"""
+MANUAL = """\
+Tea can also be brewed by remote control. First find out the address of the kettle:
+
+.. code-block:: console
+
+    $ kettle --list
+    kettle at 10.0.0.7
+    kettle at 10.0.0.8
+
+Then send it the number of cups.
+"""
+
+
+def test_numbered_titles_of_a_plain_text_are_headings_of_its_sections() -> None:
+    steps = "1. The porter is chosen by the cooks.\n2. The vote begins in May. [1]"
+    assert answer("How is the porter chosen?", passage(CONSTITUTION)) == steps
+    faq = passage("14.1. May I sell tea?\n\nGo ahead. Nobody minds.\n\n14.2. May I sell cups?\n\nNo. They are lent.")
+    assert answer("May I sell tea?", faq) == "Go ahead. Nobody minds. [1]"
+
+
+def test_commands_of_a_plain_text_are_code_with_what_they_print_and_directives_are_not_shown() -> None:
+    assert answer("How do I find the address of the kettle?", passage(MANUAL)) == (
+        "Tea can also be brewed by remote control. First find out the address of the kettle:\n"
+        "```\n$ kettle --list\nkettle at 10.0.0.7\nkettle at 10.0.0.8\n```\n"
+        "Then send it the number of cups. [1]"
+    )
+
+
+def test_the_steps_of_a_procedure_are_quoted_with_the_commands_between_them() -> None:
+    page = passage("## Moving the kettle\n\n1. Stop it.\n\n```\nkettle --stop\n```\n\n2. Carry it.\n3. Fill it again.")
+    assert answer("How do I move the kettle?", page) == (
+        "Moving the kettle:\n1. Stop it.\n```\nkettle --stop\n```\n2. Carry it.\n3. Fill it again. [1]"
+    )
+
+
+def test_marks_of_quotations_pictures_and_remarks_in_brackets_are_not_shown() -> None:
+    page = passage(
+        "# House\n\n## How do I order tea?\n\n(Version >= 2)\n\n> Ring the bell\n> of the hall.\n\n![bell](bell.png)\n"
+    )
+    assert answer("How do I order tea?", page) == "Ring the bell of the hall. [1]"
+
+
+def test_a_section_that_is_too_long_begins_with_its_first_paragraph_and_goes_on_with_the_best_one() -> None:
+    house = " ".join(f"Hall {number} has a door and {number + 5} windows." for number in range(30))
+    page = passage(
+        f"## How are letters closed?\n\nSome are secret.\n\n{house}\n\nPut wax on the letters: this keeps them closed."
+    )
+    assert answer("How are letters closed?", page) == (
+        "Some are secret. [1] Put wax on the letters: this keeps them closed. [1]"
+    )
+
+
+def test_a_second_part_is_quoted_only_for_another_aspect_of_the_question() -> None:
+    tea, bicycle = passage("Tea is served in the hall."), passage("The bicycle of the porter has a green colour.")
+    assert answer("Where is tea served?", tea, passage("In the hall tea is served at five.")) == f"{tea.text} [1]"
+    both = answer("Where is tea served and which colour has the bicycle of the porter?", tea, bicycle)
+    assert both == f"{bicycle.text} [2] {tea.text} [1]"
+
+
+def test_when_within_a_question_does_not_ask_for_a_time() -> None:
+    page = passage(
+        "## Keys\n\nA key is lent for 30 days.\n\n## Leaving\n\nWhoever leaves the house may keep the key of the house."
+    )
+    assert "may keep the key" in answer("Can I keep my key when I leave the house?", page)
