@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from rag.text.words import stem, stems_among
 
-from .passage_parts import LEAD_IN_ENDINGS
-from .self_contained_parts import PassageStructure
+from .parts.passage_parts import LEAD_IN_ENDINGS
+from .parts.self_contained_parts import PassageStructure
 
 
 @dataclass(frozen=True, slots=True)

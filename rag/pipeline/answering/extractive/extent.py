@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rag.text.quotable_units import UnitKind
 
-from .reading_groups import Section
-from .self_contained_parts import PassageStructure
+from .parts.reading_groups import Section
+from .parts.self_contained_parts import PassageStructure
 
 
 def section_beginning(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from rag.types import Passage
 
 from .multilingual_similarity import compare_in_other_languages
+from .parts.self_contained_parts import PassageStructure
 from .question_type import analyse_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes
 from .selection import select_parts
-from .self_contained_parts import PassageStructure
 from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity, compare_token_signatures
 
 EXTRACTIVE_MODEL = "extractive"

@@ -13,7 +13,7 @@ from rag.text.question_language import is_english, is_foreign
 from rag.types import Passage
 from rag.types.token_vectors import TokenVectors
 
-from .passage_parts import split_parts
+from .parts.passage_parts import split_parts
 from .sentence_similarity import SentenceSimilarity
 
 logger = structlog.get_logger(__name__)

@@ -9,9 +9,9 @@ from rag.text import citation_markers, html_tags
 from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
-from .passage_parts import split_cells
+from .parts.passage_parts import split_cells
+from .parts.self_contained_parts import MAX_QUOTE_CHARACTERS, PassageStructure
 from .section_headings import is_in_section
-from .self_contained_parts import MAX_QUOTE_CHARACTERS, PassageStructure
 
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]

@@ -14,10 +14,10 @@ from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
 from .expected_answers import has_expected
-from .passage_parts import SENTENCE_ENDINGS, split_cells
+from .parts.passage_parts import SENTENCE_ENDINGS, split_cells
+from .parts.self_contained_parts import PassageStructure
 from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
-from .self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
 # Weight of a word in the headings above a part, relative to one in the part.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rag.text.words import content_words, is_function_word, stem
 
 from .extent import section_beginning
-from .self_contained_parts import PassageStructure
+from .parts.self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
 # Weight of shared words beside the similarity of meaning, which has 1.

@@ -10,11 +10,11 @@ from rag.text.words import split_words
 from .answer_candidates import QuoteCandidate, find_candidates
 from .expected_answers import has_expected
 from .extent import section_beginning, surrounding_parts
-from .passage_parts import QUESTION_ENDINGS
+from .parts.passage_parts import QUESTION_ENDINGS
+from .parts.self_contained_parts import PassageStructure
 from .question_type import AnalysedQuestion
 from .scoring import score_candidates, total, word_weights
 from .section_headings import SectionHeading, find_headings
-from .self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
 # A second part is quoted only if it adds at least this share of the question's weighted words: it answers another part.

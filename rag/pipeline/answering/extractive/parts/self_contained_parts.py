@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 
 from rag.text import html_tags
-from rag.text.dependent_sentences import depends_on_predecessor
 from rag.text.quotable_units import UnitKind
+from rag.text.sentences import depends_on_predecessor
 from rag.text.words import content_words, stem, stems
 from rag.types import Passage
 
