@@ -32,12 +32,12 @@ def section_beginning(
         groups = groups[1:]
     if not groups:
         return set()
-    own = next((number for number, group in enumerate(groups) if best in group), 0)
+    best_group = next((number for number, group in enumerate(groups) if best in group), 0)
     first = _length(structure, groups[:1])
     needed = structure.complete(next(part for part in groups[0] if structure.is_quotable(part)))
-    is_far = _length(structure, groups[: own + 1]) > max_characters
-    if own and is_far and first + _length(structure, [groups[own]]) <= max_characters:
-        following = _beginning(structure, groups[own:], max_characters - first)
+    is_far = _length(structure, groups[: best_group + 1]) > max_characters
+    if best_group and is_far and first + _length(structure, [groups[best_group]]) <= max_characters:
+        following = _beginning(structure, groups[best_group:], max_characters - first)
         return needed | _readable(structure, groups[0]) | following
     return needed | _beginning(structure, groups, max_characters)
 
@@ -57,17 +57,17 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
     """
     needed = structure.complete(index)
     groups = structure.sections[structure.section_of(index)]
-    own = next((number for number, group in enumerate(groups) if index in group), None)
-    if own is None:  # a heading
+    group_number = next((number for number, group in enumerate(groups) if index in group), None)
+    if group_number is None:  # a heading
         return needed
-    if _length(structure, [groups[own]]) > max_characters:
-        block = [part for part in groups[own] if structure.parts[part].block == structure.parts[index].block]
+    if _length(structure, [groups[group_number]]) > max_characters:
+        block = [part for part in groups[group_number] if structure.parts[part].block == structure.parts[index].block]
         return needed | _readable(structure, block) if _length(structure, [block]) <= max_characters else needed
     has_heading = structure.section_of(index) > 0
-    first = 0 if has_heading and _length(structure, groups[: own + 1]) <= max_characters else own
+    first = 0 if has_heading and _length(structure, groups[: group_number + 1]) <= max_characters else group_number
     if grows or (has_heading and _length(structure, groups[first:]) <= max_characters):
         return needed | _beginning(structure, groups[first:], max_characters)
-    return needed | _readable(structure, [part for group in groups[first : own + 1] for part in group])
+    return needed | _readable(structure, [part for group in groups[first : group_number + 1] for part in group])
 
 
 def _beginning(structure: PassageStructure, groups: Section, max_characters: int) -> set[int]:

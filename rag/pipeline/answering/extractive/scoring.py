@@ -103,10 +103,10 @@ def _token_scores(
     structure = structures[candidate.passage_number - 1]
     document_id, offset = structure.passage.document_id, structure.passage.start
     part = structure.parts[candidate.index]
-    own = similarity.token_scores(document_id, offset + part.start, offset + part.end)
-    if own is None:
+    scores = similarity.token_scores(document_id, offset + part.start, offset + part.end)
+    if scores is None:
         return None
-    vectors: list[TokenVectors] = [own]
+    vectors: list[TokenVectors] = [scores]
     above = similarity.heading_scores(document_id, offset + part.start, offset + part.end)
     if above is not None:
         vectors.append(above * _HEADING_SIMILARITY)
