@@ -14,7 +14,7 @@ def member(api: Callable[..., Client], live_world: World) -> Client:
     """A member of an organisation with three documents, one of which the member may not read."""
     library = live_world.source("library")
     ingest_text(
-        library, "/bikes", "Bicycles are parked in the yard. The porter has the key of the shed.", title="Bicycles"
+        library, "/bikes", "Bicycles are parked in the yard.\n\nThe porter has the key of the shed.", title="Bicycles"
     )
     ingest_text(library, "/tea", "The kettle is on the second floor. Water boils at 100 degrees.", title="Tea")
     closed = live_world.source("closed", visibility=Visibility.PRIVATE)
