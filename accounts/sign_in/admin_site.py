@@ -36,6 +36,7 @@ class Site(AdminSite):
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
         self._read_figures: Callable[[HttpRequest], dict[str, object]] | None = None
+        self._group_lists: Callable[[HttpRequest, list[Any]], list[Any]] | None = None
         self._pages: list[tuple[str, Callable[..., HttpResponseBase], str]] = []
 
     def register_page(self, route: str, view: Callable[..., HttpResponseBase], name: str) -> None:
@@ -51,6 +52,14 @@ class Site(AdminSite):
     def register_figures(self, read_figures: Callable[[HttpRequest], dict[str, object]]) -> None:
         """Show figures on the home page: `read_figures` returns what its template needs, for the user of a request."""
         self._read_figures = read_figures
+
+    def register_navigation(self, group_lists: Callable[[HttpRequest, list[Any]], list[Any]]) -> None:
+        """Group the lists of the home page and the sidebar: `group_lists` returns Django's list of apps in groups."""
+        self._group_lists = group_lists
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        app_list = super().get_app_list(request, app_label)
+        return self._group_lists(request, app_list) if self._group_lists and app_label is None else app_list
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """Show the home page. The sign-in form of others needs no figures."""

@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Model, QuerySet, Sum
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.template.defaultfilters import filesizeformat
 from django.urls import path, reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
@@ -39,11 +42,17 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     search_fields = ("title", "path")
     list_select_related = ("source__organization",)
     ordering = ("-id",)  # the newest first, by the primary key: no list is sorted to show a page of it
-    fields = (
-        "title", "path", "uri", "source", "source_type", "content_type", "lang", "tags", "date", "metadata",
-        "content_hash", "chunk_count", "bytes", "chunk_size", "chunk_overlap", "created_at", "updated_at",
-    )  # fmt: skip
-    readonly_fields = fields
+    fieldsets = (
+        (None, {"fields": ("path", "source", "format", "lang", "shown_tags", "date", "stored", "created_at", "updated_at")}),
+        (
+            _("Details"),
+            {
+                "classes": ("collapse",),
+                "fields": ("title", "uri", "metadata", "content_hash", "chunk_size", "chunk_overlap"),
+            },
+        ),
+    )
+    readonly_fields = tuple(name for _, part in fieldsets for name in part["fields"])
     actions = ("reparse",)
 
     def get_urls(self) -> list[Any]:
@@ -78,6 +87,19 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         extra = {"download_url": download_url, **_readable_parts(request, object_id)}
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
         return super().change_view(request, object_id, *args, **kwargs)
+
+    @admin.display(description=_("type"))
+    def format(self, document: Document) -> str:
+        return f"{document.get_source_type_display()}, {document.content_type}"
+
+    @admin.display(description=_("tags"))
+    def shown_tags(self, document: Document) -> str:
+        return ", ".join(document.tags)
+
+    @admin.display(description=_("stored"))
+    def stored(self, document: Document) -> str:
+        chunks = ngettext("{count} chunk, {size}", "{count} chunks, {size}", document.chunk_count)
+        return chunks.format(count=intcomma(document.chunk_count), size=filesizeformat(document.bytes))
 
     @admin.action(description=_("Parse again"))
     def reparse(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:

@@ -209,7 +209,7 @@ class DataSource(TrackedModelMixin, UUIDModel):
         )
 
     def __str__(self) -> str:
-        return f"{self.slug} · {self.organization}"
+        return self.name
 
     def lock_for_write(self, *, any_model: bool = False) -> None:
         """Lock the source until the transaction ends: it cannot be deleted or get another embedding model meanwhile.

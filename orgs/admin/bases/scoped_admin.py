@@ -3,10 +3,12 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import DataError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils.text import capfirst
 
 from accounts.models import User
 from orgs.access import organization_resolver
@@ -37,6 +39,17 @@ def holds_permission(request: HttpRequest, permission: Permission) -> bool:
     return answers[permission]
 
 
+def _sees_several(request: HttpRequest) -> bool:
+    """Return whether the user of this request sees rows of more than one organisation. Remembered for the request."""
+    answer: bool | None = request.__dict__.get("_sees_several")
+    if answer is None:
+        organizations = Organization.objects.order_by("pk")
+        if not request.user.is_superuser:
+            organizations = organizations.filter(memberships__user=request.user.pk)
+        answer = request.__dict__["_sees_several"] = len(organizations.values("pk")[:2]) > 1
+    return answer
+
+
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
     """Limits the choices of a filter to the rows that the page's forms offer."""
 
@@ -60,6 +73,8 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     Django's model permissions have no effect, because rights follow from roles in organisations.
     """
 
+    show_facets = admin.ShowFacets.NEVER  # each would count all rows
+
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
         """Return the rows that the user of this request may see and change."""
         raise NotImplementedError
@@ -77,6 +92,13 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
             *(self.get_ordering(request) or self.model._meta.ordering or ("pk",))
         )
 
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        """Return the columns; without that of the organisation for those who see only one."""
+        names = list(super().get_list_display(request))
+        if "organization" in names and not _sees_several(request):
+            names.remove("organization")
+        return names
+
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         related = {field.name for field in self.model._meta.get_fields() if field.is_relation}
         return [(name, ScopedRelatedFilter) if name in related else name for name in super().get_list_filter(request)]
@@ -88,6 +110,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
         return field in names and "regex" not in how and super().lookup_allowed(lookup, value, request)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        extra_context = {"title": capfirst(self.opts.verbose_name_plural), **(extra_context or {})}
         try:
             return super().changelist_view(request, extra_context)
         except (DataError, ValidationError, ValueError, OverflowError):  # the URL has unknown filters
@@ -95,6 +118,9 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         context["adminform"] = limit_links(context["adminform"], request)
+        context["show_save_and_add_another"] = False
+        if context.get("original"):
+            context["title"] = capfirst(self.opts.verbose_name)
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
@@ -122,6 +148,13 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self.has_module_permission(request)
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer rows of other models without icons that open their pages in another window."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
+            field.widget = field.widget.widget
+        return field
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:

@@ -8,6 +8,8 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.sign_in.admin_site import Site
+from orgs.access.permissions import Permission
+from orgs.admin.bases.scoped_admin import holds_permission
 from rag.admin.base import managed_organizations, visible_sources
 from rag.models import Action, IngestionJob
 from rag.services.operations import home_figures
@@ -25,10 +27,33 @@ def read_figures(request: HttpRequest) -> dict[str, object]:
     is_superuser = bool(request.user.is_superuser)
     figures = home_figures.read_figures(visible_sources(request, Action.MANAGE), organizations, covers_all=is_superuser)
     jobs = [
-        {"status": status.label, "count": figures.jobs[status], "url": f"{reverse(_JOBS)}?status__exact={status.value}"}
+        {
+            "status": status.label.lower(),
+            "count": figures.jobs[status],
+            "url": f"{reverse(_JOBS)}?status__exact={status.value}",
+            "is_problem": status is IngestionJob.Status.FAILED and figures.jobs[status],
+        }
         for status in IngestionJob.Status
     ]
-    return {"figures": figures, "jobs": jobs, "charts": _build_charts(figures), "may_operate": is_superuser}
+    return {
+        "figures": figures,
+        "jobs": jobs,
+        "charts": _build_charts(figures),
+        "shortcuts": _list_shortcuts(request),
+    }
+
+
+def _list_shortcuts(request: HttpRequest) -> list[tuple[str, str]]:
+    """Return what is done most often, and where."""
+    shortcuts = [
+        (gettext("Create a data source"), reverse("admin:rag_datasource_add")),
+        (gettext("Who can query what"), reverse("admin:rag_datasource_matrix")),
+    ]
+    if holds_permission(request, Permission.MEMBERS_MANAGE):
+        shortcuts.insert(1, (gettext("Invite a person"), reverse("admin:orgs_invitation_add")))
+    if request.user.is_superuser:
+        shortcuts.append((gettext("Operations: is everything healthy?"), reverse("admin:operations")))
+    return shortcuts
 
 
 def _build_charts(figures: home_figures.HomeFigures) -> list[tuple[Chart, str]]:
