@@ -20,7 +20,7 @@ from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
 from orgs.admin.bases.identity_provider_form import IdentityProviderForm
-from orgs.admin.bases.scoped_admin import ScopedAdmin
+from orgs.admin.bases.scoped_admin import ScopedAdmin, remember
 from orgs.models import (
     GroupMapping,
     IdentityProvider,
@@ -60,7 +60,7 @@ class SingleSignOnAdmin(ScopedAdmin):
     """Base of the pages: rows of the organisations in which the user has every permission."""
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return fully_managed_organizations(request).exists()
+        return remember(request, "single sign-on", lambda: fully_managed_organizations(request).exists())
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
         rows: QuerySet[Model] = self.model._default_manager.all()

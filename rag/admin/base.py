@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from accounts.models import User
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, organizations_with_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, organizations_with_permission, remember
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import Action, DataSource
 from ragsite.postgres.models import as_uuid
@@ -28,7 +28,14 @@ def visible_sources(request: HttpRequest, *actions: Action) -> QuerySet[DataSour
     """Return the data sources on which this request's user may perform at least one of the actions.
 
     Managing here needs the permission sources.manage: the forms offer more than an owner may change.
+    A page that only shows something asks once for what its caller holds, and many times for the sources.
     """
+    if request.method == "GET":
+        return remember(request, ("sources", actions), lambda: _find_visible_sources(request, actions)).all()
+    return _find_visible_sources(request, actions)
+
+
+def _find_visible_sources(request: HttpRequest, actions: tuple[Action, ...]) -> QuerySet[DataSource]:
     caller, organizations = get_caller(request), managed_organizations(request).values("pk")
     return reduce(
         or_,

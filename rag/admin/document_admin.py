@@ -43,7 +43,22 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     list_select_related = ("source__organization",)
     ordering = ("-id",)  # the newest first, by the primary key: no list is sorted to show a page of it
     fieldsets = (
-        (None, {"fields": ("path", "source", "format", "lang", "shown_tags", "date", "stored", "created_at", "updated_at")}),
+        (
+            None,
+            {
+                "fields": (
+                    "path",
+                    "source",
+                    "format",
+                    "lang",
+                    "shown_tags",
+                    "date",
+                    "stored",
+                    "created_at",
+                    "updated_at",
+                )
+            },
+        ),
         (
             _("Details"),
             {

@@ -22,7 +22,10 @@ _GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     ),
     (
         _("People and access"),
-        ("orgs.Membership", "orgs.Invitation", "orgs.Team", "orgs.Role", "matrix", "orgs.Organization", "accounts.User"),
+        (
+            *("orgs.Membership", "orgs.Invitation", "orgs.Team", "orgs.Role", "matrix"),
+            *("orgs.Organization", "accounts.User"),
+        ),
     ),
     (_("Quality"), ("rag.GoldenQuestion", "rag.EmbeddingModel", "rag.Calibration")),
     (_("Programs"), ("orgs.ApiKey", "rag.Webhook", "rag.WebhookDelivery")),

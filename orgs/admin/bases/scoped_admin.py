@@ -1,6 +1,7 @@
 """Bases of admin pages that show, offer and accept only rows that the user may see."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
@@ -16,6 +17,8 @@ from orgs.access.permissions import Permission
 from orgs.models import Membership, Organization, Role, Team
 
 from .permitted_links import limit_links
+
+Answer = TypeVar("Answer")
 
 
 def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
@@ -33,21 +36,24 @@ def holds_permission(request: HttpRequest, permission: Permission) -> bool:
 
     It decides which pages are offered: the sidebar asks it for each model, so it is remembered for the request.
     """
-    answers: dict[Permission, bool] = request.__dict__.setdefault("_held_permissions", {})
-    if permission not in answers:
-        answers[permission] = organizations_with_permission(request, permission).exists()
-    return answers[permission]
+    return remember(request, permission, lambda: organizations_with_permission(request, permission).exists())
+
+
+def remember(request: HttpRequest, key: object, compute: Callable[[], Answer]) -> Answer:
+    """Return what `compute` returns, called once for a key and a request: the sidebar asks everything often."""
+    answers: dict[object, Any] = request.__dict__.setdefault("_remembered_answers", {})
+    if key not in answers:
+        answers[key] = compute()
+    answer: Answer = answers[key]
+    return answer
 
 
 def _sees_several(request: HttpRequest) -> bool:
-    """Return whether the user of this request sees rows of more than one organisation. Remembered for the request."""
-    answer: bool | None = request.__dict__.get("_sees_several")
-    if answer is None:
-        organizations = Organization.objects.order_by("pk")
-        if not request.user.is_superuser:
-            organizations = organizations.filter(memberships__user=request.user.pk)
-        answer = request.__dict__["_sees_several"] = len(organizations.values("pk")[:2]) > 1
-    return answer
+    """Return whether the user of this request sees rows of more than one organisation."""
+    organizations = Organization.objects.order_by("pk")
+    if not request.user.is_superuser:
+        organizations = organizations.filter(memberships__user=request.user.pk)
+    return len(organizations.values("pk")[:2]) > 1
 
 
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
@@ -95,7 +101,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Return the columns; without that of the organisation for those who see only one."""
         names = list(super().get_list_display(request))
-        if "organization" in names and not _sees_several(request):
+        if "organization" in names and not remember(request, "several", lambda: _sees_several(request)):
             names.remove("organization")
         return names
 
@@ -130,10 +136,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         # Django's admin calls this about 16 times for each model and page, and each call would take several queries.
-        answers: dict[type[Model], bool] = request.__dict__.setdefault("_module_permissions", {})
-        if self.model not in answers:
-            answers[self.model] = request.user.is_active and self.is_allowed(request)
-        return answers[self.model]
+        return remember(request, self.model, lambda: request.user.is_active and self.is_allowed(request))
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         if not self.has_module_permission(request):

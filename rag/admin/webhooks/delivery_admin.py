@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
-from orgs.admin.bases.scoped_admin import ScopedAdmin
+from orgs.admin.bases.scoped_admin import ScopedAdmin, remember
 from rag.admin.base import ReadOnlyMixin
 from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import managed_organizations
@@ -38,7 +38,7 @@ class WebhookDeliveryAdmin(ReadOnlyMixin, ScopedAdmin):
         return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return managed_organizations(get_caller(request)).exists()
+        return remember(request, "webhooks", lambda: managed_organizations(get_caller(request)).exists())
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

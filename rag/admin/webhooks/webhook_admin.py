@@ -13,7 +13,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
-from orgs.admin.bases.scoped_admin import ScopedAdmin
+from orgs.admin.bases.scoped_admin import ScopedAdmin, remember
 from orgs.models import Organization
 from rag.errors import InvalidRequest
 from rag.models import Webhook, WebhookEvent
@@ -64,7 +64,7 @@ class WebhookAdmin(ScopedAdmin):
         return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return managed_organizations(get_caller(request)).exists()
+        return remember(request, "webhooks", lambda: managed_organizations(get_caller(request)).exists())
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         organizations: QuerySet[Any] = managed_organizations(get_caller(request))

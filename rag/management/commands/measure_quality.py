@@ -30,13 +30,13 @@ class Command(BaseCommand):
                 run = quality.measure_and_compare(source)
             except (RagError, TimeoutError) as error:
                 failed += 1
-                self.stderr.write(f"{source}: {error or 'it took too long'}")
+                self.stderr.write(f"{source.slug}: {error or 'it took too long'}")
                 continue
             if run is None:
-                self.stdout.write(f"{source}: no golden questions.")
+                self.stdout.write(f"{source.slug}: no golden questions.")
                 continue
             self.stdout.write(
-                f"{source}: nDCG@10 {run.ndcg_at_10:.3f}, Recall@10 {run.recall_at_10:.3f}, MRR@10 "
+                f"{source.slug}: nDCG@10 {run.ndcg_at_10:.3f}, Recall@10 {run.recall_at_10:.3f}, MRR@10 "
                 f"{run.mrr_at_10:.3f}, {run.questions} golden questions."
             )
         if failed:
