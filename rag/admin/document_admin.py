@@ -37,7 +37,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     only to those who may query the data source.
     """
 
-    list_display = ("title", "path", "source", "source_type", "lang", "chunk_count", "updated_at")
+    list_display = ("title", "path", "source", "source_type", "lang", "chunks", "updated_at")
     list_filter = ("source", "source_type", ("lang", NewestValuesFilter))
     search_fields = ("title", "path")
     list_select_related = ("source__organization",)
@@ -102,6 +102,10 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         extra = {"download_url": download_url, **_readable_parts(request, object_id)}
         kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
         return super().change_view(request, object_id, *args, **kwargs)
+
+    @admin.display(description=_("chunks"), ordering="chunk_count")
+    def chunks(self, document: Document) -> int:
+        return document.chunk_count
 
     @admin.display(description=_("type"))
     def format(self, document: Document) -> str:

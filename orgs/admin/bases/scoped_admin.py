@@ -1,8 +1,10 @@
 """Bases of admin pages that show, offer and accept only rows that the user may see."""
 
+import uuid
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -48,12 +50,17 @@ def remember(request: HttpRequest, key: object, compute: Callable[[], Answer]) -
     return answer
 
 
-def _sees_several(request: HttpRequest) -> bool:
-    """Return whether the user of this request sees rows of more than one organisation."""
-    organizations = Organization.objects.order_by("pk")
-    if not request.user.is_superuser:
-        organizations = organizations.filter(memberships__user=request.user.pk)
-    return len(organizations.values("pk")[:2]) > 1
+def _only_organization(request: HttpRequest) -> uuid.UUID | None:
+    """Return the id of the only organisation whose rows the user of this request sees; None if there are several."""
+
+    def find() -> uuid.UUID | None:
+        organizations = Organization.objects.filter(deleted_at=None).order_by("pk")
+        if not request.user.is_superuser:
+            organizations = organizations.filter(memberships__user=request.user.pk)
+        keys = list(organizations.values_list("pk", flat=True)[:2])
+        return keys[0] if len(keys) == 1 else None
+
+    return remember(request, "only organization", find)
 
 
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
@@ -101,7 +108,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Return the columns; without that of the organisation for those who see only one."""
         names = list(super().get_list_display(request))
-        if "organization" in names and not remember(request, "several", lambda: _sees_several(request)):
+        if "organization" in names and _only_organization(request):
             names.remove("organization")
         return names
 
@@ -162,6 +169,8 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:
             kwargs["queryset"] = queryset
+        if db_field.name == "organization" and (only := _only_organization(request)):
+            kwargs |= {"initial": only, "widget": forms.HiddenInput}
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:

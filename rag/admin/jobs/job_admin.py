@@ -68,11 +68,19 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
     list_select_related = ("source__organization", "created_by")
     actions = ("retry", "cancel")
     page_actions = ("retry", "cancel")
-    fields = (
-        "id", "source", "created_by", "state", "progress", "open_now", "errors", "failures", "documents", "chunk_total",
-        "chunk_size", "chunk_overlap", "created_at", "started_at", "finished_at",
-    )  # fmt: skip
-    readonly_fields = fields
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    *("source", "state", "progress", "open_now", "errors", "failures", "documents", "chunk_total"),
+                    *("created_by", "created_at", "started_at", "finished_at"),
+                )
+            },
+        ),
+        (_("Details"), {"classes": ("collapse",), "fields": ("id", "chunk_size", "chunk_overlap")}),
+    )
+    readonly_fields = tuple(name for _, part in fieldsets for name in part["fields"])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionJob]:
         return IngestionJob.objects.filter(pk__in=super().get_queryset(request).values("pk"))
@@ -172,7 +180,8 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
 
     @admin.display(description=_("all documents"))
     def documents(self, job: Any) -> str:
-        return link_to_documents(gettext("Show the {total} documents").format(total=job.total), job=job.pk)
+        text = ngettext("Show the document", "Show the {total} documents", job.total)
+        return link_to_documents(text.format(total=job.total), job=job.pk)
 
     @admin.display(description=_("chunks"))
     def chunk_total(self, job: Any) -> int:

@@ -64,12 +64,28 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
     ordering = ("-id",)
     actions = ("retry",)
     page_actions = ("retry",)
-    fields = (
-        "path", "title", "of_job", "index", "source", "state", "condition_now", "what_to_do", "outcome", "indexed_as",
-        "stage", "attempts", "outages", "error_code", "error_message", "retry_time", "timings_by_stage", "chunk_count",
-        "queued_at", "claimed_at", "finished_at",
-    )  # fmt: skip
-    readonly_fields = fields
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    *("path", "source", "of_job", "condition_now", "what_to_do", "error_message", "retry_time"),
+                    *("outcome", "indexed_as", "finished_at", "timings_by_stage"),
+                )
+            },
+        ),
+        (
+            _("Details"),
+            {
+                "classes": ("collapse",),
+                "fields": (
+                    *("title", "index", "error_code", "stage", "attempts", "outages", "chunk_count"),
+                    *("queued_at", "claimed_at"),
+                ),
+            },
+        ),
+    )
+    readonly_fields = tuple(name for _, part in fieldsets for name in part["fields"])
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
         visible = super().get_queryset(request).values("pk")
@@ -106,16 +122,15 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
 
     @admin.display(description=_("job"))
     def of_job(self, document: IngestionDocument) -> str:
-        return format_html(
-            '<a href="{0}">{1}</a>', reverse("admin:rag_ingestionjob_change", args=[document.job_id]), document.job_id
-        )
+        url = reverse("admin:rag_ingestionjob_change", args=[document.job_id])
+        return format_html('<a href="{}">{}</a>', url, gettext("Show the job"))
 
     @admin.display(description=_("indexed as"))
     def indexed_as(self, document: IngestionDocument) -> str:
         if not document.document_id:
             return "–"
         url = reverse("admin:rag_document_change", args=[document.document_id])
-        return format_html('<a href="{}">{}</a>', url, document.document_id)
+        return format_html('<a href="{}">{}</a>', url, gettext("Show the document"))
 
     @admin.display(description=_("duration"))
     def duration(self, document: IngestionDocument) -> str:
@@ -135,7 +150,7 @@ _ADVICE: dict[str, Any] = {
     Condition.RUNNING: _("Nothing. A worker is processing it."),
     Condition.LOST: _("Nothing. The next sweep, within seconds, gives it to another worker."),
     Condition.WAITING: _("See the error: the embedding model did not respond. The document is retried automatically."),
-    IngestionDocument.State.FAILED: _("See the error. Fix its cause, then retry the document with the list's action."),
+    IngestionDocument.State.FAILED: _("See the error. Fix its cause, then retry the document."),
 }
 
 

@@ -59,7 +59,14 @@ _VISIBILITIES = {
 class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin):
     form = SourceForm
     inlines = (GrantInline,)
-    list_display = ("name", "slug", "organization", "visibility_display", "owner", "embedding_model", "documents")
+    fieldsets = (
+        (None, {"fields": ("organization", "name", "description", "visibility", "owner", "storage_totals")}),
+        (
+            _("More options"),
+            {"classes": ("collapse",), "fields": ("slug", "source_type", "embedding_model", "has_ocr")},
+        ),
+    )
+    list_display = ("name", "organization", "visibility_display", "owner", "embedding_model", "documents")
     list_filter = ("organization", "visibility", "source_type", "embedding_model")
     search_fields = ("name", "slug", "description")
     list_select_related = ("organization", "owner", "embedding_model")
@@ -134,6 +141,12 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
     def visibility_display(self, source: Any) -> str:
         visibility = str(_VISIBILITIES[source.visibility])
         return visibility if source.has_audience else f"{visibility}: {NOBODY_YET}"
+
+    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Return the fields; nothing is stored before the source exists."""
+        (title, main), *more = super().get_fieldsets(request, obj)
+        names = [name for name in main["fields"] if obj or name != "storage_totals"]
+        return [(title, {**main, "fields": names}), *more]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         # The page Re-embed changes the model; grants and documents belong to the organisation.

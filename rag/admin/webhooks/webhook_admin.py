@@ -53,9 +53,9 @@ class WebhookAdmin(ScopedAdmin):
     list_filter = ("organization", "is_active")
     list_select_related = ("organization",)
     search_fields = ("url", "description")
-    fields = (
-        *("organization", "url", "description", "events", "is_active"),
-        *("disabled_reason", "skipped", "last_success_at"),
+    fieldsets = (
+        (None, {"fields": ("organization", "url", "description", "events", "is_active")}),
+        (_("State"), {"fields": ("last_success_at", "deliveries_link", "disabled_reason", "skipped")}),
     )
     actions = ("rotate_secret", "send_test")
 
@@ -71,8 +71,10 @@ class WebhookAdmin(ScopedAdmin):
         return organizations if model is Organization else None
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        facts = ("disabled_reason", "skipped", "last_success_at")
-        return (*facts, "organization") if obj else facts
+        return ("last_success_at", "deliveries_link", "disabled_reason", "skipped", "organization") if obj else ()
+
+    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return self.fieldsets if obj else self.fieldsets[:1]
 
     def save_model(self, request: HttpRequest, obj: Webhook, form: Any, change: bool) -> None:
         if obj.is_active:
@@ -96,7 +98,7 @@ class WebhookAdmin(ScopedAdmin):
     @admin.display(description=_("deliveries"))
     def deliveries_link(self, webhook: Webhook) -> SafeString:
         url = reverse("admin:rag_webhookdelivery_changelist")
-        return format_html('<a href="{}?webhook__id__exact={}">show</a>', url, webhook.pk)
+        return format_html('<a href="{}?webhook__id__exact={}">{}</a>', url, webhook.pk, gettext("Show"))
 
     @admin.action(description=_("Replace the secrets of the selected webhooks"), permissions=["change"])
     def rotate_secret(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:

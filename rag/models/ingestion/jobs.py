@@ -76,6 +76,7 @@ class IngestionJob(UUIDModel):
     objects = IngestionJobQuerySet.as_manager()
 
     class Meta:
+        verbose_name = "job"
         ordering = ("-id",)
         # For the sweep, which looks for unfinished jobs.
         indexes = (models.Index(fields=["id"], condition=Q(status__in=["queued", "processing"]), name="open_jobs"),)
@@ -202,6 +203,7 @@ class IngestionDocument(UUIDModel):
     objects = IngestionDocumentQuerySet.as_manager()
 
     class Meta:
+        verbose_name = "job document"
         ordering = ("job", "index")
         constraints = (models.UniqueConstraint(fields=["job", "index"], name="document_of_job"),)
         # Partial indexes on open documents: for claiming, for the sweep, and for closing jobs.

@@ -73,9 +73,10 @@ class SyncConnectionAdmin(ScopedAdmin):
     list_filter = ("kind", "is_active")
     list_select_related = ("source__organization",)
     search_fields = ("source__slug", "location")
-    fields = (
-        *("source", "kind", "location", "patterns", "interval_minutes", "is_active"),
-        *("endpoint", "region", "access_key", "new_secret", "acts_for", "due_at"),
+    fieldsets = (
+        (None, {"fields": ("source", "kind", "location", "patterns", "interval_minutes", "is_active")}),
+        (gettext_lazy("S3 bucket"), {"fields": ("endpoint", "region", "access_key", "new_secret")}),
+        (gettext_lazy("State"), {"fields": ("latest_sync", "due_at", "acts_for")}),
     )
     actions = ("sync_now",)
 
@@ -95,8 +96,11 @@ class SyncConnectionAdmin(ScopedAdmin):
         )
         return sources.select_related("organization") if model is DataSource else None
 
+    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return self.fieldsets if obj else self.fieldsets[:-1]
+
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
-        return ("acts_for", "due_at", "source") if obj else ("acts_for", "due_at")
+        return ("latest_sync", "acts_for", "due_at", "source") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: SyncConnection, form: Any, change: bool) -> None:
         user = get_caller(request).authenticated_user

@@ -1,0 +1,12 @@
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies = [("rag", "0039_sync_events")]
+
+    operations = [
+        migrations.AlterModelOptions("ingestionjob", {"ordering": ("-id",), "verbose_name": "job"}),
+        migrations.AlterModelOptions(
+            "ingestiondocument", {"ordering": ("job", "index"), "verbose_name": "job document"}
+        ),
+    ]
