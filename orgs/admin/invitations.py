@@ -70,6 +70,11 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
             return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
         return super().add_view(request, form_url, extra_context)
 
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        if context["add"]:
+            context |= {"title": gettext("Invite a person"), "save_label": gettext("Send the invitation")}
+        return super().render_change_form(request, context, *args, **kwargs)
+
     def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
         """Store the invitation with the service's checks. Their error is shown on the form."""
         assert isinstance(request.user, User)
