@@ -17,6 +17,7 @@ from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
 from rag.services.search.stored_answers import CitedPassage, ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
+from .document_text import show_quote
 from .markdown_blocks import BlockKind, divide
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -96,6 +97,7 @@ class AnswerContext:
     level_name: str
     level_text: str
     percent: int | None
+    gaps: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -114,6 +116,8 @@ def show_answer(answer: ReadableAnswer) -> AnswerContext:
         level_name=str(title),
         level_text=str(text),
         percent=None if level is _UNKNOWN_LEVEL else round(answer.confidence * 100),
+        # A passage may answer in other words.
+        gaps=() if name == "high" else answer.gaps,
         notes=tuple(str(_NOTES[code]) for code in dict.fromkeys(answer.warnings) if code in _NOTES),
     )
 
@@ -203,7 +207,7 @@ def _group_citations(answer: ReadableAnswer) -> Iterator[Reference]:
         pages = [page for citation in citations for page in (citation.first_page, citation.last_page) if page]
         joined = dataclasses.replace(
             citations[0],
-            quote=" … ".join(dict.fromkeys(citation.quote for citation in citations)),
+            quote=" … ".join(dict.fromkeys(show_quote(citation.quote) for citation in citations)),
             end=max(citation.end for citation in citations),
         )
         label = page_label(min(pages), max(pages)) if pages else ""

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -21,6 +22,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream
 from rag.errors import RagError
 from rag.models import ConversationMessage, DataSource
+from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.services.search import ask_replies
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
@@ -63,7 +65,10 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
         html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
         conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
         url = reverse("conversation", args=[conversation]) if conversation else ""
-        return {"html": html, "conversation": conversation, "url": url, "title": question}
+        shown = {"pk": conversation, "title": question[:MAX_TITLE_CHARACTERS]}
+        context = {"conversation": shown, "csrf_token": csrf_token}
+        heading = render_to_string("pages/conversation_heading.html", context) if conversation else ""
+        return {"html": html, "conversation": conversation, "url": url, "title": shown["title"], "heading": heading}
 
     return stream(
         events,

@@ -10,10 +10,12 @@ from django.views.decorators.http import require_http_methods
 from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
 from rag.services.evaluation import comparison
+from rag.text.citation_markers import find_markers
 from rag.types import MAX_QUESTION_CHARACTERS
 
 from .access import page, rate_limited
 from .answer_rendering import show_blocks
+from .document_text import show_quote
 from .forms import DEFAULT_TOP_K, CompareForm
 from .sources import list_queryable_sources
 
@@ -48,6 +50,10 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
 
 
 def _column(number: int, answer: comparison.ComparedAnswer) -> dict[str, Any]:
-    passages = answer.result.retrieval.passages[:_SHOWN_PASSAGES] if answer.result else ()
-    blocks = show_blocks(answer.result.answer.text) if answer.result else ()
-    return {"number": number, "answer": answer, "blocks": blocks, "passages": passages}
+    if answer.result is None:
+        return {"number": number, "answer": answer}
+    text = answer.result.answer.text
+    for start, end in reversed(list(find_markers(text))):  # the passages below are numbered by their rank
+        text = text[:start].rstrip() + text[end:]
+    passages = [(passage, show_quote(passage.text)) for passage in answer.result.retrieval.passages[:_SHOWN_PASSAGES]]
+    return {"number": number, "answer": answer, "blocks": show_blocks(text), "passages": passages}

@@ -17,6 +17,7 @@ from ragsite.postgres.models import as_uuid
 
 from .access import page
 from .answer_rendering import page_label
+from .document_text import TextBlock, divide_text, is_markdown
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ def show_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
         "title": excerpt.document.title or excerpt.document.path,
         "document": excerpt.document,
         "excerpt": excerpt,
+        "blocks": _divide(excerpt),
         "picture_url": _picture_url(request, excerpt),
         "pages": page_label(excerpt.first_page, excerpt.last_page),
     }
@@ -60,6 +62,18 @@ def show_page_picture(request: HttpRequest, document_id: uuid.UUID) -> HttpRespo
         marked=(marked.start, marked.end),
     )
     return HttpResponse(page_pictures.draw_page(excerpt), content_type="image/webp")
+
+
+def _divide(excerpt: excerpts.Excerpt) -> dict[str, list[TextBlock]]:
+    """Return the blocks before, in and after the cited passage; empty if the text is not Markdown."""
+    if not is_markdown(excerpt.document.content_type):
+        return {}
+    start = len(excerpt.before)
+    text = excerpt.before + excerpt.marked + excerpt.after
+    blocks = divide_text(text, (start, start + len(excerpt.marked)))
+    marked = [number for number, block in enumerate(blocks) if block.is_marked]
+    first, end = (marked[0], marked[-1] + 1) if marked else (len(blocks), len(blocks))
+    return {"before": blocks[:first], "passage": blocks[first:end], "after": blocks[end:]}
 
 
 def _picture_url(request: HttpRequest, excerpt: excerpts.Excerpt) -> str:

@@ -14,6 +14,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.services.search.trace import search_trace, trace_permissions
 
 from .access import page, rate_limited, render_problem
+from .document_text import show_quote
 from .forms import AskForm
 from .sources import list_queryable_sources, may_trace
 
@@ -51,5 +52,6 @@ def show_trace(request: HttpRequest) -> HttpResponse:
         "question": form.cleaned_data["question"],
         "trace": trace,
         "stage_counts": stage_counts,
+        "passages": [(traced, show_quote(traced.passage.text)) for traced in trace.passages],
     }
     return render(request, "pages/trace.html", context)

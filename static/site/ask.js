@@ -41,7 +41,7 @@ function finish(article, data) {
   if (form.dataset.new === undefined) return;
   // The first answer of a conversation: the page is now that of the conversation.
   delete form.dataset.new;
-  document.querySelector("h1").textContent = data.title;
+  document.querySelector(".ask-heading").innerHTML = data.heading; // rendered and escaped by the server
   document.title = `${data.title} · ragsite`;
   form.elements.question.placeholder = form.dataset.followUp;
 }

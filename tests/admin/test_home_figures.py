@@ -52,7 +52,7 @@ def two_busy_organizations(world: World) -> World:
 def test_an_administrator_sees_their_organisation_only(two_busy_organizations: World, client: Client) -> None:
     page = sign_in(client, two_busy_organizations.users["owner"])
     assert "<strong>1</strong> document" in page
-    assert "<strong>1</strong> jobs: Queued" in page
+    assert "<strong>1</strong> jobs queued" in page
     assert "Questions per hour: at most 1," in page
     assert "Failed documents per hour" not in page, "nothing failed at home"
     assert "Abroad" not in page
@@ -65,7 +65,7 @@ def test_a_superuser_sees_all_organizations_and_a_link_to_operations(
 ) -> None:
     page = sign_in(client, two_busy_organizations.users["owner"], is_superuser=True)
     assert "<strong>4</strong> documents" in page
-    assert "<strong>3</strong> jobs: Queued" in page
+    assert "<strong>3</strong> jobs queued" in page
     assert "Questions per hour: at most 978," in page
     assert "Failed documents per hour: at most 977," in page
     assert 'href="/admin/operations"' in page

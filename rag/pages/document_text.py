@@ -1,0 +1,155 @@
+"""How pages show the text of a document: headings, lists, tables and code as such, with the cited range marked.
+
+Nothing of the text becomes HTML here: templates escape every piece.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rag.parsing import formats
+
+_LINE = re.compile(r"[^\n]*\n?")
+_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+")
+_ITEM = re.compile(r"(\s*)(?:([-*•+])|\d{1,3}[.)])\s+")
+_TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+_TABLE_RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
+# What Markdown writes around words, and is not shown: emphasis, code, and the addresses of links and pictures.
+_NOT_SHOWN = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|!?\[(?=[^\]\n]*\]\()|\]\([^)\s]*\)")
+# The same in a short quote, which may begin or end within a line.
+_NOT_QUOTED = re.compile(rf"{_NOT_SHOWN.pattern}|(?m:^\s{{0,3}}#{{1,6}}\s+)|(?:\s*\|\s*:?-+:?)+\s*\||\s?\|\s?|```\w*")
+# The types whose stored text is Markdown. Other texts, such as source code, are stored as they are.
+_MARKDOWN = frozenset({formats.MARKDOWN}) | formats.CONVERTED | formats.BINARY | formats.IN_OLE
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a line. `is_marked`: it is in the cited range."""
+
+    text: str
+    is_marked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """A heading, paragraph, item of a list, table or piece of code.
+
+    Attributes:
+        kind: heading, paragraph, bullet, numbered, table or code.
+        rows: The cells of each row; one row with one cell in other blocks.
+        level: Of a heading, from 2; of an item, from 0.
+    """
+
+    kind: str
+    rows: tuple[tuple[tuple[Piece, ...], ...], ...]
+    level: int = 0
+
+    @property
+    def is_marked(self) -> bool:
+        return any(piece.is_marked for row in self.rows for cell in row for piece in cell)
+
+
+def is_markdown(content_type: str) -> bool:
+    """Return whether the stored text of a document of this type is Markdown."""
+    return content_type.partition(";")[0].strip().lower() in _MARKDOWN
+
+
+def divide_text(text: str, marked: tuple[int, int]) -> list[TextBlock]:
+    """Divide a Markdown text into blocks.
+
+    Args:
+        text: The text.
+        marked: Start and end of the cited range.
+    """
+    lines = [match.span() for match in _LINE.finditer(text) if match.group()]
+    blocks, position = [], 0
+    while position < len(lines):
+        end = _end_of_block(text, lines, position)
+        if block := _build_block(text, lines[position:end], marked):
+            blocks.append(block)
+        position = end
+    return blocks
+
+
+def show_quote(text: str) -> str:
+    """Return a passage on one line, without the marks of Markdown."""
+    return " ".join(_NOT_QUOTED.sub(lambda match: " " if "|" in match.group() else "", text).split())
+
+
+def _kind(line: str) -> str:
+    if not line.strip():
+        return "blank"
+    if _FENCE.match(line):
+        return "code"
+    if _HEADING.match(line):
+        return "heading"
+    if _TABLE_ROW.match(line):
+        return "table"
+    return "item" if _ITEM.match(line) else "paragraph"
+
+
+def _end_of_block(text: str, lines: Sequence[tuple[int, int]], start: int) -> int:
+    """Return the index after the last line of the block that starts here."""
+    kind, end = _kind(text[slice(*lines[start])]), start + 1
+    if kind == "code":
+        while end < len(lines) and not _FENCE.match(text[slice(*lines[end])]):
+            end += 1
+        return min(end + 1, len(lines))
+    if kind in ("heading", "blank"):
+        return end
+    follows = "table" if kind == "table" else "paragraph"  # lines of an item continue it
+    while end < len(lines) and _kind(text[slice(*lines[end])]) == follows:
+        end += 1
+    return end
+
+
+def _build_block(text: str, lines: Sequence[tuple[int, int]], marked: tuple[int, int]) -> TextBlock | None:
+    first = text[slice(*lines[0])]
+    kind, (start, end) = _kind(first), (lines[0][0], lines[-1][1])
+    match kind:
+        case "blank":
+            return None
+        case "code":
+            last = lines[-1][0] if len(lines) > 1 and _FENCE.match(text[slice(*lines[-1])]) else end
+            return TextBlock(kind, ((tuple(_pieces(text, (lines[0][1], max(lines[0][1], last)), marked)),),))
+        case "heading":
+            prefix = _HEADING.match(first)
+            assert prefix
+            level = min(6, len(prefix[1]) + 1)
+            return TextBlock(kind, ((_words(text, (start + prefix.end(), end), marked),),), level)
+        case "table":
+            rows = [line for line in lines if not _TABLE_RULE.match(text[slice(*line)])]
+            return TextBlock(kind, tuple(tuple(_cells(text, row, marked)) for row in rows))
+        case "item":
+            prefix = _ITEM.match(first)
+            assert prefix
+            shown_from = start + prefix.end() if prefix[2] else start + prefix.end(1)
+            kind = "bullet" if prefix[2] else "numbered"
+            return TextBlock(kind, ((_words(text, (shown_from, end), marked),),), min(3, len(prefix[1]) // 2))
+    return TextBlock(kind, ((_words(text, (start, end), marked),),))
+
+
+def _cells(text: str, row: tuple[int, int], marked: tuple[int, int]) -> Iterator[tuple[Piece, ...]]:
+    borders = [match.start() for match in _CELL_BORDER.finditer(text, *row)]
+    for left, right in itertools.pairwise(borders):
+        yield _words(text, (left + 1, right), marked)
+
+
+def _words(text: str, span: tuple[int, int], marked: tuple[int, int]) -> tuple[Piece, ...]:
+    """Return the pieces of a range of the text, without what Markdown writes around words."""
+    pieces: list[Piece] = []
+    position = span[0]
+    for match in _NOT_SHOWN.finditer(text, *span):
+        pieces += _pieces(text, (position, match.start()), marked)
+        position = match.end()
+    return (*pieces, *_pieces(text, (position, span[1]), marked))
+
+
+def _pieces(text: str, span: tuple[int, int], marked: tuple[int, int]) -> Iterator[Piece]:
+    """Divide a range of the text where the cited range starts and ends."""
+    borders = sorted({*span, *(border for border in marked if span[0] < border < span[1])})
+    for start, end in itertools.pairwise(borders):
+        yield Piece(text[start:end], marked[0] <= start and end <= marked[1])

@@ -1,0 +1,90 @@
+"""How the text of a document is shown: Markdown as what it means, the cited range marked, nothing as HTML."""
+
+from rag.pages.document_text import TextBlock, divide_text, is_markdown, show_quote
+
+TEXT = """# Keys
+
+To create **a key**, see [the page](keys.md), or
+run `make key`.
+
+- first
+- second
+
+| scope | allows |
+| --- | --- |
+| `query` | search |
+
+```sh
+# not a heading
+make key
+```
+"""
+
+
+def shown(block: TextBlock) -> list[list[str]]:
+    return [["".join(piece.text for piece in cell).strip() for cell in row] for row in block.rows]
+
+
+def marked_text(blocks: list[TextBlock]) -> str:
+    return "".join(
+        piece.text for block in blocks for row in block.rows for cell in row for piece in cell if piece.is_marked
+    )
+
+
+def test_markdown_is_shown_as_what_it_means() -> None:
+    blocks = divide_text(TEXT, (0, 0))
+    assert [(block.kind, shown(block)) for block in blocks] == [
+        ("heading", [["Keys"]]),
+        ("paragraph", [["To create a key, see the page, or\nrun make key."]]),
+        ("bullet", [["first"]]),
+        ("bullet", [["second"]]),
+        ("table", [["scope", "allows"], ["query", "search"]]),
+        ("code", [["# not a heading\nmake key"]]),
+    ]
+    assert not marked_text(blocks)
+
+
+def test_exactly_the_cited_range_is_marked() -> None:
+    start, end = TEXT.index("create"), TEXT.index(" key`")
+    blocks = divide_text(TEXT, (start, end))
+    assert marked_text(blocks) == "create a key, see the page, or\nrun make"
+    everything = divide_text(TEXT, (0, len(TEXT)))
+    assert all(piece.is_marked for block in everything for row in block.rows for cell in row for piece in cell)
+
+
+def test_no_line_of_a_text_is_lost() -> None:
+    """Whatever a text contains, its words are shown."""
+    for text in (
+        "",
+        "|",
+        "|a|",
+        "```",
+        "```\n```",
+        "#",
+        "# ",
+        "-",
+        "- ",
+        "**",
+        "[a](b",
+        "  1) x\n   y",
+        "\n\n\n",
+        "|a\\|b|",
+    ):
+        words = {word for word in text.split() if word.isalnum()}
+        pieces = " ".join(
+            piece.text for block in divide_text(text, (0, 1)) for row in block.rows for cell in row for piece in cell
+        )
+        assert words <= {word.strip("|`*[]()\\") for word in pieces.split()}, text
+
+
+def test_only_what_is_stored_as_markdown_is_divided() -> None:
+    for kind in ("text/markdown", "text/markdown; charset=utf-8", "application/pdf", "text/html"):
+        assert is_markdown(kind), kind
+    for kind in ("text/plain", "text/x-python", "application/javascript", ""):
+        assert not is_markdown(kind), kind
+
+
+def test_a_quote_has_no_marks_of_markdown() -> None:
+    text = "## Keys\n\nSelect **Create**, then `POST` it: [more](x.md)\n\n| scope | allows |\n| --- | --- |\n| a | b |"
+    assert show_quote(text) == "Keys Select Create, then POST it: more scope allows a b"
+    assert show_quote("snake_case and 2 * 3 * 4 stay") == "snake_case and 2 * 3 * 4 stay"
