@@ -135,7 +135,9 @@ def _build_block(text: str, lines: Sequence[tuple[int, int]], marked: tuple[int,
 def _cells(text: str, row: tuple[int, int], marked: tuple[int, int]) -> Iterator[tuple[Piece, ...]]:
     borders = [match.start() for match in _CELL_BORDER.finditer(text, *row)]
     for left, right in itertools.pairwise(borders):
-        yield _words(text, (left + 1, right), marked)
+        cell = text[left + 1 : right]
+        start = left + 1 + len(cell) - len(cell.lstrip())
+        yield _words(text, (start, start + len(cell.strip())), marked)
 
 
 def _words(text: str, span: tuple[int, int], marked: tuple[int, int]) -> tuple[Piece, ...]:
@@ -145,7 +147,9 @@ def _words(text: str, span: tuple[int, int], marked: tuple[int, int]) -> tuple[P
     for match in _NOT_SHOWN.finditer(text, *span):
         pieces += _pieces(text, (position, match.start()), marked)
         position = match.end()
-    return (*pieces, *_pieces(text, (position, span[1]), marked))
+    pieces += _pieces(text, (position, span[1]), marked)
+    alike = itertools.groupby(pieces, key=lambda piece: piece.is_marked)
+    return tuple(Piece("".join(piece.text for piece in group), is_marked) for is_marked, group in alike)
 
 
 def _pieces(text: str, span: tuple[int, int], marked: tuple[int, int]) -> Iterator[Piece]:

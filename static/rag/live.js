@@ -1,4 +1,5 @@
-/* Keeps parts of a page up to date while something is in progress: they have the attribute data-live. */
+/* Keeps parts of a page up to date while something is in progress: those with the attribute data-live, and on the page
+   of one row what cannot be changed, and its buttons. */
 "use strict";
 
 (function () {
@@ -17,11 +18,18 @@
   }
 
   function replaceParts(fresh) {
-    for (const part of document.querySelectorAll("[data-live]")) {
-      const next = fresh.querySelector('[data-live="' + CSS.escape(part.dataset.live) + '"]');
-      if (next && next.outerHTML !== part.outerHTML) {
-        part.replaceWith(document.importNode(next, true));
-      }
+    const inLists = [...document.querySelectorAll("#result_list [data-live]")];
+    for (const part of inLists) replace(part, fresh.querySelector(`[data-live="${CSS.escape(part.dataset.live)}"]`));
+    for (const row of document.querySelectorAll(".change-form .form-row")) {
+      const name = [...row.classList].find((name) => name.startsWith("field-"));
+      replace(row.querySelector(".readonly"), fresh.querySelector(`.${CSS.escape(name)} .readonly`));
+    }
+    replace(document.querySelector(".row-actions"), fresh.querySelector(".row-actions"));
+  }
+
+  function replace(part, next) {
+    if (part && next && next.outerHTML !== part.outerHTML) {
+      part.replaceWith(document.importNode(next, true));
     }
   }
 

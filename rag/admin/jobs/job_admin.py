@@ -73,12 +73,12 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
             None,
             {
                 "fields": (
-                    *("source", "state", "progress", "open_now", "errors", "failures", "documents", "chunk_total"),
+                    *("source", "state", "progress", "open_now", "failures", "documents", "chunk_total"),
                     *("created_by", "created_at", "started_at", "finished_at"),
                 )
             },
         ),
-        (_("Details"), {"classes": ("collapse",), "fields": ("id", "chunk_size", "chunk_overlap")}),
+        (_("Details"), {"classes": ("collapse",), "fields": ("id", "errors", "chunk_size", "chunk_overlap")}),
     )
     readonly_fields = tuple(name for _, part in fieldsets for name in part["fields"])
 
