@@ -41,6 +41,9 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     """Invites people, and sends invitations again or revokes them."""
 
     form = InvitationForm
+    empty_text = _(
+        "Invite a person by e-mail: the message has a link with which they choose a password and become a member."
+    )
     list_display = (
         *("email", "organization", "role_names", "team_names", "state", "sent_at", "expires_at", "invited_by"),
     )

@@ -37,6 +37,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     only to those who may query the data source.
     """
 
+    empty_text = _("There are no documents yet. Open a data source to upload some.")
     list_display = ("title", "path", "source", "source_type", "lang", "chunks", "updated_at")
     list_filter = ("source", "source_type", ("lang", NewestValuesFilter))
     search_fields = ("title", "path")

@@ -96,11 +96,11 @@ def test_failed_documents_are_retried_by_job_and_individually(world: World, owne
     rows = [fail(job, path, "INTERNAL_ERROR") for path in ("a", "b", "c")]
     IngestionDocument.objects.filter(pk=rows[2].pk).update(text="")
     one = {"action": "retry", "_selected_action": [rows[0].pk]}
-    assert "Queued again: 1 documents." in owner.post(DOCUMENTS, one, follow=True).content.decode()
+    assert "Queued again: 1 document." in owner.post(DOCUMENTS, one, follow=True).content.decode()
     assert job.documents.filter(state=State.QUEUED).count() == 1
     all_of_job = {"action": "retry", "_selected_action": [job.pk]}
     content = owner.post(JOBS, all_of_job, follow=True).content.decode()
-    assert "Queued again: 1 documents." in content
+    assert "Queued again: 1 document." in content
     assert "Not queued: 1 documents." in content
     assert job.documents.filter(state=State.QUEUED).count() == 2
 

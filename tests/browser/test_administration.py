@@ -66,7 +66,7 @@ def test_a_failed_document_is_retried_with_a_button_and_a_job_cancelled(
     row = IngestionDocument.objects.get(job=site.failed)
     page.goto(f"/admin/rag/ingestiondocument/{row.pk}/change/")
     page.get_by_role("button", name="Retry what failed").click()
-    expect(page.get_by_text("Queued again: 1 documents.")).to_be_visible()
+    expect(page.get_by_text("Queued again: 1 document.")).to_be_visible()
     page.goto(f"{JOBS}{site.failed.pk}/change/")
     page.get_by_role("button", name="Cancel the job").click()
     expect(page.locator(".field-state")).to_contain_text("cancelled")

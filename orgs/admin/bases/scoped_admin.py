@@ -87,6 +87,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     """
 
     show_facets = admin.ShowFacets.NEVER  # each would count all rows
+    empty_text = ""  # what the list says while it is empty: what its rows are for
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
         """Return the rows that the user of this request may see and change."""
@@ -108,9 +109,8 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Return the columns; without that of the organisation for those who see only one."""
         names = list(super().get_list_display(request))
-        if "organization" in names and _only_organization(request):
-            names.remove("organization")
-        return names
+        hidden = {"organization", "organization_name"} & set(names)
+        return [name for name in names if name not in hidden] if hidden and _only_organization(request) else names
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         related = {field.name for field in self.model._meta.get_fields() if field.is_relation}

@@ -61,6 +61,7 @@ class JobChangeList(LargeChangeList):
 @admin.register(IngestionJob)
 class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
     change_form_template = "admin/rag/job_change_form.html"
+    empty_text = _("There are no jobs yet. Each upload becomes a job, whose progress is shown here.")
     list_display = ("name", "state", "progress", "chunk_total", "created_by", "created_at", "finished_at")
     list_filter = (StateFilter, ConditionFilter, "source")
     search_fields = ("id__exact", "source__name", "source__slug", "created_by__email")

@@ -12,7 +12,7 @@ from django.urls import path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
@@ -125,9 +125,8 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
         except RagError as error:
             messages.error(request, error.message or gettext("The documents could not be queued again."))
             return
-        messages.success(
-            request, gettext("Queued again: {retried_count} documents.").format(retried_count=retried_count)
-        )
+        text = ngettext("Queued again: {number} document.", "Queued again: {number} documents.", retried_count)
+        messages.success(request, text.format(number=retried_count))
         if retried_count < selected_count:
             skipped = selected_count - retried_count
             messages.warning(

@@ -7,6 +7,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -46,7 +48,7 @@ class JobFilter(admin.SimpleListFilter):
         super().__init__(request, params, *args)
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:
-        return [(self._job_id, self._job_id)] if self._job_id else []
+        return [(self._job_id, gettext("the chosen one"))] if self._job_id else []
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> QuerySet[IngestionDocument]:
         return queryset.filter(job=uuid.UUID(self._job_id)) if self._job_id else queryset
@@ -117,8 +119,10 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
         )
 
     @admin.display(description=_("next attempt at"))
-    def retry_time(self, document: IngestionDocument) -> Any:
-        return document.retry_at if document.condition == Condition.WAITING else None
+    def retry_time(self, document: IngestionDocument) -> str:
+        if document.condition != Condition.WAITING or document.retry_at is None:
+            return "–"
+        return date_format(timezone.localtime(document.retry_at), "DATETIME_FORMAT")
 
     @admin.display(description=_("job"))
     def of_job(self, document: IngestionDocument) -> str:

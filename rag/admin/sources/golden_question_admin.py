@@ -51,6 +51,10 @@ class GoldenQuestionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
 @admin.register(GoldenQuestion)
 class GoldenQuestionAdmin(SourceContentAdmin):
     form = GoldenQuestionForm
+    empty_text = _(
+        "A golden question names the document that a search for it must find. Each night all of them are "
+        "measured, so that you notice when the search gets worse."
+    )
     list_display = ("question", "source", "path", "expects_passage", "active", "created_by")
     list_filter = ("source", "active")
     list_select_related = ("source__organization", "created_by")

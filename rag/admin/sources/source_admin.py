@@ -66,6 +66,10 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             {"classes": ("collapse",), "fields": ("slug", "source_type", "embedding_model", "has_ocr")},
         ),
     )
+    empty_text = _(
+        "A data source is a collection of documents with one rule that says who may query it. Add the first "
+        "one, then upload documents on its page."
+    )
     list_display = ("name", "organization", "visibility_display", "owner", "embedding_model", "documents")
     list_filter = ("organization", "visibility", "source_type", "embedding_model")
     search_fields = ("name", "slug", "description")

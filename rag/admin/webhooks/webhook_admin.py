@@ -49,6 +49,10 @@ class WebhookAdmin(ScopedAdmin):
     """Creates and changes webhooks, and shows a new secret once."""
 
     form = WebhookForm
+    empty_text = _(
+        "A webhook tells another program when something has happened: a job has finished, a document has "
+        "failed, a quota is nearly reached."
+    )
     list_display = ("name", "organization", "event_names", "is_active", "last_success_at", "deliveries_link")
     list_filter = ("organization", "is_active")
     list_select_related = ("organization",)

@@ -69,6 +69,10 @@ class SyncConnectionAdmin(ScopedAdmin):
     """Creates and changes connections, and starts syncs, for those who manage the source and may send documents."""
 
     form = SyncConnectionForm
+    empty_text = gettext_lazy(
+        "A sync connection keeps a data source equal to a folder, an S3 bucket or a website: new and changed "
+        "files are fetched, and removed ones are deleted."
+    )
     list_display = ("source", "kind", "location", "interval_minutes", "is_active", "latest_sync", "due_at")
     list_filter = ("kind", "is_active")
     list_select_related = ("source__organization",)
