@@ -23,7 +23,7 @@ from rag.contracts.common.streaming import stream
 from rag.errors import RagError
 from rag.models import ConversationMessage, DataSource
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
-from rag.services.search import ask_replies
+from rag.services.search import ask_replies, suggested_questions
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
@@ -125,6 +125,7 @@ def _render(
         "reasons": ConversationMessage.RatingReason.choices,
         "is_stored": ask_replies.is_stored(caller),
         "may_trace": may_trace(caller),
+        "suggestions": [] if exchanges or form.is_bound else suggested_questions.suggest_questions(caller, sources),
     }
     return render(request, "pages/ask.html", context, status=status)
 

@@ -71,6 +71,7 @@ function showProblem(article, html) {
 
 async function send() {
   const data = new FormData(form);
+  document.getElementById("suggestions")?.remove();
   const article = showExchange(data.get("question").trim());
   const button = document.getElementById("ask-button");
   running = new AbortController();
@@ -144,6 +145,12 @@ if (form) {
     }
   });
   form.elements.question.addEventListener("input", resize);
+  document.getElementById("suggestions")?.addEventListener("click", (event) => {
+    if (!event.target.matches("a") || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    form.elements.question.value = event.target.textContent;
+    form.requestSubmit();
+  });
 }
 document.getElementById("question-hint")?.classList.add("is-shown");
 thread.addEventListener("submit", (event) => {

@@ -1,0 +1,43 @@
+"""Questions that a caller could ask: headings of readable documents that are questions."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+from orgs.access.caller import Caller
+from rag.models import Action, Chunk, DataSource, Document
+
+_MAX_SUGGESTIONS = 3
+# So much is read for them: the page "Ask" must not wait for suggestions.
+_MAX_SOURCES, _MAX_DOCUMENTS, _MAX_POSITION = 5, 3, 30
+# Shorter questions are often understood only under their heading: "Which processes run?"
+_MIN_CHARACTERS, _MAX_CHARACTERS = 24, 100
+
+
+def suggest_questions(caller: Caller, sources: Sequence[DataSource]) -> list[str]:
+    """Return up to three questions that the first documents of the sources have as headings.
+
+    Args:
+        caller: The caller, whose permissions apply.
+        sources: Data sources that the caller may query.
+    """
+    readable = Document.objects.live().visible_to(caller, Action.QUERY)
+    by_source: list[list[object]] = [
+        list(readable.filter(source=source).order_by("path").values_list("pk", flat=True)[:_MAX_DOCUMENTS])
+        for source in sources[:_MAX_SOURCES]
+    ]
+    chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(
+        document__in=[*itertools.chain(*by_source)], position__lt=_MAX_POSITION
+    )
+    found: dict[object, list[str]] = {}
+    for document_id, headings in chunks.order_by("document", "position").values_list("document", "headings"):
+        found.setdefault(document_id, []).extend(_find_questions(headings))
+    # One of each document first.
+    in_turn = itertools.chain(*itertools.zip_longest(*(dict.fromkeys(questions) for questions in found.values())))
+    return list(dict.fromkeys(filter(None, in_turn)))[:_MAX_SUGGESTIONS]
+
+
+def _find_questions(headings: Sequence[str]) -> Iterator[str]:
+    for heading in headings:
+        text = heading.strip()
+        if text.endswith(("?", "？")) and _MIN_CHARACTERS <= len(text) <= _MAX_CHARACTERS:
+            yield text
