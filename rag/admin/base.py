@@ -69,6 +69,11 @@ def selectable_rows(request: HttpRequest, model: type[Model]) -> QuerySet[Model]
     return None
 
 
+def field_names(fieldsets: Any) -> tuple[str, ...]:
+    """Return the names of all fields of an admin page, in order."""
+    return tuple(name for _, part in fieldsets for name in part["fields"])
+
+
 class ReadOnlyMixin:
     """Forbids everybody to add or change rows on the admin pages of a model."""
 

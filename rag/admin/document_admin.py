@@ -24,7 +24,7 @@ from rag.providers import file_storage
 from rag.services.sources import documents, excerpts
 from ragsite.postgres.models import as_uuid
 
-from .base import CountedDeletionMixin, ReadOnlyMixin, SourceContentAdmin, visible_sources
+from .base import CountedDeletionMixin, ReadOnlyMixin, SourceContentAdmin, field_names, visible_sources
 from .large_lists import LargeListMixin, NewestValuesFilter
 from .reparsing import reparse
 
@@ -68,7 +68,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
             },
         ),
     )
-    readonly_fields = tuple(name for _, part in fieldsets for name in part["fields"])
+    readonly_fields = field_names(fieldsets)
     actions = ("reparse",)
 
     def get_urls(self) -> list[Any]:

@@ -1,6 +1,7 @@
 """Adds storage figures and deletion of documents to the admin of organisations, which belongs to `orgs`."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Model, QuerySet, Sum
@@ -30,8 +31,8 @@ class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
     class Media:
         css = {"all": ["rag/pages.css"]}
 
-    def get_list_display(self, request: HttpRequest) -> tuple[str, ...]:
-        return (*OrganizationAdmin.list_display, "stored_chunks", "stored_bytes")
+    def get_list_display(self, request: HttpRequest) -> list[Any]:
+        return [*OrganizationAdmin.list_display, "stored_chunks", "stored_bytes"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Model]:
         return super().get_queryset(request).select_related("usage")

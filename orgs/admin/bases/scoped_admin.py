@@ -87,7 +87,7 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
     """
 
     show_facets = admin.ShowFacets.NEVER  # each would count all rows
-    empty_text = ""  # what the list says while it is empty: what its rows are for
+    empty_text: Any = ""  # what the list says while it is empty: what its rows are for
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
         """Return the rows that the user of this request may see and change."""

@@ -15,6 +15,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
+from rag.admin.base import field_names
 from rag.admin.large_lists import LargeChangeList, LargeListMixin
 from rag.models import Condition, IngestionDocument, IngestionJob
 from rag.services.jobs import close_and_cancel, job_lookup
@@ -81,7 +82,7 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
         ),
         (_("Details"), {"classes": ("collapse",), "fields": ("id", "errors", "chunk_size", "chunk_overlap")}),
     )
-    readonly_fields = tuple(name for _, part in fieldsets for name in part["fields"])
+    readonly_fields = field_names(fieldsets)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionJob]:
         return IngestionJob.objects.filter(pk__in=super().get_queryset(request).values("pk"))

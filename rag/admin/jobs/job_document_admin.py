@@ -13,6 +13,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from rag.admin.base import field_names
 from rag.admin.large_lists import LargeListMixin
 from rag.models import Condition, IngestionDocument
 from rag.services.jobs import job_lookup
@@ -87,7 +88,7 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
             },
         ),
     )
-    readonly_fields = tuple(name for _, part in fieldsets for name in part["fields"])
+    readonly_fields = field_names(fieldsets)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
         visible = super().get_queryset(request).values("pk")
