@@ -77,7 +77,8 @@ def test_an_owner_changes_access_in_the_matrix_and_invites_a_person(
 def test_an_unanswered_question_becomes_a_golden_question(site: Site, visitor: Callable[..., Visitor]) -> None:
     client = Client()
     client.force_login(site.users["member"])
-    client.post("/", {"question": "What do zebras earn?"})
+    # Who manages a source sees only questions that searched nothing hidden from them.
+    client.post("/", {"question": "What do zebras earn?", "sources": [str(site.source.pk)]})
     assert UnansweredQuestion.objects.filter(source=site.source).exists()
     person = visitor(site.users["owner"])
     page = person.page

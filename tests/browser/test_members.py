@@ -57,7 +57,8 @@ def test_a_conversation_is_rated_renamed_found_and_deleted(site: Site, visitor: 
     expect(page.locator(".curl code")).to_contain_text("/api/rag/query")
     page.get_by_role("button", name="No", exact=True).click()
     page.get_by_label("What is wrong?").select_option(index=1)
-    page.get_by_role("button", name="Send the reason").click()
+    with page.expect_response("**/rating"):
+        page.get_by_role("button", name="Send the reason").click()
     expect(page.get_by_role("status").filter(has_text="Thank you.")).to_be_visible()
     assert ConversationMessage.objects.filter(is_helpful=False).exclude(rating_reason="").count() == 1
     ask(page, "And how does it sleep?")
@@ -82,7 +83,7 @@ def test_a_conversation_is_rated_renamed_found_and_deleted(site: Site, visitor: 
 def test_an_account_creates_and_revokes_a_key_and_ends_the_access_of_a_program(
     site: Site, visitor: Callable[..., Visitor]
 ) -> None:
-    member = site.users["member"]
+    member = site.users["supporter"]
     program = OAuthClient.objects.create(name="Desk assistant", redirect_uris=["http://127.0.0.1/callback"])
     expiry = timezone.now() + datetime.timedelta(days=1)
     TokenFamily.objects.create(user=member, client=program, newest_token=uuid.uuid4(), expires_at=expiry)
