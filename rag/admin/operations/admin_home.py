@@ -11,6 +11,7 @@ from accounts.sign_in.admin_site import Site
 from orgs.access.permissions import Permission
 from orgs.admin.bases.scoped_admin import holds_permission
 from rag.admin.base import managed_organizations, visible_sources
+from rag.admin.jobs.job_content import STATE_LABELS
 from rag.models import Action, IngestionJob
 from rag.services.operations import home_figures
 
@@ -28,7 +29,7 @@ def read_figures(request: HttpRequest) -> dict[str, object]:
     figures = home_figures.read_figures(visible_sources(request, Action.MANAGE), organizations, covers_all=is_superuser)
     jobs = [
         {
-            "status": status.label.lower(),
+            "status": STATE_LABELS[status.value],
             "count": figures.jobs[status],
             "url": f"{reverse(_JOBS)}?status__exact={status.value}",
             "is_problem": status is IngestionJob.Status.FAILED and figures.jobs[status],

@@ -41,7 +41,9 @@ _OUTCOME_STAGES = {
 
 
 class SearchTraceForm(forms.Form):
-    question = forms.CharField(max_length=MAX_QUESTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2, "cols": 80}))
+    question = forms.CharField(
+        label=_("Question"), max_length=MAX_QUESTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2, "cols": 80})
+    )
     user = forms.CharField(
         label=_("Search as"), max_length=254, required=False,
         widget=forms.TextInput(attrs={"list": "members", "size": 50}),

@@ -131,6 +131,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             return initial
         return {"organization": organizations[0].pk, "owner": request.user.pk, **initial}
 
+    @admin.display(description=_("documents"))
     def documents(self, source: Any) -> int:
         return int(source.document_count)
 
