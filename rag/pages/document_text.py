@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rag.parsing import formats
 
 _LINE = re.compile(r"[^\n]*\n?")
-_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
+_CODE_MARKER = re.compile(r"\s{0,3}(?:```|~~~)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+")
 _ITEM = re.compile(r"(\s*)(?:([-*•+])|\d{1,3}[.)])\s+")
 _TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
@@ -82,7 +82,7 @@ def show_quote(text: str) -> str:
 def _kind(line: str) -> str:
     if not line.strip():
         return "blank"
-    if _FENCE.match(line):
+    if _CODE_MARKER.match(line):
         return "code"
     if _HEADING.match(line):
         return "heading"
@@ -95,7 +95,7 @@ def _end_of_block(text: str, lines: Sequence[tuple[int, int]], start: int) -> in
     """Return the index after the last line of the block that starts here."""
     kind, end = _kind(text[slice(*lines[start])]), start + 1
     if kind == "code":
-        while end < len(lines) and not _FENCE.match(text[slice(*lines[end])]):
+        while end < len(lines) and not _CODE_MARKER.match(text[slice(*lines[end])]):
             end += 1
         return min(end + 1, len(lines))
     if kind in ("heading", "blank"):
@@ -113,7 +113,7 @@ def _build_block(text: str, lines: Sequence[tuple[int, int]], marked: tuple[int,
         case "blank":
             return None
         case "code":
-            last = lines[-1][0] if len(lines) > 1 and _FENCE.match(text[slice(*lines[-1])]) else end
+            last = lines[-1][0] if len(lines) > 1 and _CODE_MARKER.match(text[slice(*lines[-1])]) else end
             return TextBlock(kind, ((tuple(_pieces(text, (lines[0][1], max(lines[0][1], last)), marked)),),))
         case "heading":
             prefix = _HEADING.match(first)
