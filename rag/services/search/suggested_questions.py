@@ -28,13 +28,11 @@ def suggest_questions(caller: Caller, sources: Sequence[DataSource]) -> list[str
     chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(
         document__in=[*itertools.chain(*by_source)], position__lt=_MAX_POSITION
     )
-    questions_of: dict[object, list[str]] = {}
+    by_document: dict[object, list[str]] = {}
     for document_id, headings in chunks.order_by("document", "position").values_list("document", "headings"):
-        questions_of.setdefault(document_id, []).extend(_find_questions(headings))
+        by_document.setdefault(document_id, []).extend(_find_questions(headings))
     # One of each document first.
-    in_turn = itertools.chain(
-        *itertools.zip_longest(*(dict.fromkeys(questions) for questions in questions_of.values()))
-    )
+    in_turn = itertools.chain(*itertools.zip_longest(*(dict.fromkeys(questions) for questions in by_document.values())))
     return list(dict.fromkeys(filter(None, in_turn)))[:_MAX_SUGGESTIONS]
 
 
