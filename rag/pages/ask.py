@@ -23,13 +23,14 @@ from rag.contracts.common.streaming import stream
 from rag.errors import RagError
 from rag.models import ConversationMessage, DataSource
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
-from rag.services.search import ask_replies, suggested_questions
+from rag.services.evaluation import suggested_questions
+from rag.services.search import ask_replies
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
 from .access import page, problem_fragment, rate_limited, wants_stream
-from .answer_rendering import render_answer, show_answer
 from .forms import AskForm
+from .rendering.answer_rendering import render_answer, show_answer
 from .sources import list_queryable_sources, may_trace
 
 

@@ -14,9 +14,9 @@ from rag.text.citation_markers import find_markers
 from rag.types import MAX_QUESTION_CHARACTERS
 
 from .access import page, rate_limited
-from .answer_rendering import show_blocks
-from .document_text import show_quote
 from .forms import DEFAULT_TOP_K, CompareForm
+from .rendering.answer_rendering import show_blocks
+from .rendering.document_text import show_quote
 from .sources import list_queryable_sources
 
 _SHOWN_PASSAGES = 20

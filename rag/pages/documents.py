@@ -16,8 +16,8 @@ from rag.services.sources import excerpts
 from ragsite.postgres.models import as_uuid
 
 from .access import page
-from .answer_rendering import page_label
-from .document_text import TextBlock, divide_text, is_markdown
+from .rendering.answer_rendering import page_label
+from .rendering.document_text import TextBlock, divide_text, is_markdown
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.services.search.trace import search_trace, trace_permissions
 
 from .access import page, rate_limited, render_problem
-from .document_text import show_quote
 from .forms import AskForm
+from .rendering.document_text import show_quote
 from .sources import list_queryable_sources, may_trace
 
 # Labels of the stages, in their order (rag.services.search.trace.search_trace.StageCounts).

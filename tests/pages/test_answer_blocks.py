@@ -4,7 +4,7 @@ import re
 
 from django.template.loader import render_to_string
 
-from rag.pages.answer_rendering import show_blocks
+from rag.pages.rendering.answer_rendering import show_blocks
 
 TEXT = """# Feeding
 The zebra eats **twice** a day.

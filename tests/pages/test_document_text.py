@@ -1,6 +1,6 @@
 """How the text of a document is shown: Markdown as what it means, the cited range marked, nothing as HTML."""
 
-from rag.pages.document_text import TextBlock, divide_text, is_markdown, show_quote
+from rag.pages.rendering.document_text import TextBlock, divide_text, is_markdown, show_quote
 
 TEXT = """# Keys
 

@@ -1,3 +1,3 @@
-from . import admin_home, operations_page
+from . import admin_home, navigation, operations_page
 
-__all__ = ["admin_home", "operations_page"]
+__all__ = ["admin_home", "navigation", "operations_page"]

@@ -1,0 +1,1 @@
+"""How pages show texts: answers, documents, quotes, and what Markdown means in them."""
