@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0038_model_to_remove")]
+    dependencies = [("rag", "0043_access_lists")]
 
     operations = [
         migrations.AlterModelOptions("ingestionjob", {"ordering": ("-id",), "verbose_name": "job"}),
