@@ -77,7 +77,7 @@ def test_large_requests_of_a_client_wait_for_each_other(monkeypatch: pytest.Monk
     waiting = threading.Semaphore(0)
 
     class Changed(threading.Condition):
-        def wait_for(self, predicate: Callable[[], bool], timeout: float | None = None) -> bool:
+        def wait_for(self, predicate: Callable[[], Any], timeout: float | None = None) -> Any:
             waiting.release()
             return super().wait_for(predicate, timeout)
 

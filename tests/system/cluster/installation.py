@@ -135,8 +135,9 @@ class Installation:
         for host in WORKER_HOSTS:
             for kind in ("worker", "background", "scheduler"):
                 self.start(f"{host}/{kind}")
-        for host in WEB_HOSTS:
-            self.wait_until(lambda host=host: self.status(host, "/readyz") == 200, f"{host} did not become ready")
+        self.wait_until(
+            lambda: all(self.status(host, "/readyz") == 200 for host in WEB_HOSTS), "A web host did not become ready"
+        )
         self._start_proxy()
 
     def start(self, name: str, command: list[str] | None = None) -> None:
