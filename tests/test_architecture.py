@@ -37,7 +37,6 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "ragsite.postgres",
         "ragsite.celery",
         "ragsite.cache",
-        "ragsite.fair_slots",
         "ragsite.observability",
     ),
 )

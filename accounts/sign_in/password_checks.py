@@ -9,9 +9,9 @@ from django.http import HttpRequest
 from django.utils.translation import gettext_noop
 
 from accounts.models import User
-from ragsite.fair_slots import FairSlots
 from ragsite.http.addresses import client_address, rate_limit_key
 from ragsite.http.errors import Unavailable
+from ragsite.http.fair_slots import FairSlots
 
 _MAX_WAIT_SECONDS = 2.0
 

@@ -11,7 +11,7 @@ from accounts.models import User
 from orgs.access.permissions import Scope
 from orgs.models import ApiKey
 from ragsite.http import fields
-from ragsite.http.openapi_types import Count, Id
+from ragsite.http.openapi.field_types import Count, Id
 from ragsite.http.request_warnings import UnknownFieldWarnings
 
 from . import service

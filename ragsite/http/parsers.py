@@ -18,8 +18,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from ragsite.fair_slots import FairSlots
-
+from .fair_slots import FairSlots
 from .uploads import PayloadTooLarge, SpooledUploadHandler, body_too_large_message
 
 # Set for a chunked body, whose CONTENT_LENGTH is then a limit (ragsite.middleware).

@@ -9,7 +9,7 @@ from rest_framework.exceptions import ValidationError
 from rag.contracts.common import fields
 from rag.services.search.agent_tools import source_url
 from rag.types import AgentReply, Passage
-from ragsite.http.openapi_types import Count, Id, Share
+from ragsite.http.openapi.field_types import Count, Id, Share
 
 MIN_QUERY_CHARACTERS = 3
 MAX_SELECTED_TEXT_CHARACTERS = 20_000

@@ -13,7 +13,7 @@ from rest_framework.renderers import JSONRenderer
 
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import AnswerEvents, Result, Retrieval
-from ragsite.http.openapi_types import EventStream
+from ragsite.http.openapi.field_types import EventStream
 
 from .errors import ErrorHandler
 

@@ -10,7 +10,7 @@ from rag.services.search.agent_tools import source_url
 from rag.text.citation_markers import find_markers, parse_numbers
 from rag.text.tokens import count_tokens
 from rag.types import AnswerResult, Citation, Retrieval
-from ragsite.http.openapi_types import Count, Id, Share
+from ragsite.http.openapi.field_types import Count, Id, Share
 
 # Precedes the validated answer where it differs from the text that was streamed.
 CORRECTION = "\n\nThe documents do not support all of this. The checked answer is:\n\n"

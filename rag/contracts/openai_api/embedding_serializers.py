@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rag.contracts.common import fields
 from rag.contracts.common.openapi import NON_BLANK_PATTERN
 from rag.services.openai_api.text_embeddings import TextEmbeddings, pack
-from ragsite.http.openapi_types import Count
+from ragsite.http.openapi.field_types import Count
 
 MAX_INPUTS = 64
 MAX_INPUT_CHARACTERS = 32_000

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Annotated, TypedDict
 
 from rag.services.openai_api.sources_as_models import SourceModel
-from ragsite.http.openapi_types import Count
+from ragsite.http.openapi.field_types import Count
 
 
 class Model(TypedDict):

@@ -13,7 +13,7 @@ from rag.services.openai_api import sources_as_models, text_embeddings
 from rag.services.search import chat_completion_replies, permitted_queries
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
-from ragsite.http.openapi_types import EventStream
+from ragsite.http.openapi.field_types import EventStream
 
 from . import chat_serializers, errors, examples
 from .completions import Chunk, ChunkFormat, CompletionOut, completion_out

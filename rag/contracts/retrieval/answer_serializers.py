@@ -9,7 +9,7 @@ from django.utils import timezone
 from rag.contracts.common import fields
 from rag.models import SourceType
 from rag.types import ConfidentAnswer, Passage, Retrieval
-from ragsite.http.openapi_types import Count, Id, Share
+from ragsite.http.openapi.field_types import Count, Id, Share
 
 from .serializers import SearchIn, meta
 

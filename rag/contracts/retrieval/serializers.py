@@ -8,7 +8,7 @@ from rag.contracts.common import fields
 from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question
 from ragsite.http.openapi import ErrorBody
-from ragsite.http.openapi_types import Count, Id, Share
+from ragsite.http.openapi.field_types import Count, Id, Share
 
 
 class FiltersIn(serializers.Serializer[None]):

@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.types import Filters, Mode, Passage, Question, SearchResult
-from ragsite.http.openapi_types import Count, Id, Share
+from ragsite.http.openapi.field_types import Count, Id, Share
 
 _EMPTY_QUERY = "Query must not be empty"
 

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rag.contracts.common import fields
 from rag.services.search import chat_replies
 from rag.types import ChatReply, Filters, GenerationOptions, Message, Passage, Question, Retrieval
-from ragsite.http.openapi_types import Id, Share
+from ragsite.http.openapi.field_types import Id, Share
 
 from .serializers import FiltersIn
 

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.types import Filters, IndexOutcome, Mode, Passage, Question, Submission
-from ragsite.http.openapi_types import Count, Id, Share
+from ragsite.http.openapi.field_types import Count, Id, Share
 
 
 class IngestIn(serializers.Serializer[None]):

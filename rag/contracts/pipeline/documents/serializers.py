@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.models import Document, SourceType
-from ragsite.http.openapi_types import Count, Id
+from ragsite.http.openapi.field_types import Count, Id
 
 
 class DocumentListIn(serializers.Serializer[None]):

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.models import Condition, IngestionDocument
-from ragsite.http.openapi_types import Count
+from ragsite.http.openapi.field_types import Count
 
 
 class JobDocumentListIn(serializers.Serializer[None]):

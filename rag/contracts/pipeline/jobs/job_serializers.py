@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.models import IngestionJob
-from ragsite.http.openapi_types import Count, Id
+from ragsite.http.openapi.field_types import Count, Id
 
 MAX_VECTOR_IDS = 10_000
 MAX_ERRORS = 1_000

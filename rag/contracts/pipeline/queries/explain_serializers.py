@@ -8,7 +8,7 @@ from rag.contracts.pipeline.sources.access_serializers import VerdictOut, verdic
 from rag.services.search.trace.document_explanation import STAGES
 from rag.services.search.trace.search_trace import SearchExplanation, TracedPassage
 from ragsite.http import request_warnings
-from ragsite.http.openapi_types import Count, Id, Share
+from ragsite.http.openapi.field_types import Count, Id, Share
 
 
 class ExplainIn(RetrieveIn):

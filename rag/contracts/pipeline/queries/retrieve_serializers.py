@@ -10,7 +10,7 @@ from rag.contracts.common.openapi import NON_BLANK_PATTERN
 from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question, Retrieval
 from ragsite.http import request_warnings
-from ragsite.http.openapi_types import Count, Id, Share
+from ragsite.http.openapi.field_types import Count, Id, Share
 
 _NON_BLANK: dict[str, object] = {"type": "string", "pattern": NON_BLANK_PATTERN}
 

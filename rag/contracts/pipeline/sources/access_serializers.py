@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rag.contracts.common import fields
 from rag.models import DataSource
 from rag.services.access.explain_access import ACTIONS, Verdict
-from ragsite.http.openapi_types import Id
+from ragsite.http.openapi.field_types import Id
 
 
 class AccessIn(serializers.Serializer[None]):

@@ -10,7 +10,7 @@ from rag.contracts.common import fields
 from rag.models import DataSource, SourceType
 from rag.services.sources.access_lists import AccessLists
 from rag.services.sources.editing import SourceSettings
-from ragsite.http.openapi_types import Count, Id
+from ragsite.http.openapi.field_types import Count, Id
 from ragsite.postgres.models import as_uuid
 
 # Entries of one access list.

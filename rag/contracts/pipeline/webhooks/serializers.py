@@ -9,7 +9,7 @@ from rag.contracts.common import fields
 from rag.models import Webhook, WebhookDelivery, WebhookEvent
 from rag.models.webhooks import MAX_URL_CHARACTERS
 from rag.services.webhooks.endpoints import WebhookSettings
-from ragsite.http.openapi_types import Count, Id
+from ragsite.http.openapi.field_types import Count, Id
 
 
 def _events(*, required: bool) -> fields.BoundedList:

@@ -10,7 +10,7 @@ returns JSON declares `error_body` (its contract's envelope) and `error_statuses
 - `adapters`: the view sets that share its path and are documented as one operation.
 
 A serializer may have `schema_rules`, JSON Schema keywords that its fields do not express, and `schema_variants`, the
-rules of the components that it is one of. A body may be an `EventStream` (ragsite.http.openapi_types).
+rules of the components that it is one of. A body may be an `EventStream` (ragsite.http.openapi.field_types).
 """
 
 import re
@@ -22,9 +22,10 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
-from . import openapi_types
-from .errors import TITLES
-from .uploads import PayloadTooLarge
+from ragsite.http.errors import TITLES
+from ragsite.http.uploads import PayloadTooLarge
+
+from . import field_types
 
 # The error statuses that every operation can return.
 COMMON_STATUSES = (400, 401, 403, 413, 429, 500, 503)
@@ -51,7 +52,7 @@ _REQUEST_ID = "0b9e6f0e-4f0c-4f6b-9d55-2f1f6f3f8a11"
 View = TypeVar("View", bound=APIView)
 
 
-@openapi_types.allow_additional_fields
+@field_types.allow_additional_fields
 class ErrorDetails(TypedDict, total=False):
     """Details for programs: `request_id`; `field` and `message` of the first wrong field; `errors` if there are more.
     Some errors add more."""
@@ -114,12 +115,12 @@ class Schema(AutoSchema):
         """Return the contract, the view and its action, if it has several: `v3Search`, `pipelineDataSourcesList`."""
         cls = type(self.view)
         action = getattr(self.view, "action", None) or ""
-        name = openapi_types.component_prefix(cls) + cls.__name__ + action[:1].upper() + action[1:]
+        name = field_types.component_prefix(cls) + cls.__name__ + action[:1].upper() + action[1:]
         return name[:1].lower() + name[1:]
 
     def get_tags(self) -> list[str]:
         cls = type(self.view)
-        return [openapi_types.contract_name(cls).replace("_", " ") or "accounts"]
+        return [field_types.contract_name(cls).replace("_", " ") or "accounts"]
 
     def get_summary(self) -> str | None:
         """Return the description's first sentence, without its full stop."""
@@ -128,17 +129,17 @@ class Schema(AutoSchema):
 
     def get_serializer_name(self, serializer: Any, direction: Any) -> str:
         """Return the contract and the serializer without `In`: `V3Ingest`. drf-spectacular appends `Request`."""
-        return openapi_types.component_prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
+        return field_types.component_prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
 
     def _map_serializer(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> Any:
         untyped: Any = super()
         schema = untyped._map_serializer(serializer, direction, bypass_extensions)
-        schema = openapi_types.apply_rules(schema, getattr(serializer, "schema_rules", {}))
+        schema = field_types.apply_rules(schema, getattr(serializer, "schema_rules", {}))
         if direction == "request" and "properties" in schema:
-            schema = openapi_types.without_defaults(schema)
+            schema = field_types.without_defaults(schema)
         if variants := getattr(serializer, "schema_variants", None):
-            prefix = openapi_types.component_prefix(type(serializer))
-            schema = openapi_types.split_variants(schema, variants, prefix, self.registry)
+            prefix = field_types.component_prefix(type(serializer))
+            schema = field_types.split_variants(schema, variants, prefix, self.registry)
         return schema
 
     def _is_list_view(self, serializer: Any = None) -> bool:
@@ -167,10 +168,10 @@ class Schema(AutoSchema):
         if not isinstance(serializer, OpenApiResponse):
             serializer = OpenApiResponse(serializer)
         body, description = serializer.response, serializer.description or TITLES.get(int(status_code), "Success")
-        if isinstance(body, openapi_types.EventStream):
+        if isinstance(body, field_types.EventStream):
             body = body.schema(getattr(self.view, "error_body", ErrorBody), self.registry)
-        elif openapi_types.is_described(body):
-            body = openapi_types.schema_of(body, self.registry)
+        elif field_types.is_described(body):
+            body = field_types.schema_of(body, self.registry)
         untyped: Any = super()
         return untyped._get_response_for_code(
             OpenApiResponse(body, description, serializer.examples), status_code, media_types, direction
