@@ -21,6 +21,7 @@ from ragsite.http.request_id import request_id
 from ragsite.http.uploads import MAX_FORM_BYTES, BoundedBody, body_too_large_message
 
 from .postgres import identity
+from .postgres.replicas import routing
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -163,7 +164,11 @@ class DatabaseIdentityMiddleware:
         with identity.run_as(identity.SIGN_IN):  # reads the session and the account, if there is a session
             _ = request.user.is_authenticated
         identity.set_current(identity.NOBODY)
-        return self._get_response(request)
+        routing.start_request()
+        response = self._get_response(request)
+        if not response.streaming:  # an answer; nothing else that a request changes or shows is streamed
+            routing.end_request()
+        return response
 
     def process_view(self, request: HttpRequest, *_: object) -> None:
         match, user = request.resolver_match, request.user

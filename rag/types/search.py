@@ -127,7 +127,7 @@ class SearchScope:
         grants: Who has the grants of further sources. Those that use the model in this way are in the scope. None if
             these sources are listed.
         second_of: Primary keys of the models of sources that may have the model as their second one.
-        organization_ids: The organisations of all sources, for measurements only.
+        organization_ids: The organisations of all sources, for measurements and read replicas.
     """
 
     source_ids: tuple[uuid.UUID, ...]

@@ -38,8 +38,10 @@ log_min_error_statement = panic
 log_error_verbosity = terse
 """
 # The socket's folder protects these two logins. The web server's logins need their passwords, as in production.
+# The administrator may also make physical copies (pg_basebackup), for backups and replicas.
 _AUTHENTICATION = f"""
 local all {_ADMINISTRATOR},{_USER} trust
+local replication {_ADMINISTRATOR} trust
 local all all scram-sha-256
 """
 

@@ -50,6 +50,10 @@ _PERMITTED_STATEMENT = re.compile(
 )
 
 
+# A replica that does not answer is left out, so there is no reason to wait long. Seconds and milliseconds.
+_REPLICA_TIMEOUTS = {"connect_timeout": 2, "tcp_user_timeout": 2_000}
+
+
 class RestrictedCursor(base.ServerBindingCursor):
     """A cursor that reads and writes rows only, sends values apart from the statement, and one statement at a time.
 
@@ -79,6 +83,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.role = identity.NOBODY.role  # the role of its login, if it has one (ragsite.postgres.logins)
+        self.address: dict[str, Any] = {}  # of a read replica
         self._session_identity = identity.of_process()
         self._applied: Identity | None = self._session_identity
         self._process_id = 0  # of the server, in a pooled transaction
@@ -103,8 +108,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             "password": role_password(self.login),
             "cursor_factory": RestrictedCursor,
         }
+        if address := self.address or settings.RAG_DATABASE_POOLER:
+            parameters |= logins.address_parameters(address)
+        if self.address:
+            parameters |= _REPLICA_TIMEOUTS
         if self.is_pooled:
-            return parameters | logins.pooler_address()
+            return parameters
         # Set at the start of the session, so that a reset restores them.
         session_settings = [*_SERVER_KEEPALIVES.items(), *self._session_settings()]
         options = [parameters.get("options", ""), *(f"-c {name}={value}" for name, value in session_settings)]

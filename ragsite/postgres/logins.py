@@ -7,11 +7,13 @@ With PgBouncer in transaction mode, a web process has a session of the server on
 session.
 """
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
-from django.core.signals import request_finished
+from django.core.signals import request_finished, request_started
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.dispatch import receiver
 
@@ -26,10 +28,11 @@ RESET_SESSION = (
 
 
 class _Connections(threading.local):
-    """The connections of this thread by role."""
+    """The connections of this thread by role, and those to read replicas by their address."""
 
     def __init__(self) -> None:
         self.by_role: dict[str, Any] = {}
+        self.by_address: dict[str, Any] = {}
 
 
 _connections = _Connections()
@@ -45,11 +48,10 @@ def has_pooler() -> bool:
     return bool(settings.RAG_DATABASE_POOLER)
 
 
-def pooler_address() -> dict[str, Any]:
-    """Return where the pooler is, as parameters of a connection."""
-    pooler: dict[str, Any] = settings.RAG_DATABASE_POOLER
-    parameters = {"host": pooler.get("HOST"), "port": pooler.get("PORT"), "dbname": pooler.get("NAME")}
-    return {name: value for name, value in parameters.items() if value} | dict(pooler.get("OPTIONS", {}))
+def address_parameters(address: dict[str, Any]) -> dict[str, Any]:
+    """Return where a server or its pooler is (as Django's settings say it), as parameters of a connection."""
+    parameters = {"host": address.get("HOST"), "port": address.get("PORT"), "dbname": address.get("NAME")}
+    return {name: value for name, value in parameters.items() if value} | dict(address.get("OPTIONS", {}))
 
 
 def use(current: Identity) -> None:
@@ -67,11 +69,43 @@ def use(current: Identity) -> None:
 identity.on_change(use)
 
 
+def replica_connection(address: dict[str, Any]) -> Any:
+    """Return this thread's connection to a read replica, which serves requests of callers only."""
+    key = str(address)
+    if key not in _connections.by_address:
+        connection = connections.create_connection(DEFAULT_DB_ALIAS)
+        connection.role, connection.address = identity.NOBODY.role, address
+        _connections.by_address[key] = connection
+    return _connections.by_address[key]
+
+
+@contextlib.contextmanager
+def use_for_callers(connection: Any) -> Iterator[Any]:
+    """Execute the statements of callers in this block on another connection. Yields the one that it replaces."""
+    role = identity.NOBODY.role
+    previous = _connections.by_role[role]
+    _connections.by_role[role] = connection
+    use(identity.current())
+    try:
+        yield previous
+    finally:
+        _connections.by_role[role] = previous
+        use(identity.current())
+
+
 def close_all() -> None:
-    """Close the thread's connections of all roles."""
-    for connection in _connections.by_role.values():
-        connection.close()
-    _connections.by_role.clear()
+    """Close the thread's connections of all roles and to all replicas."""
+    for by_key in (_connections.by_role, _connections.by_address):
+        for connection in by_key.values():
+            connection.close()
+        by_key.clear()
+
+
+@receiver(request_started)
+def _check_replica_connections(**_: object) -> None:
+    """Let each connection to a replica be checked and reset before this request uses it, as Django does with others."""
+    for connection in _connections.by_address.values():
+        connection.close_if_unusable_or_obsolete()
 
 
 @receiver(request_finished)

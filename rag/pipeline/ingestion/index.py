@@ -1,8 +1,11 @@
 """Step: prepared documents -> their rows, chunks, vectors and terms, inside the caller's transaction."""
 
+import functools
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from django.db import transaction
 
 from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
@@ -11,6 +14,7 @@ from rag.providers import provider_factory
 from rag.providers.stores.base import DocumentVersion, MetadataUpdate
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres.locks import advisory_xact_locks
+from ragsite.postgres.replicas import positions
 
 from . import quota
 from .parse_chunk_embed import ChunkedDocument, PreparedDocument
@@ -217,11 +221,12 @@ def _has_same_parser(stored_type: str, submitted_type: str) -> bool:
 
 
 def _lock_documents(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
-    """Lock the paths, and return path → live document.
+    """Lock the paths, and return path → live document. Each write begins with it.
 
     The locks are advisory locks, because a document that does not exist has no row to lock.
     """
     source.lock_for_write()
+    transaction.on_commit(functools.partial(positions.note_changed, source.organization_id))
     advisory_xact_locks(f"{source.pk}/{path}" for path in paths)
     live = Document.objects.live().filter(source=source, path__in=list(paths)).defer("text")
     return {document.path: document for document in live}

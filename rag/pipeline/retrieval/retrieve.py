@@ -1,6 +1,7 @@
 """The query pipeline: embed -> candidates (dense, lexical, fuse) -> passages -> deduplicate -> score -> rerank."""
 
 import dataclasses
+import functools
 import uuid
 from collections.abc import Sequence
 
@@ -9,19 +10,23 @@ from django.db import transaction
 from rag.models import DataSource
 from rag.models.search import granted_scopes
 from rag.text.question_language import is_english, is_foreign
-from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope
+from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope, SearchTrace
 from ragsite.observability import measurement_buffer
+from ragsite.postgres.replicas import routing as replicas
 
 from .deduplicate import deduplicate
-from .embed_query import embed_query
+from .embed_query import EmbeddedQuery, embed_query
 from .late_interaction import add_maxsim
 from .load_passages import read_passages
 from .rank_candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
 from .rerank import MAX_RERANKED, rerank
 from .standout_score import add_standout_scores
 
-# An attempt fails only if a document is replaced between its two reads.
+# An attempt fails only if a document is replaced between its two reads, or is newer than the replica that was read.
 _MAX_ATTEMPTS = 10
+
+# Hits, best first; the best passages; warnings; the candidates; whether all chunks still exist.
+_Found = tuple[list[Hit], list[Passage], tuple[str, ...], SearchTrace, bool]
 
 
 def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieval:
@@ -35,17 +40,16 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
         IndexUnavailable: If the store does not answer.
         RerankFailed: If the reranker that the question names does not answer.
     """
-    limit = max(question.top_k, MAX_RERANKED) if question.rerank else question.top_k
-    removes_copies = question.deduplicate and retrieval_mode(question) != Mode.DENSE
     with measurement_buffer.measure("query_stage", "embed"):
         queries = embed_query(question, scopes)
-    for _ in range(_MAX_ATTEMPTS):
-        # One transaction, so that the caller's identity is set once for all queries.
-        with measurement_buffer.measure("query_stage", "search"), transaction.atomic():
-            hits, warnings, trace = find_candidates(question, queries)
-            passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
-            if question.rerank:
-                passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED])
+    organization_ids = {key for scope in scopes for key in scope.organization_ids}
+    for attempt in range(_MAX_ATTEMPTS):
+        with measurement_buffer.measure("query_stage", "search"):
+            if attempt:  # a replica may not have the new version yet
+                found = _search(question, queries)
+            else:
+                found = replicas.read(functools.partial(_search, question, queries), organization_ids)
+        hits, passages, warnings, trace, is_complete = found
         if is_complete:
             break
     # A minimum score leaves out passages that are not wanted.
@@ -63,6 +67,23 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
         warnings=warnings,
         trace=dataclasses.replace(trace, ranked=tuple(passage.chunk_id for passage in passages)),
     )
+
+
+def _search(question: Question, queries: Sequence[EmbeddedQuery]) -> _Found:
+    """Find the candidates of the scopes, and read the best passages. A read replica may do all but the latter.
+
+    The passages are read from the primary, where access is checked again: what was revoked or deleted is not returned.
+    """
+    limit = max(question.top_k, MAX_RERANKED) if question.rerank else question.top_k
+    removes_copies = question.deduplicate and retrieval_mode(question) != Mode.DENSE
+    # One transaction, so that the caller's identity is set once for all queries.
+    with transaction.atomic():
+        hits, warnings, trace = find_candidates(question, queries)
+        with replicas.on_primary():
+            passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
+        if question.rerank:
+            passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED])
+    return hits, passages, warnings, trace, is_complete
 
 
 def _searched_sources(scopes: Sequence[SearchScope], *, with_unlisted: bool) -> tuple[uuid.UUID, ...]:

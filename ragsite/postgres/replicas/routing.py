@@ -1,0 +1,170 @@
+"""Executes reads of a caller on a replica, if one has all that the caller must see, and else on the primary."""
+
+import contextlib
+import random
+import threading
+import time
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+import structlog
+from django.conf import settings
+from django.db import Error, connection
+
+from ragsite.observability import measurement_buffer
+from ragsite.postgres import identity, logins
+
+from . import positions
+
+T = TypeVar("T")
+logger = structlog.get_logger(__name__)
+
+_PRIMARY_STATE = f"SELECT rag_access_version(), {positions.CURRENT_POSITION}"
+_REPLICA_STATE = (
+    "SELECT rag_access_version(), (pg_catalog.pg_last_wal_replay_lsn() - '0/0')::bigint "
+    "WHERE pg_catalog.pg_is_in_recovery()"
+)
+# How long a replica that was behind is not asked again.
+_PAUSE_SECONDS = 0.1
+# The pause between two attempts to connect to a replica that has failed.
+_RETRY_SECONDS = 2.0
+
+# Whether the request has read something that a replica may serve.
+_has_read: ContextVar[bool] = ContextVar("has_read", default=False)
+# The connection to the primary, while statements of callers are executed on a replica.
+_primary: ContextVar[Any] = ContextVar("primary", default=None)
+
+
+class Replica:
+    """What this process knows of a replica."""
+
+    def __init__(self, address: dict[str, Any]) -> None:
+        self._address = address
+        self._is_down = False
+        self._lock = threading.Lock()
+        self._position, self._read_at = 0, 0.0
+
+    @property
+    def connection(self) -> Any:
+        return logins.replica_connection(self._address)
+
+    def has(self, position: int, access_version: int) -> bool:
+        """Return whether it has replayed the log up to this position, and this version of what decides access."""
+        was_behind = self._position < position and time.monotonic() - self._read_at < _PAUSE_SECONDS
+        if self._is_down or was_behind:
+            return False
+        try:
+            with self.connection.cursor() as cursor:
+                cursor.execute(_REPLICA_STATE)
+                row = cursor.fetchone()
+        except Error:
+            self.leave_out()
+            return False
+        replica_version, self._position = row or (None, 0)
+        self._read_at = time.monotonic()
+        return bool(row) and self._position >= position and replica_version == access_version
+
+    def leave_out(self) -> None:
+        """Do not use it until it answers again."""
+        with self._lock:
+            if self._is_down:
+                return
+            self._is_down = True
+        logger.warning("replica_left_out", host=self._address.get("HOST"))
+        threading.Thread(target=self._wait_until_it_answers, daemon=True).start()
+
+    def _wait_until_it_answers(self) -> None:
+        while self._is_down:
+            time.sleep(_RETRY_SECONDS)
+            with contextlib.suppress(Error):
+                self.connection.ensure_connection()
+                self._is_down = False
+        logins.close_all()
+        logger.info("replica_back", host=self._address.get("HOST"))
+
+
+_replicas: dict[str, Replica] = {}
+
+
+def read(function: Callable[[], T], organization_ids: Collection[uuid.UUID]) -> T:
+    """Return what the function returns. It is executed on a replica if one may serve the caller, else on the primary.
+
+    If it fails on the replica, it is executed again on the primary.
+
+    Args:
+        function: Begins its own transactions, and only reads.
+        organization_ids: The organisations whose documents it reads.
+    """
+    _has_read.set(True)
+    replica = _choose(organization_ids)
+    if replica is None:
+        return function()
+    started = time.perf_counter()
+    try:
+        with logins.use_for_callers(replica.connection) as primary:
+            token = _primary.set(primary)
+            try:
+                result = function()
+            finally:
+                _primary.reset(token)
+        milliseconds = (time.perf_counter() - started) * 1000
+        measurement_buffer.record("query_stage", "search_on_replica", milliseconds)
+        return result
+    except Exception as error:
+        if not isinstance(error, Error) and not isinstance(error.__cause__, Error):
+            raise
+        logger.warning("replica_failed", error=type(error.__cause__ or error).__name__)
+        if not replica.connection.is_usable():
+            replica.connection.close()
+            replica.leave_out()
+    return function()
+
+
+@contextlib.contextmanager
+def on_primary() -> Iterator[None]:
+    """Execute the statements of callers in this block on the primary, also within `read`."""
+    primary = _primary.get()
+    with logins.use_for_callers(primary) if primary else contextlib.nullcontext():
+        yield
+
+
+def start_request() -> None:
+    """Forget what an earlier request of this thread has read."""
+    _has_read.set(False)
+
+
+def end_request() -> None:
+    """Let later searches of the caller find what this request may have changed or shown, before it is answered.
+
+    A search changes and shows nothing that was not noted before.
+    """
+    user_id = identity.current().user
+    if settings.RAG_DATABASE_REPLICAS and user_id and not _has_read.get():
+        positions.note_seen(user_id)
+
+
+def _choose(organization_ids: Collection[uuid.UUID]) -> Replica | None:
+    """Return a replica with all that the caller must see; None if there is none, or this process uses none.
+
+    Those are: all changes that decide access; what the caller has changed or seen; what workers have written in the
+    organisations; and what the primary had RAG_REPLICA_MAX_LAG_SECONDS ago.
+    """
+    caller = identity.current()
+    is_caller = caller.role == identity.NOBODY.role and caller.user is not None
+    if not settings.RAG_DATABASE_REPLICAS or not logins.has_logins() or not is_caller or connection.in_atomic_block:
+        return None
+    with identity.run_as(identity.NOBODY):  # these statements need no caller, and so no transaction
+        with connection.cursor() as cursor:
+            cursor.execute(_PRIMARY_STATE)
+            access_version, current = cursor.fetchone()
+        position = positions.least_position(current, caller.user, organization_ids)
+        if position is None:
+            return None
+        replicas = [_replicas.setdefault(str(address), Replica(address)) for address in settings.RAG_DATABASE_REPLICAS]
+        for replica in random.sample(replicas, len(replicas)):
+            with logins.use_for_callers(replica.connection):
+                if replica.has(position, access_version):
+                    return replica
+    return None

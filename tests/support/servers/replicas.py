@@ -1,0 +1,80 @@
+"""Streaming replicas of the embedded PostgreSQL that the tests use."""
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+from ragsite.embedded.folder import SYSTEM_USER
+from ragsite.embedded.postgres import _bin, _set_owner
+
+
+class Replica:
+    """A replica, which replays what the primary writes until it is paused or stopped."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.address = {"HOST": str(folder), "NAME": str(connection.settings_dict["NAME"])}
+
+    def start(self) -> None:
+        options = f"-k {self.folder} -c shared_buffers=32MB -c fsync=off"
+        _run("pg_ctl", "-D", self.folder, "-l", self.folder / "server.log", "-w", "-o", options, "start")
+
+    def stop(self) -> None:
+        _run("pg_ctl", "-D", self.folder, "-m", "immediate", "-w", "stop")
+
+    def pause(self) -> None:
+        """Stop replaying. What was replayed can still be read."""
+        self.execute("SELECT pg_wal_replay_pause()")
+        while self.execute("SELECT pg_get_wal_replay_pause_state()") != "paused":
+            pass
+
+    def resume(self) -> None:
+        self.execute("SELECT pg_wal_replay_resume()")
+
+    def position(self) -> int:
+        return int(self.execute("SELECT pg_last_wal_replay_lsn() - '0/0'"))
+
+    def execute(self, statement: str) -> Any:
+        """Return the first value that the statement returns, as the server's administrator."""
+        with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as session:
+            row = session.execute(statement).fetchone()  # type: ignore[call-overload]  # a constant of a test
+            return row[0] if row else None
+
+
+def create(count: int) -> list[Replica]:
+    """Copy the primary, and start this many replicas of it."""
+    primary = str(connection.get_connection_params()["host"])
+    replicas = []
+    for _ in range(count):
+        folder = Path(tempfile.mkdtemp(prefix="replica-"))  # other users cannot open pytest's folders
+        _set_owner(folder)
+        if replicas:
+            subprocess.run(["cp", "-a", f"{replicas[0].folder}/.", folder], check=True)
+        else:
+            arguments = ["-h", primary, "-U", "postgres", "-D", folder, "-R", "--checkpoint=fast", "--no-sync"]
+            _run("pg_basebackup", *arguments)
+            (folder / ".s.PGSQL.5432.lock").unlink(missing_ok=True)  # of the primary's socket
+        replicas.append(Replica(folder))
+    for replica in replicas:
+        replica.start()
+    return replicas
+
+
+def _run(command: str, *arguments: object) -> None:
+    as_user: dict[str, Any] = {}
+    if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+        as_user = {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []}
+    subprocess.run(
+        [_bin() / command, *map(str, arguments)],
+        check=True,
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        **as_user,
+    )
