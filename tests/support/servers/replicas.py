@@ -33,6 +33,9 @@ class Replica:
         while self.execute("SELECT pg_get_wal_replay_pause_state()") != "paused":
             pass
 
+    def is_paused(self) -> bool:
+        return bool(self.execute("SELECT pg_is_wal_replay_paused()"))
+
     def resume(self) -> None:
         self.execute("SELECT pg_wal_replay_resume()")
 
