@@ -50,14 +50,17 @@ class Changes:
 
     def change(self) -> str:
         """Make one change, and return its name."""
-        changes: list[Callable[[], object]] = [
+        chosen = self.random.choice(self.all())
+        chosen()
+        return str(getattr(chosen, "__name__", ""))
+
+    def all(self) -> list[Callable[[], object]]:
+        """Return every kind of change."""
+        return [
             self._visibility, self._owner, self._grant, self._grant, self._grant, self._end_grants, self._teams,
             self._roles, self._membership, self._user, self._organization, self._parent, self._key, self._deletion,
-            self._move_role,
+            self._permissions,
         ]  # fmt: skip
-        chosen = self.random.choice(changes)
-        chosen()
-        return chosen.__name__
 
     def _pick(self, model: Any) -> Any:
         return self.random.choice(list(model.objects.order_by("pk")))
@@ -79,8 +82,8 @@ class Changes:
         kind = kinds.get(source.visibility) or self.random.choice(list(kinds.values()))
         to = self._pick({"user": User, "role": Role, "team": Team}[kind])
         expires_at = self.random.choice([None, timezone.now() + datetime.timedelta(hours=1)])
-        if not Grant.objects.filter(source=source, **{kind: to}).exists():
-            Grant.objects.create(source=source, expires_at=expires_at, **{kind: to})
+        Grant.objects.filter(source=source, **{kind: to}).delete()
+        Grant.objects.create(source=source, expires_at=expires_at, **{kind: to})
 
     def _end_grants(self) -> None:
         source = self._pick(DataSource)
@@ -91,13 +94,15 @@ class Changes:
 
     def _teams(self) -> None:
         teams = Team.objects.order_by("pk")
-        self._pick(Membership).teams.set(self.random.sample(list(teams), self.random.randint(0, len(teams))))
+        self._pick(Membership).teams.set(
+            self.random.sample(list(teams), self.random.randint(0, len(teams))), clear=True
+        )
 
     def _roles(self) -> None:
         roles = Role.objects.order_by("pk")
-        self._pick(Membership).roles.set(self.random.sample(list(roles), self.random.randint(0, 2)))
+        self._pick(Membership).roles.set(self.random.sample(list(roles), self.random.randint(0, 2)), clear=True)
 
-    def _move_role(self) -> None:
+    def _permissions(self) -> None:
         role = self._pick(Role)
         Role.objects.filter(pk=role.pk).update(permissions=self.random.choice([[], ["sources.manage"]]))
 

@@ -1,100 +1,21 @@
 """Web processes behind PgBouncer in transaction mode: many callers share two sessions, and none sees another's rows."""
 
-import os
-import shutil
-import socket
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 from django.db import connection, transaction
 from django.test import Client
 
 from orgs.access.permissions import Visibility
 from rag.models import Chunk
-from ragsite.embedded.folder import SYSTEM_USER
 from ragsite.postgres import identity, logins, roles
-from ragsite.postgres.derived_keys import role_password
 from tests.access.database.injection import RESIDUE, execute, web_process
 from tests.support.factories import World, ingest_text
-
-PROGRAM = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
+from tests.support.servers.pgbouncer import PROGRAM
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")
-
-
-class PgBouncer:
-    """A PgBouncer of one test, with two sessions of the server for each role."""
-
-    def __init__(self, folder: Path, *, reset_always: bool = True) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port: int = probe.getsockname()[1]
-        parameters = connection.get_connection_params()
-        (folder / "userlist.txt").write_text(roles.userlist())
-        (folder / "pgbouncer.ini").write_text(
-            f"""
-[databases]
-pooled = host={parameters["host"]} dbname={parameters["dbname"]}
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {self.port}
-unix_socket_dir =
-auth_type = scram-sha-256
-auth_file = {folder}/userlist.txt
-pool_mode = transaction
-default_pool_size = 2
-server_reset_query = {logins.RESET_SESSION}
-server_reset_query_always = {int(reset_always)}
-"""
-        )
-        as_user: dict[str, Any] = {}
-        if os.geteuid() == 0:  # PgBouncer refuses to run as root
-            as_user = {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []}
-            for path in (folder, *folder.iterdir()):
-                shutil.chown(path, SYSTEM_USER)
-        with open(folder / "log", "wb") as log:
-            command = [str(PROGRAM), str(folder / "pgbouncer.ini")]
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, **as_user)
-
-    def is_ready(self) -> bool:
-        role = identity.NOBODY.role
-        login: dict[str, Any] = {"host": "127.0.0.1", "port": self.port, "user": role, "password": role_password(role)}
-        try:
-            psycopg.connect(**login, dbname="pooled", connect_timeout=5).close()
-        except psycopg.OperationalError:
-            assert self.process.poll() is None, "PgBouncer has ended"
-            return False
-        return True
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(20)
-
-
-@pytest.fixture
-def start(transactional_db: None, settings: Any, eventually: Callable[..., Any]) -> Iterator[Callable[..., None]]:
-    """Starts PgBouncer and lets web processes use it."""
-    folders: list[Path] = []
-    started: list[PgBouncer] = []
-
-    def start_pgbouncer(**options: bool) -> None:
-        folder = Path(tempfile.mkdtemp())  # other users cannot open pytest's folders
-        folders.append(folder)
-        started.append(PgBouncer(folder, **options))
-        eventually(started[0].is_ready)
-        settings.RAG_DATABASE_POOLER = {"HOST": "127.0.0.1", "PORT": started[0].port, "NAME": "pooled"}
-
-    yield start_pgbouncer
-    for process in started:
-        process.stop()
-    for folder in folders:
-        shutil.rmtree(folder)
 
 
 def test_requests_of_many_callers_share_two_sessions(live_world: World, start: Callable[..., None]) -> None:

@@ -1,0 +1,31 @@
+"""Searches in a web process, and whether a replica executed them."""
+
+import uuid
+from typing import Any
+
+from orgs.access.caller import Caller
+from rag.services.search import permitted_queries
+from rag.types import Question
+from ragsite.observability import measurement_buffer
+from ragsite.postgres import identity
+from tests.access.database.injection import web_process
+
+
+def search(caller: Caller, text: str = "animals", **options: Any) -> tuple[set[uuid.UUID], bool]:
+    """Return the documents that a search in a web process finds, and whether a replica was used."""
+    with web_process():
+        return search_again(caller, text, **options)
+
+
+def search_again(caller: Caller, text: str = "animals", **options: Any) -> tuple[set[uuid.UUID], bool]:
+    """Search as `search` does, in a web process that exists already."""
+    measurement_buffer.take()
+    with identity.run_as(caller.database_identity):
+        question = Question(text, top_k=50, **options)
+        found = permitted_queries.search(question, permitted_queries.SourceSelection(caller))
+    return {passage.document_id for passage in found.passages}, used_replica()
+
+
+def used_replica() -> bool:
+    """Return whether a search was executed on a replica since the last call."""
+    return any(key.name == "search_on_replica" for key in measurement_buffer.take().totals)
