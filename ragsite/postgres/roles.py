@@ -6,6 +6,7 @@
 import uuid
 from pathlib import Path
 
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
 from . import identity, logins
@@ -123,6 +124,9 @@ def require_safe_roles() -> None:
             connection.close()
     if logins.has_pooler():
         _require_reset()
+        for address in settings.RAG_DATABASE_REPLICAS:
+            with identity.run_as(identity.NOBODY), logins.use_for_callers(logins.replica_connection(address)):
+                _require_reset()
 
 
 def _require_reset() -> None:

@@ -11,6 +11,7 @@ register = template.Library()
 _STAGES = {
     "embed": _("embed"),
     "search": pgettext_lazy("stage", "search"),
+    "search_on_replica": _("search on a replica"),
     "rerank": _("rerank"),
     "ground": _("ground"),
     "generate": _("generate"),

@@ -13,11 +13,12 @@ from rag.models import DataSource, Document
 from rag.pipeline.retrieval import retrieve
 from rag.types import Mode
 from ragsite.observability import measurement_buffer
-from ragsite.postgres import identity
+from ragsite.postgres import identity, roles
 from ragsite.postgres.replicas import positions, routing
 from tests.access.database.injection import web_process
 from tests.access.database.replica_searches import search, search_again, used_replica
 from tests.support.factories import World, ingest_text, process_queue
+from tests.support.servers.pgbouncer import PROGRAM
 from tests.support.servers.replicas import Replica
 
 
@@ -180,6 +181,7 @@ def test_positions_that_redis_has_lost(
     assert search(member) == ({new}, False)
 
 
+@pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")
 def test_replicas_behind_pgbouncer(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None], start: Callable[..., int], settings: Any
 ) -> None:
@@ -196,6 +198,10 @@ def test_replicas_behind_pgbouncer(
         for _ in range(4):
             assert search_again(member) == ({document}, True)
             assert search_again(owner) == ({document, diary}, True)
+        roles.require_safe_roles()
+        settings.RAG_DATABASE_REPLICAS = [replicas[1].address]  # which nothing resets after a transaction
+        with pytest.raises(roles.RoleError, match="server_reset_query_always"):
+            roles.require_safe_roles()
 
 
 def test_requests_note_what_they_have_shown(
