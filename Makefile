@@ -12,7 +12,7 @@ LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt cons
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos cluster upgrade syncs abuse clients integrations bench eval guard
-.PHONY: ingest-sample clean-data lock screenshots messages
+.PHONY: ingest-sample clean-data lock screenshots messages release
 
 help:
 	@echo "make install        install what a production server needs"
@@ -21,6 +21,7 @@ help:
 	@echo "make clean-data     delete the data of make run"
 	@echo "make test           run the tests (ORDER=random for a random order, ARGS for pytest's own arguments)"
 	@echo "make check          lint, types, migrations, deployment settings"
+	@echo "make release        one archive with all packages, for machines without a network (OUT=folder)"
 	@echo "make audit          known vulnerabilities in the locked versions (needs the network)"
 	@echo "make fuzz           every operation of the API with generated requests, against the schema"
 	@echo "make prove          both access layers against random organisations (PROVE_WORLDS)"
@@ -74,6 +75,10 @@ test: install-dev
 
 check: install-dev
 	@./scripts/check "$(BIN)" "$(TEST_DATA)"
+
+# One archive for machines without a network, of the last commit. OUT: the folder.
+release: install
+	@./scripts/release "$(VENV)" "$(or $(OUT),$(CURDIR)/var/release)"
 
 audit: install-dev
 	@$(BIN)/python scripts/audit "$(BIN)" constraints.txt
