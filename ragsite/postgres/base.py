@@ -22,8 +22,7 @@ from psycopg.pq.abc import PGresult
 from . import identity, logins
 from .compatibility import DatabaseValidation
 from .derived_keys import role_password
-from .identity import Identity
-from .identity_signature import sign
+from .identity import Identity, sign
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535

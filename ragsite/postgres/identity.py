@@ -6,10 +6,17 @@ personal data is visible.
 
 import contextlib
 import dataclasses
+import hmac
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
+
+from .derived_keys import derive_key
+
+# How long a signed identity is valid: longer than any transaction of a request.
+LIFETIME_SECONDS = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +123,23 @@ def write_access() -> Iterator[None]:
     """Access passages in this block by the right to ingest or delete, instead of the right to query."""
     with run_as(dataclasses.replace(current(), action="write")):
         yield
+
+
+def sign(identity: Identity, process_id: int) -> str:
+    """Return the value of the setting `rag.identity`, which the SQL function `ragsite_identity` verifies.
+
+    See docs/decisions/0043-injected-sql.md.
+
+    Args:
+        identity: Whom row-level security is to check.
+        process_id: The process id of the connection's server process. The value is valid on no other connection.
+
+    Returns:
+        An empty string for an identity without a user.
+    """
+    if identity.user is None:
+        return ""
+    expires_at = int(time.time()) + LIFETIME_SECONDS
+    message = f"{identity.user}|{identity.key or ''}|{identity.action}|{expires_at}|{process_id}"
+    signature = hmac.new(derive_key("identity"), message.encode(), "sha256").hexdigest()
+    return f"{message}|{signature}"

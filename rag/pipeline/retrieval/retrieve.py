@@ -26,7 +26,7 @@ from .standout_score import add_standout_scores
 _MAX_ATTEMPTS = 10
 
 # Hits, best first; the best passages; warnings; the candidates; whether all chunks still exist.
-_Found = tuple[list[Hit], list[Passage], tuple[str, ...], SearchTrace, bool]
+_Outcome = tuple[list[Hit], list[Passage], tuple[str, ...], SearchTrace, bool]
 
 
 def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieval:
@@ -46,10 +46,10 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     for attempt in range(_MAX_ATTEMPTS):
         with measurement_buffer.measure("query_stage", "search"):
             if attempt:  # a replica may not have the new version yet
-                found = _search(question, queries)
+                outcome = _search(question, queries)
             else:
-                found = replicas.read(functools.partial(_search, question, queries), organization_ids)
-        hits, passages, warnings, trace, is_complete = found
+                outcome = replicas.read(functools.partial(_search, question, queries), organization_ids)
+        hits, passages, warnings, trace, is_complete = outcome
         if is_complete:
             break
     # A minimum score leaves out passages that are not wanted.
@@ -69,7 +69,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     )
 
 
-def _search(question: Question, queries: Sequence[EmbeddedQuery]) -> _Found:
+def _search(question: Question, queries: Sequence[EmbeddedQuery]) -> _Outcome:
     """Find the candidates of the scopes, and read the best passages. A read replica may do all but the latter.
 
     The passages are read from the primary, where access is checked again: what was revoked or deleted is not returned.

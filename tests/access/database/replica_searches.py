@@ -22,8 +22,8 @@ def search_again(caller: Caller, text: str = "animals", **options: Any) -> tuple
     measurement_buffer.take()
     with identity.run_as(caller.database_identity):
         question = Question(text, top_k=50, **options)
-        found = permitted_queries.search(question, permitted_queries.SourceSelection(caller))
-    return {passage.document_id for passage in found.passages}, used_replica()
+        retrieval = permitted_queries.search(question, permitted_queries.SourceSelection(caller))
+    return {passage.document_id for passage in retrieval.passages}, used_replica()
 
 
 def used_replica() -> bool:

@@ -9,8 +9,7 @@ from django.db import connection
 from rag.models import DataSource, Grant
 from rag.providers.stores.pgvector import token_signatures
 from ragsite.postgres import identity
-from ragsite.postgres.identity import Identity
-from ragsite.postgres.identity_signature import sign
+from ragsite.postgres.identity import Identity, sign
 from ragsite.postgres.roles import LOGINS
 from tests.access import check_counts
 from tests.access.database import injection

@@ -61,11 +61,11 @@ def test_no_search_uses_an_older_access_rule(
         expected = [changes.expected(caller) for caller in callers]
         with web_process():
             for caller, documents in zip(callers, expected, strict=True):
-                found, used = search_again(caller, mode=Mode.LEXICAL)
-                assert found <= documents, (step, change)
-                assert found == documents or not is_version_checked, (step, change)
+                ids, used = search_again(caller, mode=Mode.LEXICAL)
+                assert ids <= documents, (step, change)
+                assert ids == documents or not is_version_checked, (step, change)
                 counts["replica" if used else "primary"] += 1
-                counts["missed"] += found != documents
+                counts["missed"] += ids != documents
     assert counts["replica"] > STEPS // 8
     assert bool(counts["missed"]) != is_version_checked
     assert not is_version_checked or counts["primary"] > STEPS // 8

@@ -41,8 +41,8 @@ def test_every_kind_of_search_gives_the_same_answers(
     settings.RAG_DATABASE_REPLICAS = addresses
     search(caller)  # notes that Redis has positions
     in_sync()
-    assert [search(caller, **kind) for kind in kinds] == [(found, True) for found, _ in expected]
-    assert all(found for found, _ in expected)
+    assert [search(caller, **kind) for kind in kinds] == [(ids, True) for ids, _ in expected]
+    assert all(ids for ids, _ in expected)
 
 
 def test_a_caller_finds_their_own_changes_at_once(
@@ -212,7 +212,7 @@ def test_requests_note_what_they_have_shown(
     headers = {"X-API-Key": live_world.key("editor").secret}
     client = Client(headers=headers)
 
-    def found() -> list[str]:
+    def find_texts() -> list[str]:
         reply = client.post("/api/rag/retrieve", {"query": "animals"}, content_type="application/json")
         if reply.status_code == 404:
             assert reply.json()["error"] == "NO_RESULTS"
@@ -225,7 +225,7 @@ def test_requests_note_what_they_have_shown(
         replica.pause()
     measurement_buffer.take()
     with web_process():
-        assert (found(), found()) == ([], [])  # a search notes nothing
+        assert (find_texts(), find_texts()) == ([], [])  # a search notes nothing
         assert used_replica()
         submission = {"dataSourceId": source.slug, "documents": [{"path": "zebra", "text": "Zebras are animals."}]}
         reply = client.post("/api/rag/ingest", submission, content_type="application/json")
@@ -235,5 +235,5 @@ def test_requests_note_what_they_have_shown(
     positions._client(settings.REDIS_URL).zrem(positions._key(), f"organization:{live_world.home.pk}")
     with web_process():
         assert client.get(f"/api/rag/ingest/{job}").json()["status"] == "completed"
-        assert found() == ["Zebras are animals."]
+        assert find_texts() == ["Zebras are animals."]
         assert not used_replica()
