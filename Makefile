@@ -12,7 +12,7 @@ LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt cons
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos cluster upgrade syncs abuse clients integrations bench eval guard
-.PHONY: ingest-sample clean-data lock screenshots messages release
+.PHONY: ingest-sample clean-data lock screenshots messages release restore
 
 help:
 	@echo "make install        install what a production server needs"
@@ -28,6 +28,7 @@ help:
 	@echo "make chaos          ingestion while processes are killed, beside an undisturbed run (CHAOS_SECONDS, CHAOS_SEED)"
 	@echo "make cluster        several hosts under load while hosts are cut off and processes killed (CLUSTER_PARTS; root)"
 	@echo "make upgrade        an upgrade from the oldest supported version, under reads and writes (UPGRADE_DOCUMENTS)"
+	@echo "make restore        a backup, restored on an empty server, with the same answers (RESTORE_DOCUMENTS, PROVE_WORLDS)"
 	@echo "make syncs          a folder that is synced while it is edited and workers are killed (SYNC_EDITS, SYNC_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_SCENARIOS)"
 	@echo "make clients        supabase-js, TypeScript types, LangChain and LlamaIndex against the real server (Node, network)"
@@ -106,6 +107,9 @@ cluster: install-dev
 
 upgrade: install-dev
 	@PYTHONPATH="$(CURDIR)/clients/python/src" $(BIN)/python -m tests.system.upgrade "$(CURDIR)/var/upgrade"
+
+restore: install-dev
+	@$(BIN)/python -m tests.system.restore "$(CURDIR)/var/restore"
 
 syncs: install-dev
 	@$(BIN)/python -m tests.system.syncs "$(CURDIR)/var/syncs"

@@ -73,7 +73,7 @@ def replica_connection(address: dict[str, Any]) -> Any:
     """Return this thread's connection to a read replica, which serves requests of callers only."""
     key = str(address)
     if key not in _connections.by_address:
-        connection = connections.create_connection(DEFAULT_DB_ALIAS)
+        connection: Any = connections.create_connection(DEFAULT_DB_ALIAS)
         connection.role, connection.address = identity.NOBODY.role, address
         _connections.by_address[key] = connection
     return _connections.by_address[key]

@@ -152,8 +152,9 @@ def _choose(organization_ids: Collection[uuid.UUID]) -> Replica | None:
     organisations; and what the primary had RAG_REPLICA_MAX_LAG_SECONDS ago.
     """
     caller = identity.current()
-    is_caller = caller.role == identity.NOBODY.role and caller.user is not None
-    if not settings.RAG_DATABASE_REPLICAS or not logins.has_logins() or not is_caller or connection.in_atomic_block:
+    if not settings.RAG_DATABASE_REPLICAS or not logins.has_logins() or connection.in_atomic_block:
+        return None
+    if caller.role != identity.NOBODY.role or caller.user is None:
         return None
     with identity.run_as(identity.NOBODY):  # these statements need no caller, and so no transaction
         with connection.cursor() as cursor:

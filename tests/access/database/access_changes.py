@@ -124,7 +124,7 @@ class Changes:
 
     def _key(self) -> None:
         key = self._pick(ApiKey)
-        values = self.random.choice(
+        values: dict[str, Any] = self.random.choice(
             [
                 {"revoked_at": None if key.revoked_at else timezone.now()},
                 {"source_ids": self.random.choice([None, [self._pick(DataSource).pk]])},

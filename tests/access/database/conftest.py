@@ -17,9 +17,7 @@ from tests.support.servers.replicas import Replica
 
 
 @pytest.fixture(name="start")
-def start_pooler(
-    transactional_db: None, settings: Any, eventually: Callable[..., Any]
-) -> Iterator[Callable[..., None]]:
+def start_pooler(transactional_db: None, settings: Any, eventually: Callable[..., Any]) -> Iterator[Callable[..., int]]:
     """Starts PgBouncer and lets web processes use it."""
     folders: list[Path] = []
     started: list[PgBouncer] = []

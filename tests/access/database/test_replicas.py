@@ -11,6 +11,7 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, Document
 from rag.pipeline.retrieval import retrieve
+from rag.pipeline.retrieval.rank_candidates import find_candidates
 from rag.types import Mode
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity, roles
@@ -31,7 +32,7 @@ def test_every_kind_of_search_gives_the_same_answers(
         for name in ("zebra", "okapi", "Giraffen"):
             ingest_text(source, name, f"The {name} of herd {number} eats grass. Herds of {name} live in the savanna.")
     settings.RAG_DATABASE_REPLICAS, addresses = [], settings.RAG_DATABASE_REPLICAS
-    kinds = [
+    kinds: list[dict[str, Any]] = [
         {"text": text, "mode": mode, "rerank": rerank}
         for text in ("Which animals eat grass?", "Wo leben die Giraffen?")
         for mode in Mode
@@ -148,13 +149,13 @@ def test_a_search_that_a_replica_interrupts_is_answered_by_the_primary(
     search(member)
     in_sync()
     statement = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'ragsite_reader'"
-    original, interrupted = retrieve.find_candidates, []
+    interrupted: list[int] = []
 
     def interrupt(*arguments: Any) -> Any:
         if not interrupted:
             for replica in replicas:
                 interrupted.append(replica.execute(statement))
-        return original(*arguments)
+        return find_candidates(*arguments)
 
     monkeypatch.setattr(retrieve, "find_candidates", interrupt)
     assert search(member) == ({document}, False)

@@ -45,14 +45,14 @@ class Replica:
     def execute(self, statement: str) -> Any:
         """Return the first value that the statement returns, as the server's administrator."""
         with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as session:
-            row = session.execute(statement).fetchone()  # type: ignore[call-overload]  # a constant of a test
+            row = session.execute(statement).fetchone()
             return row[0] if row else None
 
 
 def create(count: int) -> list[Replica]:
     """Copy the primary, and start this many replicas of it."""
     primary = str(connection.get_connection_params()["host"])
-    replicas = []
+    replicas: list[Replica] = []
     for _ in range(count):
         folder = Path(tempfile.mkdtemp(prefix="replica-"))  # other users cannot open pytest's folders
         _set_owner(folder)
