@@ -1,5 +1,6 @@
 """The chunk stores that must pass the conformance tests."""
 
+import importlib
 import os
 import uuid
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,10 @@ from .conformance import STORES
 
 @pytest.fixture(scope="session")
 def qdrant_server() -> Iterator[QdrantServer]:
-    with QdrantServer().running() as server:
+    kind = QdrantServer
+    if os.environ.get("QDRANT_ENGINE") == "edge":  # needs the wheel qdrant-edge-py
+        kind = importlib.import_module("tests.support.servers.qdrant_edge_server").QdrantEdgeServer
+    with kind().running() as server:
         yield server
 
 
