@@ -56,7 +56,7 @@ class Replica:
         if self._is_down or was_behind:
             return False
         try:
-            with self.connection.cursor() as cursor:
+            with logins.use_for_callers(self.connection), connection.cursor() as cursor:
                 cursor.execute(_REPLICA_STATE)
                 row = cursor.fetchone()
         except Error:
@@ -78,10 +78,12 @@ class Replica:
     def _wait_until_it_answers(self) -> None:
         while self._is_down:
             time.sleep(_RETRY_SECONDS)
-            with contextlib.suppress(Error):
-                self.connection.ensure_connection()
+            replica = self.connection
+            with contextlib.suppress(Error), replica.wrap_database_errors:
+                replica.ensure_connection()
+                replica.connection.execute("SELECT")  # a pooler accepts connections while its server is down
                 self._is_down = False
-        logins.close_all()
+            replica.close()
         logger.info("replica_back", host=self._address.get("HOST"))
 
 
@@ -165,7 +167,6 @@ def _choose(organization_ids: Collection[uuid.UUID]) -> Replica | None:
             return None
         replicas = [_replicas.setdefault(str(address), Replica(address)) for address in settings.RAG_DATABASE_REPLICAS]
         for replica in random.sample(replicas, len(replicas)):
-            with logins.use_for_callers(replica.connection):
-                if replica.has(position, access_version):
-                    return replica
+            if replica.has(position, access_version):
+                return replica
     return None
