@@ -15,7 +15,7 @@ from orgs.models import ApiKey
 from rag.models import DataSource
 from rag.types import Mode
 from ragsite.postgres.replicas import routing
-from tests.access import proof
+from tests.access import check_counts
 from tests.access.database.access_changes import Changes
 from tests.access.database.injection import web_process
 from tests.access.database.replica_searches import search, search_again
@@ -69,7 +69,7 @@ def test_no_search_uses_an_older_access_rule(
     assert counts["replica"] > STEPS // 8
     assert bool(counts["missed"]) != is_version_checked
     assert not is_version_checked or counts["primary"] > STEPS // 8
-    proof.count("searches on replicas while access changed", counts["replica"])
+    check_counts.count("searches on replicas while access changed", counts["replica"])
 
 
 def access_version() -> int:
