@@ -55,6 +55,7 @@ def replicas(
     settings.RAG_DATABASE_REPLICAS = [replica.address for replica in replica_servers]
     settings.RAG_REPLICA_MAX_LAG_SECONDS = 3_600.0
     monkeypatch.setattr(positions, "_history", positions._History())
+    monkeypatch.setattr(positions, "_paused_until", 0.0)
     monkeypatch.setattr(routing, "_replicas", {})
     monkeypatch.setattr(routing, "_PAUSE_SECONDS", 0.0)
     for replica in replica_servers:
@@ -68,8 +69,9 @@ def in_sync(replicas: list[Replica], eventually: Callable[..., Any]) -> Callable
 
     def wait(waited_for: Iterable[Replica] = replicas) -> None:
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_current_wal_flush_lsn() - '0/0'")
+            cursor.execute("SELECT pg_current_wal_insert_lsn() - '0/0'")
             (written,) = cursor.fetchone()
+            cursor.execute("SELECT pg_logical_emit_message(true, 'test', '')")  # its commit flushes what is before it
         for replica in waited_for:
             eventually(lambda replica=replica: replica.position() >= written)
 
