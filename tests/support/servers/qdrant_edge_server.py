@@ -54,8 +54,8 @@ class QdrantEdgeServer(QdrantServer):
                     with_payload=body["with_payload"],
                 )
                 records, following = self._shards[name].scroll(request)
-                points = [{"id": str(record.id), "payload": record.payload} for record in records]
-                return {"points": points, "next_page_offset": following and str(following)}
+                rows = [{"id": str(record.id), "payload": record.payload} for record in records]
+                return {"points": rows, "next_page_offset": following and str(following)}
             case "POST /points/query/batch":
                 searches = [self._shards[name].query(_query(search)) for search in body["searches"]]
                 return [{"points": [{"id": str(hit.id), "score": hit.score} for hit in hits]} for hits in searches]

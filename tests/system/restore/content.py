@@ -1,6 +1,8 @@
 """python -m tests.system.restore.content fill COUNT: documents of all kinds of sources, and keys.
 
 python -m tests.system.restore.content ask FILE: what each person and key finds and is answered, as JSON.
+
+python -m tests.system.restore.content empty: delete all rows, for tests that need an empty database.
 """
 
 import json
@@ -11,6 +13,7 @@ from typing import Any
 import django
 
 from ragsite.postgres import identity
+from tests.support.database import delete_all_rows
 
 ANIMALS = ("zebra", "okapi", "otter", "lynx", "heron", "gecko", "bison", "tapir", "moose", "quail")
 PLACES = ("savanna", "forest", "river", "mountain", "marsh", "desert", "steppe", "valley", "coast", "island")
@@ -86,7 +89,10 @@ def ask(file: Path) -> None:
 if __name__ == "__main__":
     identity.run_process_as(identity.WORKER)
     django.setup()
-    if sys.argv[1] == "fill":
-        fill(int(sys.argv[2]))
-    else:
-        ask(Path(sys.argv[2]))
+    match sys.argv[1:]:
+        case ["fill", count]:
+            fill(int(count))
+        case ["ask", file]:
+            ask(Path(file))
+        case ["empty"]:
+            delete_all_rows()
