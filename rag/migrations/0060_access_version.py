@@ -8,6 +8,6 @@ SQL = Path(__file__).parent / "sql" / "access_version.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0038_model_to_remove"), ("orgs", "0010_scim"), ("accounts", "0017_signed_out_at")]
+    dependencies = [("rag", "0050_job_names"), ("orgs", "0041_saml"), ("accounts", "0017_signed_out_at")]
 
     operations = [migrations.RunSQL(SQL.read_text())]
