@@ -95,7 +95,11 @@ def cases(headers: dict[str, str]) -> list[Case]:
         request("Content-Length of 40 MB", length=40 * mb, expected=(413,)),
         request("Content-Length of 10^18", length=10**18, expected=(413,)),
         request("body of 31 MB", b'{"query": "' + b"a" * 31 * mb + b'"}'),
-        request("a million nested arrays", b'{"query":' + b"[" * mb),
+        request("a million nested arrays", b'{"query":' + b"[" * mb, expected=(413,)),
+        request("500,000 nested arrays", b'{"query":' + b"[" * (mb // 2)),
+        request(
+            "ten million empty arrays", b'{"query": "x", "other": [' + b"[]," * (10 * mb) + b"0]}", expected=(413,)
+        ),
         post_json("array of 200,000", "/api/rag/search", query="x", filters=many),
         request("number of 100,000 digits", b'{"query": "x", "topK": ' + b"9" * 100 * kb + b"}"),
         request("200,000 keys", keys),
