@@ -45,8 +45,8 @@ BEGIN
         ('orgs_team', 'organization_id, parent_id'),
         ('orgs_apikey', 'user_id, organization_id, all_organizations, scopes, source_ids, expires_at, revoked_at'),
         ('rag_grant', 'source_id, user_id, role_id, team_id, expires_at'),
-        ('rag_datasource', 'organization_id, visibility, owner_id, deleted_at, embedding_model_id, second_model_id, '
-            'second_model_ready_at')
+        ('rag_datasource', 'organization_id, visibility, owner_id, access_list_id, deleted_at, embedding_model_id, '
+            'second_model_id, second_model_ready_at')
     LOOP
         EXECUTE format(
             'CREATE TRIGGER access_version AFTER INSERT OR DELETE OR UPDATE OF %s ON %I '
