@@ -114,9 +114,13 @@ def _select_section(
 def _with_surroundings(
     structure: PassageStructure, index: int, question: AnalysedQuestion, max_characters: int
 ) -> set[int]:
-    """Return a part with what people read with it. A row is the whole answer, and so is an item with a number."""
+    """Return a part with what people read with it.
+
+    A row is the whole answer. So is an item with a number and, if no steps are asked for, an item that is a paragraph.
+    """
     kind = structure.parts[index].kind
-    if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.expected is not None):
+    is_paragraph = not question.is_procedure and structure.is_paragraph_item(index)
+    if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.expected is not None) or is_paragraph:
         return structure.complete(index)
     # Below a heading, what follows is about the same; elsewhere only the next steps are.
     is_about_same = question.is_procedure or (question.is_open and structure.section_of(index) > 0)

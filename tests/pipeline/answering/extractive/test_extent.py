@@ -79,3 +79,17 @@ def test_when_within_a_question_does_not_ask_for_a_time() -> None:
         "## Keys\n\nA key is lent for 30 days.\n\n## Leaving\n\nWhoever leaves the house may keep the key of the house."
     )
     assert "may keep the key" in answer("Can I keep my key when I leave the house?", page)
+
+
+def test_an_item_that_is_a_paragraph_is_quoted_alone_unless_steps_are_asked_for() -> None:
+    """Items of minutes, for example, are about different things."""
+    minutes = passage(
+        "Minutes of the tea round\n\nPresent: all five cooks.\n\n"
+        "1. Cups. The old cups are given to the school. New ones are bought from the potter.\n\n"
+        "2. Prices. The price of the tea rises because the contract with the grower was renewed.\n\n"
+        "3. Garden party. It takes place at the boat house. Families are welcome."
+    )
+    party = "3. Garden party. It takes place at the boat house. Families are welcome. [1]"
+    assert answer("Where is the garden party?", minutes) == party
+    prices = "2. Prices. The price of the tea rises because the contract with the grower was renewed. [1]"
+    assert answer("Why does the price of tea rise?", minutes) == prices

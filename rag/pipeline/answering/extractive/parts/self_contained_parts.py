@@ -22,6 +22,7 @@ from .passage_parts import (
 from .reading_groups import Section, find_sections
 
 _STEP = re.compile(r"\d{1,3}[.)]\s")
+_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _TITLE = re.compile(r"# |= [^=]")
 # A sentence is preceded by at most so many others that it needs.
 _MAX_PREDECESSORS = 2
@@ -59,6 +60,11 @@ class PassageStructure:
     def is_step(self, index: int) -> bool:
         """Return whether a part is an item of a numbered list."""
         return self.parts[index].kind is UnitKind.ITEM and bool(_STEP.match(self.text(index)))
+
+    def is_paragraph_item(self, index: int) -> bool:
+        """Return whether an item is a paragraph of its own: several sentences, in a list that nothing introduces."""
+        is_item = self.parts[index].kind is UnitKind.ITEM and self.lead_in(index) is None
+        return is_item and len(_SENTENCE_END.findall(_STEP.sub("", self.text(index), count=1))) > 1
 
     def _leads_to(self, last: int, first: int) -> bool:
         """Return whether a block, by its last part, is read together with the next one, by its first part."""
