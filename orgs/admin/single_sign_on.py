@@ -3,6 +3,7 @@
 Whoever configures a provider can sign in as every member. Therefore it needs all permissions in the organisation.
 """
 
+import copy
 from typing import Any
 
 from django.contrib import admin, messages
@@ -127,9 +128,10 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
             form.base_fields["client_id"].help_text = format_html(str(_ADDRESSES), *addresses)
         if obj is not None and "metadata" in form.base_fields:
             sp = service_provider.addresses(request, obj)
-            form.base_fields["metadata"].help_text = format_html(
-                str(_SAML_ADDRESSES), sp.entity_id, sp.consumer_url, sp.sign_out_url
-            )
+            # A declared field belongs to all forms: without a copy, later pages would show this provider's addresses.
+            metadata = copy.copy(form.base_fields["metadata"])
+            metadata.help_text = format_html(str(_SAML_ADDRESSES), sp.entity_id, sp.consumer_url, sp.sign_out_url)
+            form.base_fields["metadata"] = metadata
         return form
 
     def save_model(self, request: HttpRequest, obj: IdentityProvider, form: Any, change: bool) -> None:

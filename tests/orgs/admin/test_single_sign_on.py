@@ -101,6 +101,7 @@ def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
     for address in ("metadata", "response", "logout"):
         assert f"<code>http://testserver/sign-in/saml/{provider.pk}/{address}</code>" in page
     assert (provider.client_secret in page, 'name="issuer"' in page) == (False, False)
+    assert str(provider.pk) not in admin.get(f"{PROVIDERS}add/").content.decode(), "the page of another provider"
     # Without metadata nothing changes; that of another provider knows nobody.
     provider.identities.create(subject="1", user=world.users["editor"])
     values |= {"group_mappings-0-group": "", "group_mappings-0-role": ""}
