@@ -26,6 +26,7 @@ from rag.services.access import access_rechecks
 from rag.services.jobs import submit
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
+from tests.orgs.scim.conftest import connect
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer, tool_call
@@ -96,6 +97,13 @@ def deactivate_the_membership(case: AccessCase) -> None:
 
 def deactivate_the_user(case: AccessCase) -> None:
     User.objects.filter(pk=case.user.pk).update(is_active=False)
+
+
+def deactivate_by_directory(case: AccessCase) -> None:
+    """As an identity provider does with SCIM when somebody leaves."""
+    directory = connect(case.world.home, "home.example")
+    operation = {"op": "replace", "path": "active", "value": False}
+    assert directory.patch(f"/Users/{case.membership.pk}", operation).status_code == 200
 
 
 def revoke_the_key(case: AccessCase) -> None:
@@ -250,7 +258,9 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("path", STREAMS)
-@pytest.mark.parametrize("lose_access", [deactivate_the_user, revoke_the_key, remove_the_grant])
+@pytest.mark.parametrize(
+    "lose_access", [deactivate_the_user, deactivate_by_directory, revoke_the_key, remove_the_grant]
+)
 def test_a_stream_ends_when_access_is_lost(
     live: AccessCase,
     language_model: ProviderServer,
