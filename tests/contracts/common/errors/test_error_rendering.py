@@ -61,6 +61,7 @@ RENDERED = {
     "GenerationFailed": (503, 500, 500, "AGENT_ERROR", "service_unavailable"),
     "NoLanguageModel": (503, 503, 500, "AGENT_ERROR", "service_unavailable"),
     "IndexUnavailable": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
+    "ContentRefused": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "CollectionMissing": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "TooManyLongRequests": (429, 429, 429, "RATE_LIMITED", "rate_limit_exceeded"),
     "ModelChanged": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
