@@ -79,7 +79,10 @@ class SignOut(SignInPage):
         provider = _provider(provider_id)
         try:
             content = encryption.decrypt(request.GET.get("person", ""), encryption.Purpose.SIGN_OUT)
-            person = SignedInPerson(**json.loads(content))
+            named_provider, person_fields = json.loads(content)
+            if named_provider != str(provider.pk):  # a provider must not name people of another one
+                return HttpResponseRedirect(reverse("sign_in"))
+            person = SignedInPerson(**person_fields)
             url = requests.sign_out_url(provider, service_provider.addresses(request, provider), person)
         except (encryption.UnreadableSecret, ProviderFailed):
             return HttpResponseRedirect(reverse("sign_in"))
@@ -134,5 +137,7 @@ def _use_once(provider: IdentityProvider, assertion: Assertion) -> None:
 
 def _sign_out_page(provider: IdentityProvider, person: SignedInPerson) -> str:
     """Return the page of ours that leads to the provider's sign-out, with a request of that moment."""
-    content = encryption.encrypt(json.dumps(dataclasses.asdict(person)), encryption.Purpose.SIGN_OUT)
+    content = encryption.encrypt(
+        json.dumps([str(provider.pk), dataclasses.asdict(person)]), encryption.Purpose.SIGN_OUT
+    )
     return f"{reverse('saml_sign_out_there', args=[provider.pk])}?{urlencode({'person': content})}"

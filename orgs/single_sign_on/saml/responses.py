@@ -151,7 +151,9 @@ def _check_conditions(assertion: xml.Element, entity_id: str) -> None:
 def _read_person(assertion: xml.Element) -> SignedInPerson:
     name_id = xml.find_only(assertion, "saml:Subject/saml:NameID")
     subject = xml.read_text(name_id)
-    if not 0 < len(subject) <= MAX_SUBJECT_CHARACTERS or not is_storable(subject):
+    # Without its spaces, a NameID could be that of somebody else.
+    is_exact = subject == (name_id.text or "")
+    if not 0 < len(subject) <= MAX_SUBJECT_CHARACTERS or not is_storable(subject) or not is_exact:
         raise InvalidAssertion(gettext_noop("The identity provider sent no usable NameID."))
     if name_id.get("Format") == _TRANSIENT:
         raise InvalidAssertion(

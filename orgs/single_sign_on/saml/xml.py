@@ -14,6 +14,7 @@ NAMESPACES = {
     "md": "urn:oasis:names:tc:SAML:2.0:metadata",
     "ds": "http://www.w3.org/2000/09/xmldsig#",
 }
+_EARLIEST, _LATEST = (datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for year in (1900, 9000))
 # lxml has no types for its elements.
 Element = Any
 
@@ -82,6 +83,8 @@ def read_time(element: Element, attribute: str) -> datetime.datetime | None:
         return None
     try:
         time = datetime.datetime.fromisoformat(text)
-        return (time if time.tzinfo else time.replace(tzinfo=datetime.UTC)).astimezone(datetime.UTC)
+        time = (time if time.tzinfo else time.replace(tzinfo=datetime.UTC)).astimezone(datetime.UTC)
+        # Some providers write the year 9999 for "no end", to which nothing can be added.
+        return min(max(time, _EARLIEST), _LATEST)
     except (ValueError, OverflowError):
         raise InvalidXml(gettext_noop("The identity provider sent a malformed time.")) from None

@@ -1,0 +1,121 @@
+"""Messages of strangers and of other providers at the addresses of SAML."""
+
+import base64
+import datetime
+import zlib
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.x509.oid import NameOID
+from django.test import Client
+from signxml.verifier import XMLVerifier
+
+from orgs.models import IdentityProvider, LinkedIdentity, Organization, Protocol
+from tests.support.servers.saml_provider import _DECLARATIONS, SamlProvider, time
+
+from .conftest import EMAIL, sign_in
+
+_NAMESPACES = " ".join(f'xmlns:a{number}="u:{number}"' for number in range(50))
+_INCLUSIVE = "http://www.w3.org/TR/2001/REC-xml-c14n-20010315"
+
+
+def logout_address(provider: IdentityProvider) -> str:
+    return f"http://testserver/sign-in/saml/{provider.pk}/logout"
+
+
+def signed_in(provider: IdentityProvider, idp: SamlProvider) -> Client:
+    browser = Client()
+    sign_in(browser, provider, idp)
+    assert browser.get("/").status_code == 200
+    return browser
+
+
+@pytest.mark.parametrize("name", ["SAML%52equest", "SAMLRequest"])
+def test_a_message_beside_the_signed_one_is_refused(provider: IdentityProvider, idp: SamlProvider, name: str) -> None:
+    """The signature of an earlier request must not be one of a forged message in the same address."""
+    victim, address = signed_in(provider, idp), logout_address(provider)
+    signed = idp.logout_url(address, "stranger")
+    forged = (
+        f'<samlp:LogoutRequest {_DECLARATIONS} ID="_x" Version="2.0" IssueInstant="{time()}" Destination="{address}">'
+        f"<saml:Issuer>{idp.issuer}</saml:Issuer><saml:NameID>u-1</saml:NameID></samlp:LogoutRequest>"
+    )
+    compressor = zlib.compressobj(wbits=-15)
+    message = base64.b64encode(compressor.compress(forged.encode()) + compressor.flush()).decode()
+    assert Client().get(f"{signed}&{name}={quote(message, safe='')}").status_code == 502
+    assert victim.get("/").status_code == 200
+
+
+def test_expensive_canonicalization_is_refused_before_it_begins(
+    provider: IdentityProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody needs an account to send a message, and hostile namespaces took seconds of CPU time."""
+
+    def verify(*_: Any, **__: Any) -> None:
+        pytest.fail("the signature was examined")
+
+    monkeypatch.setattr(XMLVerifier, "verify", verify)
+    message = (
+        f'<r ID="i"><Signature xmlns="http://www.w3.org/2000/09/xmldsig#" {_NAMESPACES}><SignedInfo>'
+        f'<CanonicalizationMethod Algorithm="{_INCLUSIVE}"/></SignedInfo></Signature></r>'
+    )
+    fields = {"SAMLRequest": base64.b64encode(message.encode()).decode()}
+    assert Client().post(logout_address(provider), fields).status_code == 502
+
+
+def test_a_provider_cannot_sign_people_out_at_another_one(
+    provider: IdentityProvider, idp: SamlProvider, our_key: str
+) -> None:
+    other = IdentityProvider.objects.create(
+        organization=Organization.objects.get(slug="abroad"),
+        name="Other",
+        protocol=Protocol.SAML,
+        issuer="https://other.example",
+        client_secret=our_key,
+        sign_in_url="https://other.example/in",
+        sign_out_url="https://other.example/out",
+        certificates=idp.certificate,
+    )
+    idp.person = {"subject": "somebody@other.example", "attributes": {"email": [EMAIL]}}
+    page = signed_in(provider, idp).post("/sign-out").content.decode()
+    (link,) = {part.split('"')[0] for part in page.split('href="') if "/sign-out?person=" in part.split('"')[0]}
+    assert Client().get(link).headers["Location"].startswith(idp.sign_out_url)
+    assert Client().get(link.replace(str(provider.pk), str(other.pk))).headers["Location"] == "/sign-in"
+
+
+def test_a_name_with_other_spaces_is_nobody_else(provider: IdentityProvider, idp: SamlProvider) -> None:
+    signed_in(provider, idp)
+    for subject in ("u-1&#160;", "u-1 ", " u-1"):
+        idp.person = {"subject": subject, "attributes": {"email": ["somebody@home.example"]}}
+        assert sign_in(Client(), provider, idp).status_code == 502, subject
+    assert [link.subject for link in LinkedIdentity.objects.all()] == ["u-1"]
+
+
+@pytest.mark.parametrize(
+    ("values", "status"),
+    [
+        ({"until": "9999-12-31T23:59:59Z"}, 302),
+        ({"confirmed_until": "9999-12-31T23:59:59Z"}, 302),
+        ({"not_before": "0001-01-01T00:00:00Z"}, 302),
+    ],
+)
+def test_times_at_the_ends_of_the_calendar_are_understood(
+    provider: IdentityProvider, idp: SamlProvider, values: dict[str, str], status: int
+) -> None:
+    idp.values = values
+    assert sign_in(Client(), provider, idp).status_code == status
+
+
+def test_an_expired_certificate_signs_nobody_out(provider: IdentityProvider, idp: SamlProvider) -> None:
+    browser, address = signed_in(provider, idp), logout_address(provider)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "idp")])
+    now = datetime.datetime.now(datetime.UTC)
+    times = now - datetime.timedelta(days=9), now - datetime.timedelta(days=2)
+    expired = x509.CertificateBuilder(name, name, idp.key.public_key(), 1, *times).sign(idp.key, hashes.SHA256())
+    provider.certificates = expired.public_bytes(serialization.Encoding.PEM).decode()
+    provider.save()
+    assert Client().post(address, {"SAMLRequest": idp.logout_form(address, "u-1")}).status_code == 502
+    assert Client().get(idp.logout_url(address, "u-1")).status_code == 502
+    assert browser.get("/").status_code == 200
