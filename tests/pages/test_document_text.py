@@ -21,7 +21,7 @@ make key
 """
 
 
-def shown(block: TextBlock) -> list[list[str]]:
+def cell_texts(block: TextBlock) -> list[list[str]]:
     return [["".join(piece.text for piece in cell).strip() for cell in row] for row in block.rows]
 
 
@@ -33,7 +33,7 @@ def marked_text(blocks: list[TextBlock]) -> str:
 
 def test_markdown_is_shown_as_what_it_means() -> None:
     blocks = divide_text(TEXT, (0, 0))
-    assert [(block.kind, shown(block)) for block in blocks] == [
+    assert [(block.kind, cell_texts(block)) for block in blocks] == [
         ("heading", [["Keys"]]),
         ("paragraph", [["To create a key, see the page, or\nrun make key."]]),
         ("bullet", [["first"]]),
