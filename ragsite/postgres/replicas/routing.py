@@ -7,11 +7,14 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import psycopg
 import structlog
 from django.conf import settings
 from django.db import Error, connection
+from psycopg.errors import SerializationFailure
 
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity, logins
@@ -33,8 +36,17 @@ _RETRY_SECONDS = 2.0
 
 # Whether the request has read something that a replica may serve.
 _has_read: ContextVar[bool] = ContextVar("has_read", default=False)
-# The connection to the primary, while statements of callers are executed on a replica.
-_primary: ContextVar[Any] = ContextVar("primary", default=None)
+
+
+@dataclass
+class _Reading:
+    """What is being executed on a replica."""
+
+    primary: Any  # the connection that it replaces
+    has_primary_failed: bool = False
+
+
+_reading: ContextVar[_Reading | None] = ContextVar("reading", default=None)
 
 
 class Replica:
@@ -66,6 +78,14 @@ class Replica:
         self._read_at = time.monotonic()
         return bool(row) and self._position >= position and replica_version == access_version
 
+    def note_failure(self, error: psycopg.Error) -> None:
+        """Leave it out if the connection is lost, unless it has only ended a search in the way of what it replays."""
+        logger.warning("replica_failed", error=type(error).__name__)
+        if not self.connection.is_usable():
+            self.connection.close()
+            if not isinstance(error, SerializationFailure):
+                self.leave_out()
+
     def leave_out(self) -> None:
         """Do not use it until it answers again."""
         with self._lock:
@@ -93,7 +113,8 @@ _replicas: dict[str, Replica] = {}
 def read(function: Callable[[], T], organization_ids: Collection[uuid.UUID]) -> T:
     """Return what the function returns. It is executed on a replica if one may serve the caller, else on the primary.
 
-    If it fails on the replica, it is executed again on the primary.
+    If the replica fails or cancels a statement, it is executed again on the primary, once. An error of the primary is
+    the result: a statement that was too long there would be too long again.
 
     Args:
         function: Begins its own transactions, and only reads.
@@ -104,32 +125,45 @@ def read(function: Callable[[], T], organization_ids: Collection[uuid.UUID]) -> 
     if replica is None:
         return function()
     started = time.perf_counter()
-    try:
-        with logins.use_for_callers(replica.connection) as primary:
-            token = _primary.set(primary)
-            try:
-                result = function()
-            finally:
-                _primary.reset(token)
-        milliseconds = (time.perf_counter() - started) * 1000
-        measurement_buffer.record("query_stage", "search_on_replica", milliseconds)
-        return result
-    except Exception as error:
-        if not isinstance(error, Error) and not isinstance(error.__cause__, Error):
-            raise
-        logger.warning("replica_failed", error=type(error.__cause__ or error).__name__)
-        if not replica.connection.is_usable():
-            replica.connection.close()
-            replica.leave_out()
+    with logins.use_for_callers(replica.connection) as primary:
+        reading = _Reading(primary)
+        token = _reading.set(reading)
+        try:
+            result = function()
+        except Exception as error:
+            database_error = _database_error(error)
+            if reading.has_primary_failed or not database_error:
+                raise
+            replica.note_failure(database_error)
+        else:
+            milliseconds = (time.perf_counter() - started) * 1000
+            measurement_buffer.record("query_stage", "search_on_replica", milliseconds)
+            return result
+        finally:
+            _reading.reset(token)
     return function()
+
+
+def _database_error(error: BaseException | None) -> psycopg.Error | None:
+    """Return the database's error that this one was made from, if there is one."""
+    if error is None or isinstance(error, psycopg.Error):
+        return error
+    return _database_error(error.__cause__)
 
 
 @contextlib.contextmanager
 def on_primary() -> Iterator[None]:
     """Execute the statements of callers in this block on the primary, also within `read`."""
-    primary = _primary.get()
-    with logins.use_for_callers(primary) if primary else contextlib.nullcontext():
+    reading = _reading.get()
+    if reading is None:
         yield
+        return
+    with logins.use_for_callers(reading.primary):
+        try:
+            yield
+        except Error:
+            reading.has_primary_failed = True
+            raise
 
 
 def start_request() -> None:

@@ -1,14 +1,17 @@
 """Searches on two read replicas, which lag, stop and come back."""
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
+from rag.errors import IndexUnavailable
 from rag.models import DataSource, Document
 from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.rank_candidates import find_candidates
@@ -160,6 +163,77 @@ def test_a_search_that_a_replica_interrupts_is_answered_by_the_primary(
     monkeypatch.setattr(retrieve, "find_candidates", interrupt)
     assert search(member) == ({document}, False)
     assert sum(interrupted) == 1
+
+
+@pytest.mark.parametrize("is_waiting", [True, False], ids=["statement", "session"])
+def test_a_search_that_conflicts_with_what_a_replica_replays(
+    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch, is_waiting: bool,
+) -> None:  # fmt: skip
+    """The replica cancels the statement, or ends the session between two of them. The primary answers the search."""
+    member = Caller(live_world.users["member"])
+    document = ingest_text(live_world.source(), "zebra", "animals").document_id
+    search(member)
+    in_sync()
+    errors: list[str] = []
+    state = "active" if is_waiting else "idle in transaction"
+    sessions = f"SELECT count(*) FROM pg_stat_activity WHERE usename = 'ragsite_reader' AND state = '{state}'"
+
+    def cause_conflict() -> None:
+        eventually(lambda: any(replica.execute(sessions) for replica in replicas))
+        replicas[0].replay_lock("rag_chunk")
+
+    def search_in_conflict(*arguments: Any) -> Any:
+        if errors:
+            return find_candidates(*arguments)
+        thread = threading.Thread(target=cause_conflict)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM rag_chunk")
+            thread.start()
+            if not is_waiting:
+                eventually(lambda: not any(replica.execute(sessions) for replica in replicas))
+            try:
+                cursor.execute("SELECT pg_sleep(60)")
+            except OperationalError as error:
+                errors.append(str(getattr(error.__cause__, "sqlstate", "")))
+                raise IndexUnavailable("The search index does not answer.") from error  # as the store does
+            finally:
+                thread.join()
+
+    monkeypatch.setattr(retrieve, "find_candidates", search_in_conflict)
+    for replica in replicas:
+        replica.set("max_standby_streaming_delay", "0")
+    try:
+        assert search(member) == ({document}, False)
+    finally:
+        for replica in replicas:
+            replica.set("max_standby_streaming_delay", None)
+    assert errors == ["40001"]
+    in_sync()
+    assert search(member) == ({document}, True)  # they are not left out
+
+
+def test_a_search_that_the_primary_ends_is_not_repeated(
+    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A statement timeout of the primary, after a replica has found the candidates, is the caller's answer."""
+    member = Caller(live_world.users["member"])
+    ingest_text(live_world.source(), "zebra", "animals")
+    search(member)
+    in_sync()
+    readings: list[bool] = []
+
+    def read_slowly(*_: Any) -> Any:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_is_in_recovery()")
+            readings.append(cursor.fetchone()[0])
+            cursor.execute("SELECT set_config('statement_timeout', '1', true)")
+            cursor.execute("SELECT pg_sleep(60)")
+
+    monkeypatch.setattr(retrieve, "read_passages", read_slowly)
+    with pytest.raises(OperationalError, match="statement timeout"):
+        search(member)
+    assert readings == [False]
 
 
 def test_positions_that_redis_has_lost(

@@ -16,8 +16,9 @@ from ragsite.embedded.postgres import _bin, _set_owner
 class Replica:
     """A replica, which replays what the primary writes until it is paused or stopped."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, primary: str) -> None:
+        """State where the replica's data is, and the primary's sockets."""
+        self.folder, self._primary = folder, primary
         self.address = {"HOST": str(folder), "NAME": str(connection.settings_dict["NAME"])}
 
     def start(self) -> None:
@@ -42,10 +43,21 @@ class Replica:
     def position(self) -> int:
         return int(self.execute("SELECT pg_last_wal_replay_lsn() - '0/0'"))
 
+    def set(self, name: str, value: str | None) -> None:
+        """Change a setting of the server; None restores its default."""
+        self.execute(f"ALTER SYSTEM SET {name} = '{value}'" if value is not None else f"ALTER SYSTEM RESET {name}")
+        self.execute("SELECT pg_reload_conf()")
+
+    def replay_lock(self, table: str) -> None:
+        """Let it lock a table for a moment: it replays what the primary does."""
+        with psycopg.connect(host=self._primary, user="postgres", dbname=self.address["NAME"]) as session:
+            session.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+
     def execute(self, statement: str) -> Any:
         """Return the first value that the statement returns, as the server's administrator."""
         with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as session:
-            row = session.execute(statement).fetchone()
+            cursor = session.execute(statement)
+            row = cursor.fetchone() if cursor.description else None
             return row[0] if row else None
 
 
@@ -62,7 +74,7 @@ def create(count: int) -> list[Replica]:
             arguments = ["-h", primary, "-U", "postgres", "-D", folder, "-R", "--checkpoint=fast", "--no-sync"]
             _run("pg_basebackup", *arguments)
             (folder / ".s.PGSQL.5432.lock").unlink(missing_ok=True)  # of the primary's socket
-        replicas.append(Replica(folder))
+        replicas.append(Replica(folder, primary))
     for replica in replicas:
         replica.start()
     return replicas
