@@ -40,6 +40,7 @@ def evaluate() -> int:
 
     from benchmarks.eval.reporting import plots, report
     from benchmarks.eval.runner import run
+    from ragsite.postgres.base import run_as_owner
 
     console = Console(highlight=False, soft_wrap=not sys.stdout.isatty(), width=None if sys.stdout.isatty() else 150)
     folder = chosen_folder()
@@ -49,7 +50,8 @@ def evaluate() -> int:
     data = Path(os.environ["RAGSITE_DATA"])
     out = Path(os.environ.get("OUT") or data / "figures.json").absolute()
     started = time.monotonic()
-    call_command("migrate", verbosity=0)
+    with run_as_owner():  # of the tables, which an earlier run may have created
+        call_command("migrate", verbosity=0)
     figures = run.everything(folder, out, functools.partial(console.print, markup=False), chosen_kinds())
     figures["seconds"]["all"] = time.monotonic() - started
     figures.write()

@@ -30,8 +30,10 @@ def main() -> int:
     from django.core.management import call_command
 
     from benchmarks.eval.runner import run
+    from ragsite.postgres.base import run_as_owner
 
-    call_command("migrate", verbosity=0)
+    with run_as_owner():  # of the tables, which an earlier run may have created
+        call_command("migrate", verbosity=0)
     figures = run.everything(OWN, Path(os.environ["RAGSITE_DATA"]) / "guard.json", lambda line: None)
     for failure in figures["failures"]:
         print(f"{failure['set']} could not be measured: {failure['error']}")
