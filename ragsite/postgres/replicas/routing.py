@@ -24,9 +24,10 @@ from . import positions
 T = TypeVar("T")
 logger = structlog.get_logger(__name__)
 
-_PRIMARY_STATE = f"SELECT rag_access_version(), {positions.CURRENT_POSITION}"
+# With the version of what decides access, for a user and organisations.
+_PRIMARY_STATE = f"SELECT rag_access_version(%s::uuid[]), {positions.CURRENT_POSITION}"
 _REPLICA_STATE = (
-    "SELECT rag_access_version(), (pg_catalog.pg_last_wal_replay_lsn() - '0/0')::bigint "
+    "SELECT rag_access_version(%s::uuid[]), (pg_catalog.pg_last_wal_replay_lsn() - '0/0')::bigint "
     "WHERE pg_catalog.pg_is_in_recovery()"
 )
 # How long a replica that was behind is not asked again.
@@ -62,14 +63,14 @@ class Replica:
     def connection(self) -> Any:
         return logins.replica_connection(self._address)
 
-    def has(self, position: int, access_version: int) -> bool:
-        """Return whether it has replayed the log up to this position, and this version of what decides access."""
+    def has(self, position: int, subjects: list[uuid.UUID], access_version: int) -> bool:
+        """Return whether it has replayed the log up to this position, and what decides access of these subjects."""
         was_behind = self._position < position and time.monotonic() - self._read_at < _PAUSE_SECONDS
         if self._is_down or was_behind:
             return False
         try:
             with logins.use_for_callers(self.connection), connection.cursor() as cursor:
-                cursor.execute(_REPLICA_STATE)
+                cursor.execute(_REPLICA_STATE, [subjects])
                 row = cursor.fetchone()
         except Error:
             self.leave_out()
@@ -184,23 +185,24 @@ def end_request() -> None:
 def _choose(organization_ids: Collection[uuid.UUID]) -> Replica | None:
     """Return a replica with all that the caller must see; None if there is none, or this process uses none.
 
-    Those are: all changes that decide access; what the caller has changed or seen; what workers have written in the
-    organisations; and what the primary had RAG_REPLICA_MAX_LAG_SECONDS ago.
+    Those are: all changes that decide the caller's access in the organisations; what the caller has changed or seen;
+    what workers have written in the organisations; and what the primary had RAG_REPLICA_MAX_LAG_SECONDS ago.
     """
     caller = identity.current()
     if not settings.RAG_DATABASE_REPLICAS or not logins.has_logins() or connection.in_atomic_block:
         return None
     if caller.role != identity.NOBODY.role or caller.user is None:
         return None
+    subjects = [caller.user, *organization_ids]
     with identity.run_as(identity.NOBODY):  # these statements need no caller, and so no transaction
         with connection.cursor() as cursor:
-            cursor.execute(_PRIMARY_STATE)
+            cursor.execute(_PRIMARY_STATE, [subjects])
             access_version, current = cursor.fetchone()
         position = positions.least_position(current, caller.user, organization_ids)
         if position is None:
             return None
         replicas = [_replicas.setdefault(str(address), Replica(address)) for address in settings.RAG_DATABASE_REPLICAS]
         for replica in random.sample(replicas, len(replicas)):
-            if replica.has(position, access_version):
+            if replica.has(position, subjects, access_version):
                 return replica
     return None
