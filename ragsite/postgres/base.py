@@ -23,6 +23,7 @@ from . import identity, logins
 from .compatibility import DatabaseValidation
 from .derived_keys import role_password
 from .identity import Identity, sign
+from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, abandoned_attempts_closed, bound_waits
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535
@@ -47,10 +48,6 @@ _PERMITTED_STATEMENT = re.compile(
     rb"|GRANT ALL ON pg_temp\.staging_\w+ TO PUBLIC\Z",
     re.IGNORECASE,
 )
-
-
-# A replica that does not answer is left out, so there is no reason to wait long. Seconds and milliseconds.
-_REPLICA_TIMEOUTS = {"connect_timeout": 2, "tcp_user_timeout": 2_000}
 
 
 class RestrictedCursor(base.ServerBindingCursor):
@@ -83,6 +80,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().__init__(*arguments, **options)
         self.role = identity.NOBODY.role  # the role of its login, if it has one (ragsite.postgres.logins)
         self.address: dict[str, Any] = {}  # of a read replica
+        self.max_wait_seconds = ANSWER_SECONDS  # for each answer of a replica
         self._session_identity = identity.of_process()
         self._applied: Identity | None = self._session_identity
         self._process_id = 0  # of the server, in a pooled transaction
@@ -110,13 +108,20 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if address := self.address or settings.RAG_DATABASE_POOLER:
             parameters |= logins.address_parameters(address)
         if self.address:
-            parameters |= _REPLICA_TIMEOUTS
+            parameters |= CONNECTION_TIMEOUTS
         if self.is_pooled:
             return parameters
         # Set at the start of the session, so that a reset restores them.
         session_settings = [*_SERVER_KEEPALIVES.items(), *self._session_settings()]
         options = [parameters.get("options", ""), *(f"-c {name}={value}" for name, value in session_settings)]
         return parameters | {"options": " ".join(options).strip()}
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        with abandoned_attempts_closed():
+            connection = super().get_new_connection(conn_params)
+        if self.address:
+            bound_waits(connection, lambda: self.max_wait_seconds)
+        return connection
 
     def _session_settings(self) -> list[tuple[str, str]]:
         """Return the settings of a web process. lock_timeout counts in COMMIT as well, which reads other tables."""
@@ -159,9 +164,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.is_pooled:  # the pooler has reset the session after the transaction
             return super().is_usable()
         try:
-            return bool(connection.pgconn.exec_(logins.RESET_SESSION.encode()).status == ExecStatus.TUPLES_OK)
+            connection.pgconn.send_query(logins.RESET_SESSION.encode())
+            *_, result = connection.wait(generators.execute(connection.pgconn))
         except Error:
             return False
+        return bool(result.status == ExecStatus.TUPLES_OK)
 
     def _execute_with_identity(
         self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]

@@ -5,13 +5,14 @@ where the log was when they last changed something, or saw what others had chang
 the position at which that was noticed.
 """
 
+import contextlib
 import functools
 import math
 import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import redis
 import structlog
@@ -29,11 +30,9 @@ CURRENT_POSITION = "(pg_catalog.pg_current_wal_insert_lsn() - '0/0')::bigint"
 # position for everybody.
 _COMPLETE, _EVERYBODY = "complete", "everybody"
 _TIMEOUT_SECONDS = 0.5
-# How long Redis is left alone after it did not answer.
+# How long Redis is not asked again after it did not answer.
 _PAUSE_SECONDS = 2.0
 _SAMPLES = 10
-
-_paused_until = 0.0
 
 
 class _History:
@@ -64,35 +63,81 @@ class _History:
             return next((position for read_at, position in self._samples if read_at < oldest), 0)
 
 
+class _Notes:
+    """The positions in Redis. While it does not answer, it is asked every few seconds only, and no request waits."""
+
+    def __init__(self) -> None:
+        self._next_try_at = 0.0
+        # The latest position that could not be written. When Redis answers again, it counts for everybody.
+        self._unwritten = 0
+
+    def write(self, member: str, position: int) -> None:
+        """Write a member's position, and delete those that restrict nothing any more."""
+        unwritten = self._unwritten
+        with self._answer_expected() as is_asked:
+            if is_asked:
+                with _client(settings.REDIS_URL).pipeline() as pipeline:
+                    pipeline.zadd(_key(), {member: position, _EVERYBODY: unwritten}, gt=True)
+                    pipeline.zremrangebyscore(_key(), "-inf", f"({_history.passed()}")
+                    pipeline.execute()
+                if self._unwritten == unwritten:
+                    self._unwritten = 0
+                return
+        # Until then, a search may miss a change for as long as a replica may be behind.
+        self._unwritten = max(self._unwritten, position)
+
+    def read(self, members: Iterable[str], current: int) -> int | None:
+        """Return the latest position of the members; None if Redis is silent or has lost data."""
+        with self._answer_expected() as is_asked:
+            if not is_asked:
+                return None
+            if self._unwritten:
+                self.write(_EVERYBODY, self._unwritten)
+            client = _client(settings.REDIS_URL)
+            is_complete, *noted = client.zmscore(_key(), [_COMPLETE, _EVERYBODY, *members])
+            if is_complete is not None:
+                return max(int(position or 0) for position in noted)
+            client.zadd(_key(), {_COMPLETE: math.inf, _EVERYBODY: current}, gt=True)
+        return None
+
+    @contextlib.contextmanager
+    def _answer_expected(self) -> Iterator[bool]:
+        """Yield whether Redis is asked in this block. If it is silent, the block ends, and others do not ask it."""
+        is_asked = time.monotonic() >= self._next_try_at
+        try:
+            yield is_asked
+        except redis.RedisError as error:
+            self._next_try_at = time.monotonic() + _PAUSE_SECONDS
+            logger.warning("replica_positions_unknown", error=type(error).__name__)
+
+
 _history = _History()
+_notes = _Notes()
 
 
 def note_seen(user_id: uuid.UUID) -> None:
     """Note that the user has seen the primary as it is now: later searches find what it contains."""
     with identity.run_as(identity.NOBODY):
-        _note(f"user:{user_id}")
+        _note_current_position(f"user:{user_id}")
 
 
 def note_changed(organization_id: uuid.UUID) -> None:
     """Note that documents of the organisation have changed: later searches in it find the changes."""
     if settings.RAG_DATABASE_REPLICAS:
-        _note(f"organization:{organization_id}")
+        _note_current_position(f"organization:{organization_id}")
 
 
-def _note(member: str) -> None:
+def _note_current_position(member: str) -> None:
+    """Let searches that concern the member use only replicas with all that the primary has now."""
     try:
         with connection.cursor() as cursor:
             cursor.execute(f"SELECT {CURRENT_POSITION}")
             (position,) = cursor.fetchone()
-        _history.add(position)
-        with _client(settings.REDIS_URL).pipeline() as pipeline:
-            pipeline.zadd(_key(), {member: position}, gt=True)
-            # They restrict nothing any more.
-            pipeline.zremrangebyscore(_key(), "-inf", f"({_history.passed()}")
-            pipeline.execute()
-    except (Error, redis.RedisError) as error:
-        # A search may miss a change for as long as a replica may be behind.
+    except Error as error:  # a search may miss a change for as long as a replica may be behind
         logger.warning("replica_position_not_noted", error=type(error).__name__)
+        return
+    _history.add(position)
+    _notes.write(member, position)
 
 
 def least_position(current: int, user_id: uuid.UUID, organization_ids: Iterable[uuid.UUID]) -> int | None:
@@ -106,22 +151,9 @@ def least_position(current: int, user_id: uuid.UUID, organization_ids: Iterable[
     Returns:
         The position; None if no replica may serve it, because Redis does not answer or has lost data.
     """
-    global _paused_until
     _history.add(current)
-    if time.monotonic() < _paused_until:
-        return None
-    members = [_COMPLETE, _EVERYBODY, f"user:{user_id}", *(f"organization:{key}" for key in organization_ids)]
-    try:
-        client = _client(settings.REDIS_URL)
-        is_complete, *noted = client.zmscore(_key(), members)
-        if is_complete is None:
-            client.zadd(_key(), {_COMPLETE: math.inf, _EVERYBODY: current}, gt=True)
-            return None
-    except redis.RedisError as error:
-        _paused_until = time.monotonic() + _PAUSE_SECONDS
-        logger.warning("replica_positions_unknown", error=type(error).__name__)
-        return None
-    return max(_history.least(current), *(int(position or 0) for position in noted))
+    noted = _notes.read([f"user:{user_id}", *(f"organization:{key}" for key in organization_ids)], current)
+    return None if noted is None else max(_history.least(current), noted)
 
 
 def _key() -> str:

@@ -20,6 +20,7 @@ from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity, logins
 
 from . import positions
+from .bounded_waits import ANSWER_SECONDS, SEARCH_SECONDS
 
 T = TypeVar("T")
 logger = structlog.get_logger(__name__)
@@ -43,7 +44,7 @@ _has_read: ContextVar[bool] = ContextVar("has_read", default=False)
 class _Reading:
     """What is being executed on a replica."""
 
-    primary: Any  # the connection that it replaces
+    primary: Any = None  # the connection that it replaces
     has_primary_failed: bool = False
 
 
@@ -72,20 +73,32 @@ class Replica:
             with logins.use_for_callers(self.connection), connection.cursor() as cursor:
                 cursor.execute(_REPLICA_STATE, [subjects])
                 row = cursor.fetchone()
-        except Error:
-            self.leave_out()
+        except Error as error:
+            self.note_failure(error)
             return False
         replica_version, self._position = row or (None, 0)
         self._read_at = time.monotonic()
         return bool(row) and self._position >= position and replica_version == access_version
 
-    def note_failure(self, error: psycopg.Error) -> None:
+    def note_failure(self, error: Exception) -> None:
         """Leave it out if the connection is lost, unless it has only ended a search in the way of what it replays."""
-        logger.warning("replica_failed", error=type(error).__name__)
+        cause = _database_error(error)
+        logger.warning("replica_failed", error=type(cause).__name__)
         if not self.connection.is_usable():
             self.connection.close()
-            if not isinstance(error, SerializationFailure):
+            if not isinstance(cause, SerializationFailure):
                 self.leave_out()
+
+    @contextlib.contextmanager
+    def in_search(self) -> Iterator[Any]:
+        """Execute the statements of callers in this block on it. Yields the connection to the primary."""
+        replica = self.connection
+        replica.max_wait_seconds = SEARCH_SECONDS
+        try:
+            with logins.use_for_callers(replica) as primary:
+                yield primary
+        finally:
+            replica.max_wait_seconds = ANSWER_SECONDS
 
     def leave_out(self) -> None:
         """Do not use it until it answers again."""
@@ -125,23 +138,21 @@ def read(function: Callable[[], T], organization_ids: Collection[uuid.UUID]) -> 
     replica = _choose(organization_ids)
     if replica is None:
         return function()
-    started = time.perf_counter()
-    with logins.use_for_callers(replica.connection) as primary:
-        reading = _Reading(primary)
-        token = _reading.set(reading)
-        try:
+    reading, started = _Reading(), time.perf_counter()
+    token = _reading.set(reading)
+    try:
+        with replica.in_search() as reading.primary:
             result = function()
-        except Exception as error:
-            database_error = _database_error(error)
-            if reading.has_primary_failed or not database_error:
-                raise
-            replica.note_failure(database_error)
-        else:
-            milliseconds = (time.perf_counter() - started) * 1000
-            measurement_buffer.record("query_stage", "search_on_replica", milliseconds)
-            return result
-        finally:
-            _reading.reset(token)
+    except Exception as error:
+        if reading.has_primary_failed or not _database_error(error):
+            raise
+        replica.note_failure(error)
+    else:
+        milliseconds = (time.perf_counter() - started) * 1000
+        measurement_buffer.record("query_stage", "search_on_replica", milliseconds)
+        return result
+    finally:
+        _reading.reset(token)
     return function()
 
 

@@ -55,7 +55,7 @@ def replicas(
     settings.RAG_DATABASE_REPLICAS = [replica.address for replica in replica_servers]
     settings.RAG_REPLICA_MAX_LAG_SECONDS = 3_600.0
     monkeypatch.setattr(positions, "_history", positions._History())
-    monkeypatch.setattr(positions, "_paused_until", 0.0)
+    monkeypatch.setattr(positions, "_notes", positions._Notes())
     monkeypatch.setattr(routing, "_replicas", {})
     monkeypatch.setattr(routing, "_PAUSE_SECONDS", 0.0)
     for replica in replica_servers:

@@ -17,7 +17,7 @@ from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.rank_candidates import find_candidates
 from rag.types import Mode
 from ragsite.observability import measurement_buffer
-from ragsite.postgres import identity, roles
+from ragsite.postgres import base, identity, roles
 from ragsite.postgres.replicas import positions, routing
 from tests.access.database.injection import web_process
 from tests.access.database.replica_searches import search, search_again, used_replica
@@ -165,6 +165,50 @@ def test_a_search_that_a_replica_interrupts_is_answered_by_the_primary(
     assert sum(interrupted) == 1
 
 
+@pytest.mark.parametrize("is_searching", [False, True], ids=["before", "during"])
+def test_a_replica_that_is_silent_holds_up_no_search(
+    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch, settings: Any, is_searching: bool,
+) -> None:  # fmt: skip
+    """It keeps its connections and accepts new ones, but answers nothing, before a search or in the middle of it."""
+    monkeypatch.setattr(routing, "_RETRY_SECONDS", 0.05)
+    for module in (base, routing):
+        monkeypatch.setattr(module, "ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(routing, "SEARCH_SECONDS", 0.5)
+    settings.RAG_DATABASE_REPLICAS = [replicas[0].address]
+    member = Caller(live_world.users["member"])
+    document = ingest_text(live_world.source(), "zebra", "animals").document_id
+    search(member)
+    in_sync()
+
+    def freeze_and_find(*arguments: Any) -> Any:
+        monkeypatch.setattr(retrieve, "find_candidates", find_candidates)
+        replicas[0].freeze()
+        return find_candidates(*arguments)
+
+    # If the search waited for it, it would be answered by it at last.
+    thaw = threading.Timer(60, replicas[0].thaw)
+    thaw.start()
+    with web_process():
+        try:
+            assert search_again(member) == ({document}, True)
+            if is_searching:
+                monkeypatch.setattr(retrieve, "find_candidates", freeze_and_find)
+            else:
+                replicas[0].freeze()
+            assert search_again(member) == ({document}, False)
+            (known,) = routing._replicas.values()
+            assert known._is_down
+        finally:
+            thaw.cancel()
+            replicas[0].thaw()
+        eventually(lambda: not known._is_down)
+        assert search_again(member) == ({document}, True)
+    # An abandoned attempt to connect would keep a session for a minute, which stops the replay.
+    starting = "SELECT count(*) FROM pg_stat_activity WHERE state = 'starting'"
+    eventually(lambda: replicas[0].execute(starting) == 0, seconds=30)
+
+
 @pytest.mark.parametrize("is_waiting", [True, False], ids=["statement", "session"])
 def test_a_search_that_conflicts_with_what_a_replica_replays(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],
@@ -254,6 +298,31 @@ def test_positions_that_redis_has_lost(
     assert search(member) == ({new}, True)
     settings.REDIS_URL = "redis://127.0.0.1:1"
     assert search(member) == ({new}, False)
+
+
+def test_positions_that_redis_did_not_take(
+    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """When it answers again, everybody's searches wait for it, because it is not noted whom it concerns."""
+    monkeypatch.setattr(positions, "_PAUSE_SECONDS", 0.0)
+    editor, member = Caller(live_world.users["editor"]), Caller(live_world.users["member"])
+    live_world.source()
+    search(member)
+    in_sync()
+    for replica in replicas:
+        replica.pause()
+    settings.REDIS_URL, url = "redis://127.0.0.1:1", settings.REDIS_URL
+    DataSource.objects.update(description="anything that decides nothing")
+    with web_process(), identity.run_as(editor.database_identity):
+        routing.start_request()
+        routing.end_request()
+    settings.REDIS_URL = url
+    assert search(member) == (set(), False)
+    for replica in replicas:
+        replica.resume()
+    in_sync()
+    assert search(member) == (set(), True)
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")

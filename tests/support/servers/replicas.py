@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 from django.db import connection
 
@@ -42,6 +43,19 @@ class Replica:
 
     def position(self) -> int:
         return int(self.execute("SELECT pg_last_wal_replay_lsn() - '0/0'"))
+
+    def freeze(self) -> None:
+        """Stop its processes, which keep their connections and accept new ones, but answer nothing."""
+        for process in self._processes():
+            process.suspend()
+
+    def thaw(self) -> None:
+        for process in self._processes():
+            process.resume()
+
+    def _processes(self) -> list[psutil.Process]:
+        server = psutil.Process(int((self.folder / "postmaster.pid").read_text().split("\n")[0]))
+        return [server, *server.children(recursive=True)]
 
     def set(self, name: str, value: str | None) -> None:
         """Change a setting of the server; None restores its default."""

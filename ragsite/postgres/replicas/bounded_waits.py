@@ -1,0 +1,53 @@
+"""How long a request waits for a read replica: one that does not answer is left out, so it need not wait long."""
+
+import contextlib
+import functools
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from psycopg import Connection, OperationalError
+from psycopg.abc import PQGen
+
+T = TypeVar("T")
+
+# For a connection, and for a host that nothing arrives at. Seconds; the last value is in milliseconds.
+CONNECTION_TIMEOUTS = {
+    "connect_timeout": 2,
+    "keepalives_idle": 2,
+    "keepalives_interval": 1,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 2_000,
+}
+# For each answer, and for each of a search, which is executed on the primary instead.
+ANSWER_SECONDS, SEARCH_SECONDS = 2.0, 10.0
+
+
+def bound_waits(connection: Any, max_seconds: Callable[[], float]) -> None:
+    """End the connection when the server has not answered a statement for so long.
+
+    TCP does not notice every silent server: its host may still confirm what arrives, for example if a disk hangs.
+    """
+    connection.wait = functools.partial(_wait, connection, max_seconds)
+
+
+@contextlib.contextmanager
+def abandoned_attempts_closed() -> Iterator[None]:
+    """Close the socket of an attempt to connect that was given up in this block.
+
+    psycopg leaves it to the garbage collector. Until then the server waits for the password, up to a minute, with a
+    snapshot that keeps a replica from replaying.
+    """
+    try:
+        yield
+    except OperationalError as error:
+        traceback.clear_frames(error.__traceback__)
+        raise
+
+
+def _wait(connection: Any, max_seconds: Callable[[], float], generator: PQGen[T], **options: Any) -> T:
+    try:
+        return Connection.wait(connection, generator, **{"timeout": max_seconds()} | options)
+    except OperationalError:
+        connection.pgconn.finish()
+        raise
