@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.models import IngestionJob
-from rag.services.operations import demo
+from rag.services.operations import demo_data
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.RAG_LOCAL:
             raise CommandError("Demo accounts have a known password, so the product must listen on loopback only.")
-        jobs = demo.create_demo_data(password=settings.RAG_DEMO_PASSWORD)
+        jobs = demo_data.create_demo_data(password=settings.RAG_DEMO_PASSWORD)
         if options["verbosity"]:
             self.stdout.write(f"The demo data exists; {len(jobs)} sources are being ingested.")
         self._wait([job.pk for job in jobs], deadline=time.monotonic() + options["wait"])

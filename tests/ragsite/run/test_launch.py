@@ -16,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rag.services.operations import demo
+from rag.services.operations import demo_data
 from tests.support.http import Client
 
 ROOT = Path(__file__).parents[3]
@@ -60,7 +60,7 @@ class Product:
         folder = self.folder.with_name("docs")
         for name in ("README.md", "send-documents.md"):
             (folder / "user").mkdir(parents=True, exist_ok=True)
-            shutil.copy(demo.DOCS / "user" / name, folder / "user" / name)
+            shutil.copy(demo_data.DOCS / "user" / name, folder / "user" / name)
         return folder
 
     def processes(self) -> list[psutil.Process]:
@@ -125,8 +125,8 @@ def test_start_search_crash_restart_and_stop(product: Product) -> None:
 
 
 def test_each_demo_source_has_pages_of_the_documentation() -> None:
-    for source in demo.SOURCES:
-        assert [file for pattern in source.pages for file in demo.DOCS.glob(pattern)], source.slug
+    for source in demo_data.SOURCES:
+        assert [file for pattern in source.pages for file in demo_data.DOCS.glob(pattern)], source.slug
 
 
 def search(product: Product, email: str) -> list[str]:
