@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rag.text.words import content_words, query_language, split_words
 
-from .expected_answers import ExpectedAnswer, expected_answer
+from .answer_types import AnswerType, expected_answer_type
 
 # "What is a chunk?", "What does INDEX_FULL mean?": what follows is defined.
 _DEFINITION_QUESTION = re.compile(
@@ -42,13 +42,13 @@ class AnalysedQuestion:
 
     Attributes:
         words: The content words, and all numbers.
-        expected: What the answer has, such as a time; None if this is unknown.
+        answer_type: What the question asks for, such as a time; None if this is unknown.
         term: What the question wants to have defined; empty if it asks for something else.
         is_open: Whether it asks how, what, when or the like, so that "yes" is no answer.
     """
 
     words: tuple[str, ...]
-    expected: ExpectedAnswer | None
+    answer_type: AnswerType | None
     term: str
     is_open: bool = False
     is_procedure: bool = False
@@ -71,7 +71,7 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
     is_open = bool(_OPEN_QUESTION.match(question))
     return AnalysedQuestion(
         words,
-        expected=expected_answer(question),
+        answer_type=expected_answer_type(question),
         term=asked_term(question),
         is_open=is_open,
         is_procedure=bool(_PROCEDURE_QUESTION.match(question)),

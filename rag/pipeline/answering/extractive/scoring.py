@@ -13,7 +13,7 @@ from rag.text.words import split_words, stem
 from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
-from .expected_answers import has_expected
+from .answer_types import has_answer_of_type
 from .parts.passage_parts import SENTENCE_ENDINGS, split_cells
 from .parts.self_contained_parts import PassageStructure
 from .question_type import AnalysedQuestion
@@ -130,7 +130,7 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
     groups = structure.sections[structure.section_of(index)]
     group = next((group for group in groups if index in group), [])  # a heading is in none
     bonus = 0.0
-    if question.expected is not None and has_expected(text, question.expected):
+    if question.answer_type is not None and has_answer_of_type(text, question.answer_type):
         is_entry = (
             structure.parts[index].kind in (UnitKind.ROW, UnitKind.ITEM) and len(text.split()) <= _MAX_ENTRY_WORDS
         )

@@ -8,7 +8,7 @@ from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words
 
 from .answer_candidates import QuoteCandidate, find_candidates
-from .expected_answers import has_expected
+from .answer_types import has_answer_of_type
 from .extent import section_beginning, surrounding_parts
 from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.self_contained_parts import PassageStructure
@@ -78,7 +78,7 @@ def select_parts(
 
 
 def _max_characters(question: AnalysedQuestion) -> int:
-    if question.expected is not None:
+    if question.answer_type is not None:
         return _MAX_EXPECTED
     if question.is_procedure:
         return _MAX_PROCEDURE
@@ -105,8 +105,8 @@ def _select_section(
     }
     best = max(score_by_part, key=lambda index: (score_by_part[index], -index), default=None)
     parts = section_beginning(structure, section.index, _max_characters(question), best)
-    expected = question.expected
-    if not parts or (expected and not any(has_expected(structure.text(part), expected) for part in parts)):
+    answer_type = question.answer_type
+    if not parts or (answer_type and not any(has_answer_of_type(structure.text(part), answer_type) for part in parts)):
         return None
     return Selection({section.passage_number: _without_repetitions(structure, parts)})
 
@@ -120,11 +120,11 @@ def _with_surroundings(
     """
     kind = structure.parts[index].kind
     is_paragraph = not question.is_procedure and structure.is_paragraph_item(index)
-    if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.expected is not None) or is_paragraph:
+    if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.answer_type is not None) or is_paragraph:
         return structure.complete(index)
     # Below a heading, what follows is about the same; elsewhere only the next steps are.
     is_about_same = question.is_procedure or (question.is_open and structure.section_of(index) > 0)
-    grows = is_about_same and question.expected is None and max_characters > _MAX_SECOND
+    grows = is_about_same and question.answer_type is None and max_characters > _MAX_SECOND
     parts = surrounding_parts(structure, index, max_characters, grows=grows)
     return _without_repetitions(structure, parts, index)
 

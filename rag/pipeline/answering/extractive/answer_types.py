@@ -1,4 +1,4 @@
-"""What the answer to a question has, by the words with which the question asks: a time, a price, a number.
+"""The type of answer that the words of a question ask for: a time, a duration, a price or a number.
 
 Questions and answers are in English, German, French or Spanish.
 """
@@ -7,8 +7,8 @@ import enum
 import re
 
 
-class ExpectedAnswer(enum.Enum):
-    """What an answer has."""
+class AnswerType(enum.Enum):
+    """What a question asks for."""
 
     TIME = "time"
     DURATION = "duration"
@@ -18,14 +18,14 @@ class ExpectedAnswer(enum.Enum):
 
 _QUESTIONS = {
     # "Can I keep it when I leave?" does not ask for a time.
-    ExpectedAnswer.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|depuis|desde) )?(?:when|wann|quand|cuándo)"
+    AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|depuis|desde) )?(?:when|wann|quand|cuándo)"
     r"|what time|(?:which|what) (?:year|day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
     r"|um wie viel uhr|wie oft|à quelle heure|a qué hora",
-    ExpectedAnswer.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo",
-    ExpectedAnswer.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
+    AnswerType.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo",
+    AnswerType.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
     r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
     r"|what (?:is|was|are) the (?:price|cost|fee|rent|salary)|was kostet|wie teuer|combien coûte|cuánto cuesta",
-    ExpectedAnswer.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
+    AnswerType.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
     r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|which version"
     r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
 }
@@ -60,10 +60,10 @@ _TIMES = (
     rf"(?:{_UNITS})",
 )  # fmt: skip
 _ANSWERS = {
-    ExpectedAnswer.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
-    ExpectedAnswer.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
-    ExpectedAnswer.PRICE: rf"[$€£¥]|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\bfree\b|\bkostenlos",
-    ExpectedAnswer.NUMBER: rf"\d|\b(?:{_NUMBER_WORDS})\b",
+    AnswerType.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
+    AnswerType.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
+    AnswerType.PRICE: rf"[$€£¥]|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\bfree\b|\bkostenlos",
+    AnswerType.NUMBER: rf"\d|\b(?:{_NUMBER_WORDS})\b",
 }
 _QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
 _ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ANSWERS.items()}
@@ -71,12 +71,12 @@ _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000
 
 
-def expected_answer(question: str) -> ExpectedAnswer | None:
-    """Return what the answer to a question has; None if its words do not say so."""
+def expected_answer_type(question: str) -> AnswerType | None:
+    """Return the type of answer that a question asks for; None if its words do not say it."""
     text = question[:_MAX_QUESTION_CHARACTERS]
     return next((kind for kind, pattern in _QUESTION_PATTERNS.items() if pattern.search(text)), None)
 
 
-def has_expected(text: str, expected: ExpectedAnswer) -> bool:
-    """Return whether a part of a passage has what an answer is expected to have. The number of an item is none."""
-    return bool(_ANSWER_PATTERNS[expected].search(_ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])))
+def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:
+    """Return whether a text contains an answer of this type. The number before a list item is none."""
+    return bool(_ANSWER_PATTERNS[answer_type].search(_ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])))

@@ -1,0 +1,31 @@
+"""The type of answer that a question asks for."""
+
+import pytest
+
+from rag.pipeline.answering.extractive.answer_types import AnswerType, expected_answer_type, has_answer_of_type
+
+
+@pytest.mark.parametrize(
+    ("question", "expected", "answer", "other"),
+    [
+        (
+            "When are claims paid?",
+            AnswerType.TIME,
+            "Claims are paid on the 25th.",
+            "A kilometre is paid with 0.30.",
+        ),
+        ("Wann ist Markt?", AnswerType.TIME, "Jeden Dienstag auf dem Platz.", "Er hat 40 Stände."),
+        ("How long is the warranty?", AnswerType.DURATION, "It is three years.", "It covers 200 parts."),
+        ("What does a cup cost?", AnswerType.PRICE, "A cup is two euros.", "A cup holds 0.2 litres."),
+        ("Combien coûte le café ?", AnswerType.PRICE, "Le café est à 3 €.", "Il y a 3 cafés."),
+        ("How many keys are there?", AnswerType.NUMBER, "There are twelve keys.", "1. Take the key."),
+    ],
+)
+def test_a_part_has_what_the_question_asks_for(question: str, expected: AnswerType, answer: str, other: str) -> None:
+    assert expected_answer_type(question) is expected
+    assert has_answer_of_type(answer, expected)
+    assert not has_answer_of_type(other, expected)
+
+
+def test_other_questions_expect_nothing() -> None:
+    assert expected_answer_type("How do I make tea?") is None
