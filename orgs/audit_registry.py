@@ -7,7 +7,7 @@ from django.db import transaction
 from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track, track_many_to_many
 
-from .api_keys import service
+from .api_keys import key_lifecycle
 from .models import (
     ApiKey,
     GroupMapping,
@@ -124,5 +124,5 @@ def _tracked_in_organization(model: type[_NamedRow], kind: AuditObject, *fields:
 @transaction.atomic
 def record_refused_key(key: ApiKey, reason: RefusalReason) -> None:
     """Record that a known key was refused, at most once an hour for each key: its holder may try it endlessly."""
-    if service.record_refusal(key):
+    if key_lifecycle.record_refusal(key):
         _API_KEY.record(AuditAction.REFUSED, key, after={"reason": reason})

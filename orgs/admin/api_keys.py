@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey
 from orgs.models.api_keys import ApiKeyQuerySet
 
@@ -55,7 +55,7 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> TemplateResponse | None:
         """Ask first: there is no way back, and a client that uses the key stops working at once."""
         if "confirmed" in request.POST:
-            number = service.revoke(keys)
+            number = key_lifecycle.revoke(keys)
             messages.success(request, gettext("Revoked: {number}. There is no way back.").format(number=number))
             return None
         context = {
@@ -70,7 +70,7 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
     @admin.action(description=_("Expire the selected keys in 24 hours"), permissions=["view"])
     def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
         """Expire keys without creating successors, because whoever creates a key sees it."""
-        number = service.expire_by(keys, timezone.now() + service.DEFAULT_OVERLAP)
+        number = key_lifecycle.expire_by(keys, timezone.now() + key_lifecycle.DEFAULT_OVERLAP)
         messages.success(
             request,
             gettext("Ending in 24 hours: {number}. Their users replace them with POST …/rotate.").format(number=number),

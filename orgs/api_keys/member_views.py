@@ -16,7 +16,7 @@ from ragsite.http import pagination
 from ragsite.http.openapi import response_example
 from ragsite.postgres.models import as_uuid
 
-from . import service
+from . import key_lifecycle
 from .serializers import MemberKeysOut, member_key_out
 from .views import KEY_EXAMPLE, KeyView
 
@@ -56,7 +56,7 @@ class MemberKey(KeyView):
         key = _managed_keys(request).filter(pk=pk).first() if pk else None
         if key is None:
             raise NotFound("No member of your organisations has such an API key.")
-        service.revoke(ApiKey.objects.filter(pk=key.pk))
+        key_lifecycle.revoke(ApiKey.objects.filter(pk=key.pk))
         return Response(status=204)
 
 

@@ -14,8 +14,8 @@ from ragsite.http import fields
 from ragsite.http.openapi.field_types import Count, Id
 from ragsite.http.request_warnings import UnknownFieldWarnings
 
-from . import service
-from .service import IssuedKey
+from . import key_lifecycle
+from .key_lifecycle import IssuedKey
 
 
 class FutureTime(fields.Timestamp):
@@ -53,7 +53,7 @@ class KeyIn(UnknownFieldWarnings):
         "sources",
         child=fields.Text("sources", max_length=100),
         min_entries=1,
-        max_entries=service.MAX_SOURCES,
+        max_entries=key_lifecycle.MAX_SOURCES,
         required=False,
         allow_null=True,
     )
@@ -61,7 +61,7 @@ class KeyIn(UnknownFieldWarnings):
         "networks",
         child=Network("networks", max_length=43),
         min_entries=1,
-        max_entries=service.MAX_NETWORKS,
+        max_entries=key_lifecycle.MAX_NETWORKS,
         required=False,
         allow_null=True,
     )
@@ -73,8 +73,8 @@ class KeyRotationIn(UnknownFieldWarnings):
     overlap_hours = fields.Integer(
         "overlap_hours",
         min_value=0,
-        max_value=int(service.MAX_OVERLAP / timedelta(hours=1)),
-        default=int(service.DEFAULT_OVERLAP / timedelta(hours=1)),
+        max_value=int(key_lifecycle.MAX_OVERLAP / timedelta(hours=1)),
+        default=int(key_lifecycle.DEFAULT_OVERLAP / timedelta(hours=1)),
     )
 
 

@@ -21,9 +21,9 @@ from ragsite.http.openapi import COMMON_STATUSES, request_example, response_exam
 from ragsite.http.parsers import CredentialsParser
 from ragsite.postgres.models import as_uuid
 
-from . import service
+from . import key_lifecycle
+from .key_lifecycle import IssuedKey
 from .serializers import KeyIn, KeyRotationIn, KeysOut, NewKeyOut, key_out, new_key_out
-from .service import IssuedKey
 
 _NEW_KEY: dict[str, object] = {
     "id": "0198c5c0-6b1e-7d44-8f0b-2d9c1e5a7f20",
@@ -91,7 +91,7 @@ class Keys(KeyView):
         values = form.validated_data
         organization = _organization(request, values.get("organization", ""))
         try:
-            issued = service.issue(
+            issued = key_lifecycle.issue(
                 user=get_caller(request).authenticated_user,
                 organization=organization,
                 name=values["name"],
@@ -101,7 +101,7 @@ class Keys(KeyView):
                 all_organizations=values["all_organizations"],
                 expires_at=values.get("expires_at"),
             )
-        except service.TooManyKeys as error:
+        except key_lifecycle.TooManyKeys as error:
             raise Conflict(str(error)) from None
         return _new_key_response(issued)
 
@@ -118,7 +118,7 @@ class Key(KeyView):
     )
     def delete(self, request: Request, key_id: str) -> Response:
         key = _get_key(request, key_id)
-        service.revoke(ApiKey.objects.filter(pk=key.pk))
+        key_lifecycle.revoke(ApiKey.objects.filter(pk=key.pk))
         return Response(status=204)
 
 
@@ -144,8 +144,8 @@ class Rotation(KeyView):
         form.is_valid(raise_exception=True)
         key = _get_key(request, key_id)
         try:
-            issued = service.rotate(key, overlap=timedelta(hours=form.validated_data["overlap_hours"]))
-        except (service.InactiveKey, service.TooManyKeys) as error:
+            issued = key_lifecycle.rotate(key, overlap=timedelta(hours=form.validated_data["overlap_hours"]))
+        except (key_lifecycle.InactiveKey, key_lifecycle.TooManyKeys) as error:
             raise Conflict(str(error)) from None
         return _new_key_response(issued)
 

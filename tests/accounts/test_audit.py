@@ -13,7 +13,7 @@ from accounts.audit import events
 from accounts.audit.events import AuditEvent
 from accounts.models import User
 from orgs.access.permissions import Visibility
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import DataSource, Grant, Reembedding
 from tests.accounts.audit_helpers import export_csv, newest_event
@@ -107,9 +107,9 @@ def test_events_name_the_api_key_that_was_used(world: World) -> None:
 
 def test_creating_and_revoking_a_key_is_recorded(world: World, list_events: Any) -> None:
     key = world.key("member", "query").key
-    service.record_use(key)
-    assert service.revoke(ApiKey.objects.all()) == 1
-    assert service.revoke(ApiKey.objects.all()) == 0
+    key_lifecycle.record_use(key)
+    assert key_lifecycle.revoke(ApiKey.objects.all()) == 1
+    assert key_lifecycle.revoke(ApiKey.objects.all()) == 0
     created, revoked = list_events()
     assert created[:3] == ("api_key", "created", {})
     assert created[3] == {"name": "key", "prefix": key.prefix, "scopes": ["query"], "all_organizations": False}
@@ -117,7 +117,7 @@ def test_creating_and_revoking_a_key_is_recorded(world: World, list_events: Any)
     assert newest_event().subject_email == world.users["member"].email
 
 
-def send_keys(*keys: service.IssuedKey) -> list[tuple[int, bytes]]:
+def send_keys(*keys: key_lifecycle.IssuedKey) -> list[tuple[int, bytes]]:
     """Status and body of a request with each of the keys, and with an unknown key at the end."""
     client = Client(REMOTE_ADDR="192.0.2.8")
     secrets = [*(key.secret for key in keys), "rk_" + "x" * 43]
@@ -142,7 +142,7 @@ def test_a_refused_key_is_audited_once_an_hour(world: World) -> None:
     assert (row.after, row.address, bool(row.request_id)) == ({"reason": "expired"}, "192.0.2.8", True)
     for part in (one.secret[len(one.key.prefix) :], one.key.hash):
         assert part not in str(list(rows.values()))
-    service.revoke(ApiKey.objects.all())
+    key_lifecycle.revoke(ApiKey.objects.all())
     an_hour_ago = timezone.now() - datetime.timedelta(hours=1, seconds=1)
     ApiKey.objects.filter(pk=one.key.pk).update(refused_at=an_hour_ago)
     send_keys(one, one, other)

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from orgs.access.permissions import DEFAULT_ROLES, Scope, Visibility
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.pipeline.ingestion import parse_chunk_embed
@@ -95,10 +95,10 @@ class World:
         }
         return DataSource.objects.create(slug=slug, **values)
 
-    def key(self, user: str, *scopes: str, **fields: Any) -> service.IssuedKey:
+    def key(self, user: str, *scopes: str, **fields: Any) -> key_lifecycle.IssuedKey:
         """Issue an API key of this user for `home`: with every scope, unless `scopes` are given."""
         values = {"organization": self.home, "name": "key", "scopes": scopes or Scope.values, **fields}
-        return service.issue(user=self.users[user], **values)
+        return key_lifecycle.issue(user=self.users[user], **values)
 
 
 def _bulk_create(model: Any, rows: list[dict[str, Any]]) -> list[Any]:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import User
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Scope
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey, Organization
 from rag.pages.access import page, rate_limited
 
@@ -74,14 +74,14 @@ def create_key(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
         try:
-            context["issued"] = service.issue(
+            context["issued"] = key_lifecycle.issue(
                 user=user,
                 organization=values["organization"],
                 name=values["name"],
                 scopes=values["scopes"],
                 expires_at=values["expires_on"],
             )
-        except service.TooManyKeys:
+        except key_lifecycle.TooManyKeys:
             form.add_error(None, _("You have as many API keys as one person may have. Revoke one first."))
     return render(request, "pages/account/create_key.html", context)
 
@@ -96,7 +96,7 @@ def revoke_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
     if key is None:
         raise Http404
     if request.method == "POST":
-        service.revoke(keys)
+        key_lifecycle.revoke(keys)
         messages.success(request, _("The API key is revoked."))
         return HttpResponseRedirect(reverse("account"))
     context = {"section": "account", "title": _("Revoke an API key"), "key": key}

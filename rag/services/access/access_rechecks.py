@@ -7,7 +7,7 @@ from uuid import UUID
 
 from accounts.models import User
 from orgs.access.caller import Caller
-from orgs.api_keys import service as api_keys
+from orgs.api_keys import key_lifecycle
 from rag.errors import AccessEnded
 from rag.models import Action, DataSource
 from rag.types import AnswerEvents, Result, Retrieval
@@ -27,7 +27,7 @@ def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
         AccessEnded: If the API key or the account is no longer usable, or a data source may no longer be queried.
     """
     if caller.key is not None:
-        is_usable = api_keys.is_usable(caller.key)
+        is_usable = key_lifecycle.is_usable(caller.key)
     else:
         is_usable = User.objects.filter(pk=caller.authenticated_user.pk, is_active=True).exists()
     if not is_usable:

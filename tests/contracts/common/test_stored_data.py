@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.audit.events import AuditEvent
 from accounts.models import TokenFamily
 from accounts.sign_in import retention
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import document_outcomes
@@ -50,7 +50,7 @@ def test_an_organization_has_a_maximum_of_sources(api: Api, live_world: World, m
 
 
 def test_the_oldest_ended_keys_are_deleted(api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service, "MAX_ENDED_KEYS", 3)
+    monkeypatch.setattr(key_lifecycle, "MAX_ENDED_KEYS", 3)
     editor = api("editor")
     live = editor.post(KEYS, {"name": "live", "scopes": ["query"]}).body["id"]
     for number in range(6):

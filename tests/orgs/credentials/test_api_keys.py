@@ -11,7 +11,7 @@ from django.core import serializers
 from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member
 from orgs.models import ApiKey, Membership
 from tests.support import snapshots
@@ -53,7 +53,7 @@ def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
     snapshots.matches("api-keys", {**listed.body, "keys": keys})
     assert secret[11:] not in str(listed.body)
     assert secret[11:] not in serializers.serialize("json", ApiKey.objects.all())
-    assert secret[11:] not in repr(service.IssuedKey(ApiKey.objects.get(), secret))
+    assert secret[11:] not in repr(key_lifecycle.IssuedKey(ApiKey.objects.get(), secret))
     assert set(listed.body) == {"keys", "page", "page_size", "total"}
     assert set(listed.body["keys"][0]) == {
         "id", "name", "prefix", "scopes", "organization", "all_organizations", "sources", "networks", "expires_at",

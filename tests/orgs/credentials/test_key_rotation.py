@@ -8,7 +8,7 @@ import pytest
 from django.test import Client as InProcess
 from django.utils import timezone
 
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey
 from tests.support.factories import World
 
@@ -68,7 +68,7 @@ def test_only_ones_own_usable_keys_are_rotated(world: World, post_as: Callable[.
 def test_the_limit_of_live_keys_applies_to_rotation(
     world: World, post_as: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "MAX_LIVE_KEYS", 1)
+    monkeypatch.setattr(key_lifecycle, "MAX_LIVE_KEYS", 1)
     key = world.key("editor").key
     assert post_as("editor", {}, f"/{key.pk}/rotate").status_code == 409
     key.refresh_from_db()

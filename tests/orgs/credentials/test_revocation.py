@@ -18,7 +18,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
 from orgs.access.permissions import Permission, Visibility
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import ConversationMessage, DataSource, Document, IngestionJob
@@ -107,7 +107,7 @@ def deactivate_by_directory(case: AccessCase) -> None:
 
 
 def revoke_the_key(case: AccessCase) -> None:
-    service.revoke(ApiKey.objects.filter(user=case.user))
+    key_lifecycle.revoke(ApiKey.objects.filter(user=case.user))
 
 
 def close_the_organization(case: AccessCase) -> None:

@@ -4,7 +4,7 @@ from rest_framework_simplejwt.tokens import RefreshToken
 
 from accounts.models import User
 from orgs.access.permissions import Scope, Visibility
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member, create_organization
 from orgs.models import Organization
 from rag.models import DataSource, EmbeddingModel
@@ -44,6 +44,6 @@ def create_people(count: int, *, embeddings_url: str) -> list[Person]:
 
 def _credential_headers(user: User, organization: Organization, *, is_key: bool) -> dict[str, str]:
     if is_key:
-        key = service.issue(user=user, organization=organization, name="abuse", scopes=Scope.values)
+        key = key_lifecycle.issue(user=user, organization=organization, name="abuse", scopes=Scope.values)
         return {"X-API-Key": key.secret}
     return {"Authorization": f"Bearer {RefreshToken.for_user(user).access_token}", "X-Organization": organization.slug}

@@ -3,7 +3,7 @@
 from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.access.permissions import Scope
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from tests.support.factories import World, ingest_text
 
 
@@ -18,7 +18,7 @@ def create() -> tuple[World, dict[str, str]]:
     ingest_text(world.source("library"), "zebra", "Zebras have stripes.", title="Zebras")
     world.abroad.queries_per_minute = 1
     world.abroad.save(update_fields=["queries_per_minute"])
-    limited = service.issue(
+    limited = key_lifecycle.issue(
         user=world.users["foreigner"], organization=world.abroad, name="limited", scopes=[Scope.QUERY]
     )
     return world, {

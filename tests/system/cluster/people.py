@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from accounts.models import User
 from orgs.access.permissions import Scope, Visibility
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member, create_organization
 from orgs.models import Organization, Team
 from rag.models import DataSource, EmbeddingModel, Grant
@@ -71,4 +71,4 @@ def create_people(*, senders: int, readers: int, embeddings_url: str) -> People:
 def _key(name: str, organization: Organization, *, role: str, teams: tuple[str, ...]) -> str:
     user = User.objects.create_user(f"{name}@cluster.example", None)
     add_member(user=user, organization=organization, roles=(role,), teams=teams)
-    return service.issue(user=user, organization=organization, name=name, scopes=Scope.values).secret
+    return key_lifecycle.issue(user=user, organization=organization, name=name, scopes=Scope.values).secret

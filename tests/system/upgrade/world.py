@@ -4,6 +4,8 @@ Prints the API keys as JSON: of somebody who may write and read, of a reader, an
 name of a source, only creates this source.
 """
 
+import importlib
+import importlib.util
 import json
 import os
 import sys
@@ -19,10 +21,12 @@ def main(embeddings_url: str, *source: str) -> None:
     django.setup()
     from accounts.models import User
     from orgs.access.permissions import DEFAULT_ROLES, Scope, Visibility
-    from orgs.api_keys import service
     from orgs.models import Membership, Organization
     from rag.models import DataSource, EmbeddingModel
 
+    # 0.1.0 has another name for the module.
+    module = "key_lifecycle" if importlib.util.find_spec("orgs.api_keys.key_lifecycle") else "service"
+    key_lifecycle = importlib.import_module(f"orgs.api_keys.{module}")
     keys = {}
     organizations = (
         {} if source else {"home": {"writer": "editor", "reader": "member"}, "abroad": {"stranger": "owner"}}
@@ -35,7 +39,7 @@ def main(embeddings_url: str, *source: str) -> None:
             user = User.objects.create_user(f"{name}@upgrade.example", None)
             membership = Membership.objects.create(user=user, organization=organization)
             membership.roles.add(organization.roles.get(name=role))
-            issued = service.issue(user=user, organization=organization, name=name, scopes=Scope.values)
+            issued = key_lifecycle.issue(user=user, organization=organization, name=name, scopes=Scope.values)
             keys[name] = issued.secret
     defaults = {"provider": "openai", "dimensions": 384, "base_url": embeddings_url}
     model, _ = EmbeddingModel.objects.get_or_create(name="upgrade", defaults=defaults)

@@ -7,7 +7,7 @@ from django.test import Client as Browser
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from orgs.api_keys import service
+from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member
 from orgs.policies.organization_limits import requests_per_minute
 from tests.contracts.common.rate_limits.rate_limit_helpers import QUERY, create_member, limit_headers, steady_id
@@ -32,7 +32,7 @@ def test_an_organisation_may_have_its_own_limit(
     raised = client.post("/api/rag/search", QUERY)
     assert (raised.status, limit_headers(raised)[:2]) == (400, (6, 1)), "earlier requests still count"
     add_member(user=user, organization=live_world.abroad)
-    abroad = service.issue(user=user, organization=live_world.abroad, name="abroad", scopes=["query"])
+    abroad = key_lifecycle.issue(user=user, organization=live_world.abroad, name="abroad", scopes=["query"])
     key = Client(live_server.url).with_headers(X_API_Key=abroad.secret)
     assert key.post("/functions/v1/rag-search", QUERY).status == 429, "the key's organisation has the default, 2"
 
