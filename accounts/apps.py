@@ -24,13 +24,13 @@ class AccountsConfig(AppConfig):
 
         from ragsite.postgres.roles import prepare_roles
 
-        from . import audit_registry, model_texts
+        from . import audited_events, model_texts
         from . import checks as checks
         from .sign_in.jwt_keys import MultiKeyTokenBackend
 
         # The library has no setting for the backend. All token classes read it from here.
         state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
-        audit_registry.register()
+        audited_events.register()
         post_migrate.connect(prepare_roles, sender=self)
         model_texts.translate_model_texts()
         # The heading of its page in the admin: what it is for, not the name of the library.

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 from rest_framework_simplejwt.tokens import Token
 
-from accounts import audit_registry
+from accounts import audited_events
 from accounts.models import OAuthCode, TokenFamily, User
 
 
@@ -29,7 +29,7 @@ def end_sign_ins(user: User, *, requested_at: datetime.datetime, method: str) ->
         stored.save(update_fields=["signed_out_at"])
         TokenFamily.objects.filter(user=stored).delete()
         OAuthCode.objects.filter(user=stored).delete()
-        audit_registry.record_sign_out(stored, method)
+        audited_events.record_sign_out(stored, method)
 
 
 def has_ended(user: User, claims: Token | Mapping[str, Any]) -> bool:

@@ -8,8 +8,8 @@ class OrgsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from . import audit_registry
+        from . import audited_events
         from .invitations import invitation_lifecycle
 
-        audit_registry.register()
+        audited_events.register()
         invitation_lifecycle.delete_with_accounts()

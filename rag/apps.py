@@ -12,7 +12,7 @@ class RagConfig(AppConfig):
 
         from ragsite.observability import tracing
 
-        from .models import audit_registry
+        from .models import audited_events
 
-        audit_registry.register()
+        audited_events.register()
         connection_created.connect(tracing.trace_connection)

@@ -1,6 +1,6 @@
 """Audit events of changes to model rows, written in the transaction of the change.
 
-Each app names the models to track in its module `audit_registry` (`rag/models/audit_registry.py` for rag). Saves,
+Each app names the models to track in its module `audited_events` (`rag/models/audited_events.py` for rag). Saves,
 deletions, bulk operations and many-to-many changes of their rows are then recorded, wherever the code that makes them
 is.
 """

@@ -8,7 +8,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
-from accounts import audit_registry
+from accounts import audited_events
 from accounts.models import TokenFamily, User
 from accounts.sign_in.pages import sign_in_redirect
 from ragsite.postgres import identity
@@ -39,5 +39,5 @@ class AllowedPrograms(View):
         with identity.run_as(identity.SIGN_IN):
             grants = TokenFamily.objects.filter(user=request.user.pk, client__isnull=False)
             if grant and grants.filter(pk=grant).delete()[0]:
-                audit_registry.record_sign_out(request.user, "application")
+                audited_events.record_sign_out(request.user, "application")
         return HttpResponseRedirect(reverse("oauth_programs"))

@@ -22,7 +22,7 @@ from rest_framework_simplejwt import state
 from rest_framework_simplejwt.exceptions import TokenBackendError
 from rest_framework_simplejwt.settings import api_settings
 
-from accounts import audit_registry
+from accounts import audited_events
 from accounts.models import OAuthClient, OAuthCode, TokenFamily, User
 from accounts.sign_in import password_checks, refresh_tokens
 from ragsite.postgres.models import uuid7
@@ -68,7 +68,7 @@ def create_code(user: User, authorization: Authorization) -> str:
         expires_at=timezone.now() + _CODE_LIFETIME,
     )
     clients.record_use(authorization.client)
-    audit_registry.record_sign_in(user, "application")
+    audited_events.record_sign_in(user, "application")
     return code
 
 
@@ -111,7 +111,7 @@ def revoke(token: str, *, client: OAuthClient, resource: str) -> None:
     family = TokenFamily.objects.select_related("user").filter(pk=claims["family"], client=client).first()
     if family is not None:
         family.delete()
-        audit_registry.record_sign_out(family.user, "application")
+        audited_events.record_sign_out(family.user, "application")
 
 
 def read_access_token(token: str, *, resource: str) -> dict[str, Any] | None:
@@ -136,7 +136,7 @@ def _use_code(stored: OAuthCode, client: OAuthClient, redirect_uri: str, verifie
     user = stored.user
     if stored.family is not None:
         if TokenFamily.objects.filter(pk=stored.family).delete()[0]:
-            audit_registry.record_token_reuse(user)
+            audited_events.record_token_reuse(user)
         return None
     is_proved = secrets.compare_digest(_challenge(verifier).encode(), stored.challenge.encode())
     is_valid = is_proved and redirect_uri == stored.redirect_uri and stored.expires_at >= timezone.now()

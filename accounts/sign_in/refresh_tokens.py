@@ -12,7 +12,7 @@ from rest_framework_simplejwt.tokens import RefreshToken as LibraryToken
 from rest_framework_simplejwt.tokens import Token
 from rest_framework_simplejwt.utils import datetime_from_epoch
 
-from accounts import audit_registry
+from accounts import audited_events
 from accounts.models import TokenFamily, User
 from ragsite.postgres.models import as_uuid
 
@@ -55,7 +55,7 @@ def sign_out(token: RefreshToken) -> None:
     """End the token's family and record it. Does nothing if it has ended already (RFC 7009, section 2.2)."""
     if family := use(_family_id(token), as_uuid(str(token["jti"]))):
         family.delete()
-        audit_registry.record_sign_out(family.user, "token")
+        audited_events.record_sign_out(family.user, "token")
 
 
 def is_newest(token: Token) -> bool:
@@ -73,7 +73,7 @@ def use(family_id: Any, token_id: uuid.UUID | None) -> TokenFamily | None:
     family = families.filter(pk=family_id).first()
     if family and family.newest_token != token_id:
         family.delete()
-        audit_registry.record_token_reuse(family.user)
+        audited_events.record_token_reuse(family.user)
         return None
     return family
 

@@ -7,7 +7,7 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts.models import User
-from orgs import audit_registry
+from orgs import audited_events
 from orgs.access.caller import Caller
 from orgs.api_keys import key_lifecycle
 from ragsite.http.addresses import client_address
@@ -42,7 +42,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         key, reason = key_lifecycle.find(secret, address=client_address(request)) or (None, None)
         if key and reason:
             with identity.run_as(identity.SIGN_IN):
-                audit_registry.record_refused_key(key, reason)
+                audited_events.record_refused_key(key, reason)
         if key is None or reason:
             raise AuthenticationFailed(_WRONG_HEADER if _is_token(secret) else _INVALID)
         result = authenticated(Caller.from_key(key))
