@@ -13,6 +13,7 @@ from .models import (
     GroupMapping,
     IdentityProvider,
     Invitation,
+    LinkedIdentity,
     Membership,
     Organization,
     Role,
@@ -82,6 +83,16 @@ def register() -> None:
             fields=("domain", "verified_at"),
             organization=lambda domain: domain.organization,
             label=lambda domain: domain.domain,
+        ),
+    )
+    track(
+        LinkedIdentity,
+        TrackedModel[LinkedIdentity](
+            AuditObject.LINKED_IDENTITY,
+            fields=(),  # the provider's name of the person is theirs
+            organization=lambda linked: linked.provider.organization,
+            label=lambda linked: linked.provider.name,
+            subject=lambda linked: linked.user,
         ),
     )
     track(

@@ -82,6 +82,7 @@ class AuditObject(models.TextChoices):
     WEBHOOK = "webhook", "webhook"
     IDENTITY_PROVIDER = "identity_provider", "identity provider"
     SIGN_IN_DOMAIN = "sign_in_domain", "sign-in domain"
+    LINKED_IDENTITY = "linked_identity", "linked account"
     GROUP_MAPPING = "group_mapping", "group mapping"
     SCIM_TOKEN = "scim_token", "SCIM token"
     PERSON = "person", "data of a person"

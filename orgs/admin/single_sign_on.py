@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.db.utils import IntegrityError
 from django.http import HttpRequest
 from django.utils import timezone
@@ -36,6 +36,7 @@ from orgs.models import (
 )
 from orgs.scim import tokens
 from orgs.single_sign_on import back_channel_logout, pages
+from orgs.single_sign_on.account_provisioning import unlink
 from orgs.single_sign_on.saml import service_provider
 
 _ADDRESSES = _("Register at the provider the redirect address <code>{}</code>, and for sign-outs there <code>{}</code>")
@@ -169,6 +170,48 @@ class SignInDomainAdmin(SingleSignOnAdmin):
                 messages.error(
                     request, gettext("{domain} belongs to another organisation already.").format(domain=domain)
                 )
+
+
+@admin.register(LinkedIdentity)
+class LinkedIdentityAdmin(SingleSignOnAdmin):
+    """Shows which account of the provider signs in to which account here, and unlinks them."""
+
+    empty_text = _("An account is linked when its person signs in with the identity provider for the first time.")
+    list_display = ("person", "provider", "subject", "created_at")
+    list_display_links = ("subject",)
+    list_filter = ("provider",)
+    list_select_related = ("provider",)
+    search_fields = ("user__email", "subject")
+    fields = readonly_fields = ("person", "provider", "subject", "created_at")
+
+    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
+        """Return the links of the managed organisations, those of former members too."""
+        email = User.objects.filter(pk=OuterRef("user")).values("email")
+        rows = LinkedIdentity.objects.annotate(email=Subquery(email))
+        return rows.filter(provider__organization__in=fully_managed_organizations(request))
+
+    def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
+        if model is IdentityProvider:
+            return IdentityProvider.objects.filter(organization__in=fully_managed_organizations(request))
+        return super().selectable_rows(request, model)
+
+    @admin.display(description=_("person"), ordering="email")
+    def person(self, linked: LinkedIdentity) -> str:
+        email: str | None = linked.email  # type: ignore[attr-defined]  # annotated
+        return email or gettext("no member any more")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False  # sign-in links accounts
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def delete_model(self, request: HttpRequest, obj: LinkedIdentity) -> None:
+        unlink(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[LinkedIdentity]) -> None:
+        for linked in queryset:
+            unlink(linked)
 
 
 @admin.register(ScimToken)

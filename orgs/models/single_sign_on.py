@@ -149,17 +149,30 @@ class GroupMapping(TrackedModelMixin, UUIDModel):
                 raise ValidationError({field: "It belongs to another organisation."})
 
 
-class LinkedIdentity(UUIDModel):
-    """An account of a provider, and the account here that it signs in."""
+class LinkedIdentity(TrackedModelMixin, UUIDModel):
+    """An account of a provider, and the account here that it signs in.
+
+    An account here belongs to one account of a provider: if the address is given to somebody else there, they do not
+    get the account of the person who had it before.
+    """
 
     provider = models.ForeignKey(IdentityProvider, models.CASCADE, related_name="identities")
     subject = models.CharField(max_length=MAX_SUBJECT_CHARACTERS)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="linked_identities")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField("since", auto_now_add=True)
+
+    objects = TrackedQuerySet["LinkedIdentity"].as_manager()
 
     class Meta:
-        verbose_name_plural = "linked identities"
-        constraints = (models.UniqueConstraint(fields=["provider", "subject"], name="subject_of_a_provider"),)
+        verbose_name = "linked account"
+        ordering = ("-pk",)
+        constraints = (
+            models.UniqueConstraint(fields=["provider", "subject"], name="subject_of_a_provider"),
+            models.UniqueConstraint(fields=["provider", "user"], name="one_account_of_a_provider"),
+        )
+
+    def __str__(self) -> str:
+        return self.subject
 
 
 class UsedAssertion(UUIDModel):

@@ -2,11 +2,15 @@
 
 import contextlib
 import datetime
+import functools
 from typing import Any
 
 import structlog
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
+from accounts.audit import events
+from accounts.audit.events import AuditAction, AuditObject
 from accounts.models import User
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.delegation import AccessChangeRefused, change_access
@@ -26,12 +30,24 @@ class SignInRefused(Exception):
     """The provider has proved who the person is, and they may not sign in. The text is for them."""
 
 
+class AccountLinkedAlready(SignInRefused):
+    """The account with the person's address belongs to another account of the provider."""
+
+    def __init__(self, user: User) -> None:
+        super().__init__(
+            "The account with your address belongs to another account of your identity provider. "
+            "If both are yours, ask your administrator to unlink it."
+        )
+        self.user = user
+
+
 def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -> User:
     """Return the account of a person whom the provider has signed in.
 
     A person is recognised by the provider's subject. At first sign-in the account with their address is used, or a new
     one, if the address belongs to a verified domain of the organisation: so no provider can sign in as somebody else's
-    people. Superusers never sign in with a provider.
+    people. An account that another subject signs in to stays that person's, because providers give addresses to
+    somebody else. Superusers never sign in with a provider.
 
     Args:
         provider: Who has signed the person in.
@@ -43,9 +59,13 @@ def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -
     # The role of sign-in reads memberships and changes none. What follows was proved by the provider.
     with identity.run_as(identity.STAFF):
         try:
-            return _sign_in(provider, claims["sub"], claims)
-        except IntegrityError:  # a first sign-in of the same person at the same time, whose rows are found now
-            return _sign_in(provider, claims["sub"], claims)
+            try:
+                return _sign_in(provider, claims["sub"], claims)
+            except IntegrityError:  # a first sign-in of the same person at the same time, whose rows are found now
+                return _sign_in(provider, claims["sub"], claims)
+        except AccountLinkedAlready as refusal:
+            _record_refusal(provider, refusal.user)
+            raise
 
 
 @transaction.atomic
@@ -54,13 +74,29 @@ def _sign_in(provider: IdentityProvider, subject: str, claims: dict[str, Any]) -
     user = linked.user if linked else _account_of_address(provider, claims)
     check_account(provider, user)
     if linked is None:
-        LinkedIdentity.objects.create(provider=provider, subject=subject, user=user)
+        _link(provider, subject, user)
     _update_membership(provider, user, _groups(provider, claims))
     return user
 
 
 def _linked_identity(provider: IdentityProvider, subject: str) -> LinkedIdentity | None:
     return LinkedIdentity.objects.select_related("user").filter(provider=provider, subject=subject).first()
+
+
+def _link(provider: IdentityProvider, subject: str, user: User) -> None:
+    linked, _ = LinkedIdentity.objects.get_or_create(provider=provider, user=user, defaults={"subject": subject})
+    if linked.subject != subject:
+        raise AccountLinkedAlready(user)
+
+
+def _record_refusal(provider: IdentityProvider, user: User) -> None:
+    events.record(
+        AuditAction.SIGN_IN_FAILED,
+        AuditObject.LINKED_IDENTITY,
+        label=provider.name,
+        organization=provider.organization,
+        subject=user,
+    )
 
 
 def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> User:
@@ -123,6 +159,24 @@ def end_sign_ins_of(provider: IdentityProvider, subject: str, *, requested_at: d
         with contextlib.suppress(SignInRefused):
             check_authority(provider, linked.user)
             end_sign_ins(linked.user, requested_at=requested_at, method="identity provider")
+
+
+def unlink(linked: LinkedIdentity) -> None:
+    """Delete the link, and end the person's sign-ins if the provider still decides about them.
+
+    Call it in a transaction: the sign-ins end after it, when nobody can sign in with the link any more.
+    """
+    with identity.run_as(identity.STAFF):  # administrators of the organisation do not see people who have left it
+        provider, user = linked.provider, linked.user
+        linked.delete()
+        with contextlib.suppress(SignInRefused):
+            check_authority(provider, user)
+            transaction.on_commit(functools.partial(_end_sign_ins_of_unlinked, user))
+
+
+def _end_sign_ins_of_unlinked(user: User) -> None:
+    with identity.run_as(identity.SIGN_IN):  # only sign-in writes sessions and tokens
+        end_sign_ins(user, requested_at=timezone.now(), method="unlinked")
 
 
 def _check_domain(provider: IdentityProvider, email: str) -> None:

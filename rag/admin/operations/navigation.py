@@ -29,7 +29,7 @@ _GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
     ),
     (_("Quality"), ("rag.GoldenQuestion", "rag.EmbeddingModel", "rag.Calibration")),
     (_("Programs"), ("orgs.ApiKey", "rag.Webhook", "rag.WebhookDelivery")),
-    (_("Sign-in"), ("orgs.IdentityProvider", "orgs.SignInDomain", "orgs.ScimToken")),
+    (_("Sign-in"), ("orgs.IdentityProvider", "orgs.SignInDomain", "orgs.LinkedIdentity", "orgs.ScimToken")),
     (_("Operation"), ("operations", "accounts.AuditEvent")),
 )
 

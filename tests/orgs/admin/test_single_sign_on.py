@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.audit.events import AuditEvent
 from accounts.models import User
 from orgs.creation import add_member
-from orgs.models import GroupMapping, IdentityProvider, Role, ScimToken, SignInDomain
+from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Role, ScimToken, SignInDomain
 from ragsite.postgres import encryption
 from tests.admin.test_admin import browser
 from tests.support.factories import PASSWORD, World
@@ -19,7 +19,7 @@ from tests.support.servers.identity_provider import IdentityProviderServer
 from tests.support.servers.saml_provider import SamlProvider
 
 PROVIDERS, DOMAINS = "/admin/orgs/identityprovider/", "/admin/orgs/signindomain/"
-TOKENS = "/admin/orgs/scimtoken/"
+TOKENS, LINKED_ACCOUNTS = "/admin/orgs/scimtoken/", "/admin/orgs/linkedidentity/"
 
 
 @pytest.fixture
@@ -156,3 +156,48 @@ def test_the_token_of_a_directory_is_shown_once(world: World) -> None:
     usable = [Client().get("/scim/v2/Users", headers={"Authorization": f"Bearer {s}"}) for s in (secret, new_secret)]
     assert [reply.status_code for reply in usable] == [401, 200]
     assert browser(world.users["editor"]).get(TOKENS).status_code == 403
+
+
+def link(world: World, organization: str, name: str) -> LinkedIdentity:
+    """Link a user to the provider of an organisation that owns the domain `home.example`."""
+    of_organization = getattr(world, organization)
+    provider, _ = IdentityProvider.objects.get_or_create(
+        organization=of_organization, defaults={"name": f"Okta of {organization}", "issuer": "https://okta.example"}
+    )
+    return LinkedIdentity.objects.create(provider=provider, subject=f"subject of {name}", user=world.users[name])
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["one", "selected"])
+def test_unlinking_ends_the_sign_ins_of_a_person(
+    world: World, django_capture_on_commit_callbacks: Any, at_once: bool
+) -> None:
+    SignInDomain.objects.create(organization=world.home, domain="home.example", verified_at=timezone.now())
+    link(world, "abroad", "foreigner")
+    linked, admin, person = link(world, "home", "editor"), browser(world.users["admin"]), browser(world.users["editor"])
+    page = admin.get(LINKED_ACCOUNTS).content.decode()
+    assert ("subject of editor" in page, "foreigner" in page, "Okta of abroad" in page) == (True, False, False)
+    assert person.get("/account").status_code == 200
+    address = LINKED_ACCOUNTS if at_once else f"{LINKED_ACCOUNTS}{linked.pk}/delete/"
+    values = {"action": "delete_selected", "_selected_action": linked.pk} if at_once else {}
+    with django_capture_on_commit_callbacks(execute=True):
+        assert admin.post(address, {**values, "post": "yes"}).status_code == 302
+    assert (LinkedIdentity.objects.get().user, person.get("/account").status_code) == (world.users["foreigner"], 302)
+    event = AuditEvent.objects.get(kind="linked_identity", action="deleted")
+    assert (event.actor_id, event.subject_id) == (world.users["admin"].pk, world.users["editor"].pk)
+
+
+def test_linked_accounts_are_unlinked_only_by_those_who_manage_everything(world: World) -> None:
+    linked, foreign = link(world, "home", "editor"), link(world, "abroad", "foreigner")
+    for name, row, status in (("editor", linked, 403), ("admin", foreign, 302), ("admin", linked, 302)):
+        answer = browser(world.users[name]).post(f"{LINKED_ACCOUNTS}{row.pk}/delete/", {"post": "yes"})
+        assert answer.status_code == status, name
+    assert LinkedIdentity.objects.get() == foreign
+
+
+def test_an_organisation_without_the_domain_ends_nobodys_sign_ins(
+    world: World, django_capture_on_commit_callbacks: Any
+) -> None:
+    linked, person = link(world, "home", "foreigner"), browser(world.users["foreigner"])
+    with django_capture_on_commit_callbacks(execute=True):
+        browser(world.users["admin"]).post(f"{LINKED_ACCOUNTS}{linked.pk}/delete/", {"post": "yes"})
+    assert (LinkedIdentity.objects.exists(), person.get("/account").status_code) == (False, 200)

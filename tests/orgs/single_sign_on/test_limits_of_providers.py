@@ -49,11 +49,19 @@ def test_names_are_stored_as_they_can_be_shown(provider: IdentityProvider, serve
 def test_a_first_sign_in_that_another_one_overtakes_uses_its_rows(
     provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    overtaken = iter([True, False])
+
+    def name_of_overtaken(claims: dict[str, Any]) -> str:  # between the look-up of the account and its creation
+        return User.objects.create_user(EMAIL).name if next(overtaken) else "Ada"
+
+    with monkeypatch.context() as patch:
+        patch.setattr(account_provisioning, "_displayable_name", name_of_overtaken)
+        assert sign_in(Client()).status_code == 302
+    assert (User.objects.get(email=EMAIL).name, list(overtaken)) == ("Ada", [])
+    # The link is written between its look-up and its creation.
+    monkeypatch.setattr(account_provisioning, "_linked_identity", lambda provider, subject: None)
     assert sign_in(Client()).status_code == 302
-    rows = iter([None, LinkedIdentity.objects.get()])  # the row is written between the look-up and the insertion
-    monkeypatch.setattr(account_provisioning, "_linked_identity", lambda provider, subject: next(rows))
-    assert sign_in(Client()).status_code == 302
-    assert (LinkedIdentity.objects.count(), list(rows)) == (1, [])
+    assert LinkedIdentity.objects.count() == 1
 
 
 def test_a_provider_is_waited_for_until_a_deadline(

@@ -11,6 +11,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts.audit.events import AuditEvent
 from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, SignInDomain
@@ -73,6 +74,25 @@ def test_an_existing_account_is_used_and_a_new_one_without_groups_is_a_member(
     assert sign_in(Client()).status_code == 302
     roles = Membership.objects.get(user__email="guest@home.example").roles
     assert [role.name for role in roles.all()] == ["member"]
+
+
+def test_an_address_that_is_somebody_elses_now_opens_nobodys_account(
+    provider: IdentityProvider, server: Any, world: World
+) -> None:
+    """Providers give the address of a person who has left to another one, who is another subject."""
+    assert sign_in(Client()).status_code == 302
+    user = User.objects.get(email=EMAIL)
+    server.person |= {"sub": "another person"}
+    browser = Client()
+    refused = sign_in(browser)
+    assert (refused.status_code, browser.get("/").status_code) == (403, 302)
+    assert b"belongs to another account of your identity provider" in refused.content
+    assert LinkedIdentity.objects.get().subject == "1"
+    event = AuditEvent.objects.filter(action="sign_in_failed").get()
+    assert (event.subject_id, event.organization_id, event.kind) == (user.pk, world.home.pk, "linked_identity")
+    LinkedIdentity.objects.get().delete()
+    assert sign_in(browser).status_code == 302
+    assert (LinkedIdentity.objects.get().user, browser.get("/").status_code) == (user, 200)
 
 
 def test_the_last_owner_keeps_the_role_that_their_group_has_lost(

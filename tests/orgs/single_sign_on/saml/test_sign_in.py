@@ -32,6 +32,16 @@ def test_people_sign_in_and_get_what_their_groups_have(provider: IdentityProvide
     assert (LinkedIdentity.objects.get().user, membership.teams.exists()) == (user, False)
 
 
+def test_an_address_that_is_somebody_elses_now_opens_nobodys_account(
+    provider: IdentityProvider, idp: SamlProvider
+) -> None:
+    assert sign_in(Client(), provider, idp).status_code == 302
+    idp.person["subject"] = "u-2"
+    browser = Client()
+    assert (sign_in(browser, provider, idp).status_code, browser.get("/").status_code) == (403, 302)
+    assert LinkedIdentity.objects.get().subject == "u-1"
+
+
 def test_a_signed_response_and_the_names_of_other_providers_are_understood(
     provider: IdentityProvider, idp: SamlProvider
 ) -> None:
