@@ -1,7 +1,9 @@
 """Checks an identity provider's request to sign a person out (SAML Profiles 2.0, 4.4: Single Logout)."""
 
 import datetime
+import re
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -16,34 +18,55 @@ from .service_provider import ServiceProvider
 
 _MAX_AGE = datetime.timedelta(minutes=5)
 _MAX_BYTES = 256_000
+# SAML Bindings, 3.4.3, allow 80 bytes. Some providers send more; each may become three characters of an address.
+_MAX_RELAY_STATE_BYTES = 1_000
+# No signature covers the RelayState of a form. Ours must not vouch for an address that a stranger has put there.
+_OPAQUE = re.compile(r"[\w.~+=-][\w.~+=/-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Logout:
-    """Whom the provider signs out, since when, and the request that the response names."""
+    """Whom the provider signs out, since when, and what the response repeats of the request."""
 
     request_id: str
     subject: str
     issued_at: datetime.datetime
+    relay_state: str
 
 
-def read_logout(text: str, provider: IdentityProvider, sp: ServiceProvider, *, query: str | None) -> Logout:
-    """Return whom a provider signs out.
+def read_form(form: Mapping[str, str], provider: IdentityProvider, sp: ServiceProvider) -> Logout:
+    """Return whom a provider signs out with a form, whose message is signed itself.
 
     Args:
-        text: The request in base64.
+        form: The fields of the form.
         provider: The provider to whose address it was sent.
         sp: Who receives it.
-        query: The query of the address, which is signed; None if the message is from a form and signed itself.
 
     Raises:
         ProviderFailed: If the request is not valid.
     """
-    if query is None:
-        message = signatures.read_signed(xml.parse(decode(text)), read_certificates(provider))
-    else:
-        signatures.verify_query(query, "SAMLRequest", read_certificates(provider))
-        message = xml.parse(_inflate(decode(text)))
+    message = signatures.read_signed(xml.parse(decode(form.get("SAMLRequest", ""))), read_certificates(provider))
+    relay_state = form.get("RelayState", "")
+    return _read(message, provider, sp, relay_state if _OPAQUE.fullmatch(relay_state) else "")
+
+
+def read_query(query: str, provider: IdentityProvider, sp: ServiceProvider) -> Logout:
+    """Return whom a provider signs out with an address, whose query is signed.
+
+    Args:
+        query: The query as it was received.
+        provider: The provider to whose address it was sent.
+        sp: Who receives it.
+
+    Raises:
+        ProviderFailed: If the request is not valid.
+    """
+    signed = signatures.read_signed_query(query, "SAMLRequest", read_certificates(provider))
+    message = xml.parse(_inflate(decode(signed["SAMLRequest"])))
+    return _read(message, provider, sp, signed.get("RelayState", ""))
+
+
+def _read(message: xml.Element, provider: IdentityProvider, sp: ServiceProvider, relay_state: str) -> Logout:
     if message.tag != xml.name("samlp:LogoutRequest") or message.get("Destination") != sp.sign_out_url:
         raise InvalidAssertion(gettext_noop("This is no request to sign somebody out here."))
     check_issuer(message, provider)
@@ -53,7 +76,10 @@ def read_logout(text: str, provider: IdentityProvider, sp: ServiceProvider, *, q
     if issued_at is None or not is_recent or (until is not None and until + LEEWAY <= now):
         raise InvalidAssertion(gettext_noop("The request to sign somebody out is too old."))
     subject = xml.read_text(xml.find_only(message, "saml:NameID"))
-    return Logout(message.get("ID", "")[:MAX_SUBJECT_CHARACTERS], subject, issued_at)
+    request_id = message.get("ID", "")
+    if not 0 < len(request_id) <= MAX_SUBJECT_CHARACTERS or len(relay_state.encode()) > _MAX_RELAY_STATE_BYTES:
+        raise InvalidAssertion(gettext_noop("The request to sign somebody out has no usable ID or RelayState."))
+    return Logout(request_id, subject, issued_at, relay_state)
 
 
 def _inflate(content: bytes) -> bytes:

@@ -6,7 +6,7 @@ import uuid
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -23,7 +23,7 @@ from orgs.single_sign_on.provider_requests import ProviderFailed
 from ragsite.postgres import encryption
 
 from . import requests, service_provider
-from .logout import read_logout
+from .logout import read_form, read_query
 from .requests import SignedInPerson
 from .responses import MAX_CHARACTERS, Assertion, InvalidAssertion, read_response
 
@@ -94,21 +94,23 @@ class SingleLogout(SignInPage):
     """Receives requests of a provider to sign somebody out, and its responses to ours, through the browser."""
 
     def get(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
-        return self._receive(request, provider_id, request.GET, query=request.META.get("QUERY_STRING", ""))
+        return self._receive(request, provider_id, request.GET)
 
     def post(self, request: HttpRequest, provider_id: uuid.UUID) -> HttpResponse:
-        return self._receive(request, provider_id, request.POST, query=None)
+        return self._receive(request, provider_id, request.POST)
 
-    def _receive(self, request: HttpRequest, provider_id: uuid.UUID, fields: Any, *, query: str | None) -> HttpResponse:
+    def _receive(self, request: HttpRequest, provider_id: uuid.UUID, fields: QueryDict) -> HttpResponse:
         if "SAMLRequest" not in fields:  # a response: here the person has been signed out before
             return HttpResponseRedirect(reverse("sign_in"))
         provider = _provider(provider_id)
         try:
             sp = service_provider.addresses(request, provider)
-            logout = read_logout(fields["SAMLRequest"], provider, sp, query=query)
+            if request.method == "POST":
+                logout = read_form(fields, provider, sp)
+            else:
+                logout = read_query(request.META.get("QUERY_STRING", ""), provider, sp)
             end_sign_ins_of(provider, logout.subject, requested_at=logout.issued_at)
-            relay_state = fields.get("RelayState", "")[:1_000]
-            url = requests.signed_out_url(provider, sp, logout.request_id, relay_state)
+            url = requests.signed_out_url(provider, sp, logout.request_id, logout.relay_state)
         except ProviderFailed as error:
             return render_failure(request, provider, error)
         return HttpResponseRedirect(url if provider.sign_out_url else reverse("sign_in"))

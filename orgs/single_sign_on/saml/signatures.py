@@ -81,8 +81,8 @@ def read_signed(element: xml.Element, certificates: Sequence[x509.Certificate]) 
     raise InvalidSignatureOfProvider
 
 
-def verify_query(query: str, message: str, certificates: Sequence[x509.Certificate]) -> None:
-    """Check the signature over the query of an address.
+def read_signed_query(query: str, message: str, certificates: Sequence[x509.Certificate]) -> dict[str, str]:
+    """Return the parameters of an address that the provider has signed, and no others.
 
     Args:
         query: The query as it was received: each side may encode it in its own way.
@@ -100,7 +100,8 @@ def verify_query(query: str, message: str, certificates: Sequence[x509.Certifica
         or not {message, "SigAlg", "Signature"} <= values.keys()
     ):
         raise InvalidSignatureOfProvider
-    content = "&".join(f"{name}={values[name]}" for name in (message, "RelayState", "SigAlg") if name in values)
+    signed = {name: values[name] for name in (message, "RelayState", "SigAlg") if name in values}
+    content = "&".join(f"{name}={value}" for name, value in signed.items())
     now = timezone.now()
     for certificate in certificates:
         if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc:
@@ -110,7 +111,7 @@ def verify_query(query: str, message: str, certificates: Sequence[x509.Certifica
             _verify(certificate.public_key(), signature, content.encode(), unquote_plus(values["SigAlg"]))
         except _ERRORS:
             continue
-        return
+        return {name: unquote_plus(value) for name, value in signed.items()}
     raise InvalidSignatureOfProvider
 
 

@@ -132,7 +132,8 @@ class SamlProvider:
             <saml:NameID>{subject}</saml:NameID></samlp:LogoutRequest>"""
         compressor = zlib.compressobj(wbits=-15)
         content = base64.b64encode(compressor.compress(message.encode()) + compressor.flush()).decode()
-        query = f"SAMLRequest={quote(content, safe='')}&RelayState=a%2fb&SigAlg={quote(_RSA_SHA256, safe='')}"
+        relay_state = changes.get("relay_state", "&RelayState=a%2fb")
+        query = f"SAMLRequest={quote(content, safe='')}{relay_state}&SigAlg={quote(_RSA_SHA256, safe='')}"
         signature = base64.b64encode(self.key.sign(query.encode(), padding.PKCS1v15(), hashes.SHA256())).decode()
         return f"{sp_url}?{query}&Signature={quote(signature, safe='')}"
 

@@ -4,7 +4,7 @@ import base64
 import datetime
 import zlib
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from cryptography import x509
@@ -119,3 +119,51 @@ def test_an_expired_certificate_signs_nobody_out(provider: IdentityProvider, idp
     assert Client().post(address, {"SAMLRequest": idp.logout_form(address, "u-1")}).status_code == 502
     assert Client().get(idp.logout_url(address, "u-1")).status_code == 502
     assert browser.get("/").status_code == 200
+
+
+def relay_states(reply: Any) -> list[str]:
+    assert reply.status_code == 302, reply.content
+    return parse_qs(urlsplit(reply.headers["Location"]).query).get("RelayState", [])
+
+
+def test_only_a_signed_relay_state_is_given_back(provider: IdentityProvider, idp: SamlProvider) -> None:
+    """Our signature covers what we give back: a stranger's address must not get it and lead people away."""
+    address = logout_address(provider)
+    assert relay_states(Client().get(idp.logout_url(address, "u-1"))) == ["a/b"]
+    bare = idp.logout_url(address, "u-1", relay_state="")
+    assert relay_states(Client().get(bare)) == []
+    assert relay_states(Client().get(f"{bare}&Relay%53tate=https://evil.example")) == []
+    assert Client().get(f"{bare}&RelayState=https://evil.example").status_code == 502
+
+
+@pytest.mark.parametrize(
+    ("relay_state", "given_back"),
+    [
+        ("_a1b2-c3.d4/e5+f6==", True),
+        ("https://evil.example", False),
+        ("//evil.example", False),
+        ("/\\evil.example", False),
+        ("javascript:alert(1)", False),
+        ("a\r\nLocation: x", False),
+        ("a\n", False),
+    ],
+)
+def test_a_form_gives_back_no_address(
+    provider: IdentityProvider, idp: SamlProvider, relay_state: str, given_back: bool
+) -> None:
+    """No signature covers the RelayState of a form."""
+    address = logout_address(provider)
+    fields = {"SAMLRequest": idp.logout_form(address, "u-1"), "RelayState": relay_state}
+    assert relay_states(Client().post(address, fields)) == [relay_state] * given_back
+
+
+def test_an_oversized_relay_state_is_refused(provider: IdentityProvider, idp: SamlProvider) -> None:
+    """It would come back three times as long in one header, which proxies refuse without a word."""
+    victim, address = signed_in(provider, idp), logout_address(provider)
+    statuses = []
+    for text in ("a" * 1_000, "a" * 1_001, "é" * 501):
+        url = idp.logout_url(address, "stranger", relay_state=f"&RelayState={quote(text)}")
+        fields = {"SAMLRequest": idp.logout_form(address, "stranger"), "RelayState": text}
+        statuses.append((Client().get(url).status_code, Client().post(address, fields).status_code))
+    assert statuses == [(302, 302), (502, 502), (502, 302)], "a form's é is no opaque value and is left out"
+    assert victim.get("/").status_code == 200
