@@ -206,6 +206,7 @@ def test_the_command_line(
     folder = tmp_path / "notes"
     folder.mkdir()
     (folder / "tea.md").write_text("The kettle is on the second floor.")
+    (folder / "[a].md").touch()
     (tmp_path / "key").write_text(f"{key}\n")
 
     def run(*arguments: str) -> tuple[int, str]:
@@ -221,12 +222,24 @@ def test_the_command_line(
     assert (status, "library" in table, "private" in table) == (0, True, True)
     status, text = run("ingest", str(folder), "--source", "library")
     assert (status, "1 documents can be searched, 0 failed." in text) == (0, True), text
+    assert "Not sent, because empty: [a].md" in text
+    (tmp_path / "empty").mkdir()
+    assert run("ingest", str(tmp_path / "empty"), "--source", "library") == (
+        1,
+        "The folder has no files with content.\n",
+    )
     status, text = run("search", "kettle", "--source", "library")
     assert (status, "The kettle is on the second floor." in text) == (0, True)
     status, text = run("ask", QUESTION)
     assert (status, ANSWER in text, "After the check" in text) == (0, True, False)
     status, text = run("search", "kettle", "--source", "nowhere")
     assert (status, "not visible to you" in text, "request" in text) == (1, True, True)
+    for address, text in (
+        ("127.0.0.1:1", "must begin with http:// or https://"),
+        (f"{live_server.url}/v1", "answered 404. Is this"),
+    ):
+        status, output = run("login", address, "--key-file", str(tmp_path / "key"))
+        assert (status, text in output) == (1, True), output
 
 
 def test_the_documented_program_runs(live_server: LiveServer, key: str, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def pause_before_repeating(call: Call, attempt: int, outcome: httpx2.Response | 
     """
     backoff: float = min(_FIRST_PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.8, 1.2), MAX_PAUSE_SECONDS)
     if isinstance(outcome, httpx2.TransportError):
-        return backoff
+        return None if isinstance(outcome, httpx2.UnsupportedProtocol) else backoff
     if outcome.status_code in _REFUSED:
         wait = outcome.headers.get("Retry-After", "")
         seconds = float(wait) if wait.isdigit() else backoff
@@ -133,6 +133,8 @@ def read(response: httpx2.Response) -> Any:
 
 def no_response(error: httpx2.TransportError) -> errors.ConnectionFailed:
     """Return what is raised if a request got no response."""
+    if isinstance(error, httpx2.UnsupportedProtocol):
+        return errors.ConnectionFailed("The address of ragsite must begin with http:// or https://.")
     return errors.ConnectionFailed(f"The server did not respond: {type(error).__name__}.")
 
 

@@ -86,9 +86,13 @@ def _sources(client: Client, _: argparse.Namespace) -> int:
 def _ingest(client: Client, options: argparse.Namespace) -> int:
     if not options.folder.is_dir():
         return _fail(f"{options.folder} is no folder.")
-    files = uploads.find_files(options.folder)
+    files, empty = uploads.set_empty_files_aside(uploads.find_files(options.folder))
+    if empty:
+        names = ", ".join(file.relative_to(options.folder).as_posix() for file in empty[:_MAX_SHOWN_ERRORS])
+        more = ", …" if len(empty) > _MAX_SHOWN_ERRORS else ""
+        _console.print(f"Not sent, because empty: {names}{more}", markup=False)
     if not files:
-        return _fail("The folder has no files.")
+        return _fail("The folder has no files with content.")
     with Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=_console) as progress:
         sent = progress.add_task("sending", total=sum(file.stat().st_size for file in files))
         jobs = client.upload(

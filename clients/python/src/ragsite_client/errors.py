@@ -45,7 +45,7 @@ def from_body(status: int, body: Any) -> RagsiteError:
     fields = body if isinstance(body, dict) else {}
     details = fields.get("details")
     return _TYPES.get(status, RagsiteError)(
-        str(fields.get("message") or f"The server answered {status}."),
+        str(fields.get("message") or f"The server answered {status}. Is this the address of ragsite?"),
         status=status,
         code=str(fields.get("error") or ""),
         request_id=str(details.get("request_id") or "") if isinstance(details, dict) else "",

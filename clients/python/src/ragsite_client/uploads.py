@@ -48,6 +48,15 @@ def find_files(folder: Path) -> list[Path]:
     )
 
 
+def set_empty_files_aside(files: Iterable[Path]) -> tuple[list[Path], list[Path]]:
+    """Return the files with content, and the empty ones: the server refuses a whole form because of one of them."""
+    sent: list[Path] = []
+    empty: list[Path] = []
+    for file in files:
+        (sent if file.stat().st_size else empty).append(file)
+    return sent, empty
+
+
 def batches(files: Iterable[Path]) -> Iterator[list[Path]]:
     """Divide files into forms of at most MAX_FILES files and, unless one file is larger, MAX_BYTES bytes."""
     batch: list[Path] = []
