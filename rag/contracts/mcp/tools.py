@@ -42,7 +42,9 @@ class Tool:
     run: Callable[[Request, dict[str, Any]], dict[str, object]]
 
     def call(self, request: Request, arguments: object) -> dict[str, object]:
-        """Validate the arguments and run the tool."""
+        """Validate the arguments and run the tool. Language models send null for what they leave out."""
+        if isinstance(arguments, dict):
+            arguments = {name: value for name, value in arguments.items() if value is not None}
         return self.run(request, validate(self.arguments, arguments))
 
     def describe(self) -> dict[str, object]:

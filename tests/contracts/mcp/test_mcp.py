@@ -99,6 +99,18 @@ def test_a_closed_document_does_not_exist(run: Run) -> None:
     run(use)
 
 
+def test_null_is_like_leaving_out(run: Run) -> None:
+    """Language models fill in every argument that a tool describes."""
+
+    async def use(client: McpClient) -> None:
+        reply: Any = await client.call_tool("search", {"query": QUESTION, "sources": None, "top_k": None})
+        assert [passage["title"] for passage in reply.structured_content["passages"]] == ["Bicycles"]
+        missing: Any = await client.call_tool("search", {"query": None})
+        assert (missing.is_error, missing.content[0].text) == (True, "query is required")
+
+    run(use)
+
+
 def test_mistakes_are_explained(run: Run, api: Api) -> None:
     reply = run(lambda client: client.call_tool("search", {"query": "x", "top_k": 99}))
     assert (reply.is_error, reply.content[0].text) == (True, "top_k must be an integer from 1 to 50")
