@@ -36,6 +36,7 @@ urlpatterns = [
     re_path(r"^api/auth/", include("accounts.urls")),
     re_path(r"^api/auth/", include("orgs.urls")),
     path("", include("rag.contracts.urls")),
+    re_path(r"^(?:models|chat/completions|embeddings)/?$", errors.address_without_version),
     # Unknown paths below these are answered in JSON, in every mode.
     re_path(r"^(?:api|agent|functions|v1|metrics)(?:/|$)", errors.unknown_path),
 ]

@@ -23,7 +23,7 @@ _HANDLERS_BY_PATH: tuple[tuple[re.Pattern[str], ErrorHandler], ...] = (
     (re.compile(r"/agent(/|$)"), agent.handle_exception),
     (re.compile(r"/api/v1(/|$)"), search_service.handle_exception),
     (re.compile(r"/mcp/?$"), mcp.handle_exception),
-    (re.compile(r"/v1(/|$)"), openai_api.handle_exception),
+    (re.compile(r"/v1(/|$)|/(models|chat/completions|embeddings)/?$"), openai_api.handle_exception),
     (re.compile(r"/functions(/|$)|/api/rag/answer/?$"), retrieval.handle_exception),
     (re.compile(r"/api/rag/(sources|retrieve|query)(/|$)|/api/rag/ingest/."), pipeline.handle_exception),
     (re.compile(r"/oauth/(register|token|revoke)/?$"), oauth.handle_exception),

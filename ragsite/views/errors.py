@@ -17,6 +17,13 @@ def unknown_path(request: HttpRequest) -> JsonResponse:
     return error_response(request, 404, f"There is no {request.path} here: /api/docs lists what there is.")
 
 
+@csrf_exempt
+def address_without_version(request: HttpRequest) -> JsonResponse:
+    """404 for clients of OpenAI whose base address lacks /v1: an HTML page would not tell them why."""
+    message = f"There is no {request.path} here. The base address of the OpenAI-compatible API ends with /v1."
+    return error_response(request, 404, message)
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Render the 404 page of paths outside of the contracts (handler404)."""
     return _render_page(request, 404, _("There is no such page"), _("It does not exist, or it is not visible to you."))

@@ -31,12 +31,22 @@ class EmbeddingIn(serializers.Serializer[None]):
 
     def validate_input(self, value: object) -> list[str]:
         text = fields.Text("input", max_length=MAX_INPUT_CHARACTERS)
+        if _is_token_ids(value):
+            raise serializers.ValidationError(
+                "input must be a text or texts, not token ids, which are another model's: let your client send texts"
+            )
         if not isinstance(value, list):
             return [text.run_validation(value)]
         texts: list[str] = fields.BoundedList(
             "input", child=text, min_entries=1, max_entries=MAX_INPUTS
         ).run_validation(value)
         return texts
+
+
+def _is_token_ids(value: object) -> bool:
+    """Return whether a client has cut the text into tokens itself, as some do for OpenAI's models."""
+    first = value[0] if isinstance(value, list) and value else None
+    return isinstance(first, int | list)
 
 
 class EmbeddingData(TypedDict):

@@ -67,5 +67,6 @@ def _local_model(name: str) -> EmbeddingModel:
         return default
     model = EmbeddingModel.objects.filter(name=name, provider=EmbeddingModel.Provider.LOCAL).first()
     if model is None:
-        raise UnknownModel("There is no local embedding model of this name.")
+        hint = f" The default model is {default.name}." if default.provider == EmbeddingModel.Provider.LOCAL else ""
+        raise UnknownModel(f"There is no local embedding model of this name.{hint}")
     return model

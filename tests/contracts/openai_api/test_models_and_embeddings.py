@@ -76,8 +76,15 @@ def test_wrong_embedding_requests_name_the_field(client: openai.OpenAI, fields: 
     assert (raised.value.param or "").partition("[")[0] == param
 
 
+@pytest.mark.parametrize("token_ids", [[1, 2], [[1, 2], [3]]])
+def test_token_ids_are_refused_by_name(client: openai.OpenAI, token_ids: Any) -> None:
+    """LangChain cuts texts into OpenAI's tokens unless its user says otherwise."""
+    with pytest.raises(openai.BadRequestError, match="not token ids"):
+        client.embeddings.create(model=MODEL, input=token_ids)
+
+
 def test_embeddings_are_bounded(client: openai.OpenAI, monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    with pytest.raises(openai.NotFoundError):
+    with pytest.raises(openai.NotFoundError, match=f"The default model is {MODEL}"):
         client.embeddings.create(model="text-embedding-3-small", input="Tea.")
     monkeypatch.setattr(text_embeddings, "MAX_TOKENS", 3)
     with pytest.raises(openai.BadRequestError, match="tokens"):
@@ -101,14 +108,17 @@ def test_errors_have_openais_shape(live_server: LiveServer, library: World, sett
     key = library.key("member", "query").secret
     with pytest.raises(openai.NotFoundError) as missing:
         connect(key).post("/nowhere", cast_to=object)
+    with pytest.raises(openai.NotFoundError, match="ends with /v1") as no_version:
+        connect(key).with_options(base_url=live_server.url).embeddings.create(model=MODEL, input="Tea.")
     settings.RAG_RATE_LIMITS = True
     settings.RAG_REQUESTS_PER_MINUTE = {**settings.RAG_REQUESTS_PER_MINUTE, "queries": 1}
     connect(key).embeddings.create(model=MODEL, input="Tea.")
     with pytest.raises(openai.RateLimitError) as limited:
         connect(key).embeddings.create(model=MODEL, input="Tea.")
     assert limited.value.response.headers["retry-after"]
-    raised = [unknown, forbidden, missing, limited]
-    types = ["authentication_error", "permission_error", "invalid_request_error", "rate_limit_error"]
+    raised = [unknown, forbidden, missing, no_version, limited]
+    not_found = "invalid_request_error"
+    types = ["authentication_error", "permission_error", not_found, not_found, "rate_limit_error"]
     assert [error.value.type for error in raised] == types
     for error in raised:
         assert set(error.value.response.json()["error"]) == {"message", "type", "param", "code"}
