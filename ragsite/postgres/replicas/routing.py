@@ -163,6 +163,11 @@ def _database_error(error: BaseException | None) -> psycopg.Error | None:
     return _database_error(error.__cause__)
 
 
+def is_on_replica() -> bool:
+    """Return whether a replica executes what `read` was given."""
+    return _reading.get() is not None
+
+
 @contextlib.contextmanager
 def on_primary() -> Iterator[None]:
     """Execute the statements of callers in this block on the primary, also within `read`."""

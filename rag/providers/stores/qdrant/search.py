@@ -16,6 +16,7 @@ from rag.providers.stores.base import Candidate, Candidates
 from rag.providers.stores.pgvector.bm25_query import LexicalQuery
 from rag.providers.stores.pgvector.filter_sql import FILTERS, SCOPE, filter_values, scope_values
 from rag.types import Mode, SearchScope
+from ragsite.postgres.replicas import routing as replicas
 
 from . import collection
 from .client import CollectionMissing, Json, QdrantClient
@@ -69,7 +70,7 @@ def find(
         ]
         shared = {"filter": {"must": conditions}, "limit": fetched, "with_payload": False}
         ids_by_search = _query(client, scope, sources, [search | shared for search in searches])
-        scores = _score(scope, vector, query, list({pk for ids in ids_by_search for pk in ids}))
+        scores = _confirm(scope, vector, query, {pk for ids in ids_by_search for pk in ids})
         by_distance = {pk: distance for pk, (distance, _, _) in scores.items()}
         by_word_distance = {pk: distance for pk, (_, distance, _) in scores.items()}
         nearest_by_vector = _rank(ids_by_search[0], by_distance, below=math.inf) if by_vector else []
@@ -123,8 +124,21 @@ def _query(
         ) from None
 
 
+def _confirm(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, found: Collection[uuid.UUID]) -> _Scores:
+    """Return the scores of the chunks that exist and that the caller may query now.
+
+    Qdrant has the points of what was just written, and those that it replaces no more. A read replica that is behind
+    knows neither, so the primary is asked for what it does not confirm.
+    """
+    scores = _score(scope, vector, query, list(found))
+    if replicas.is_on_replica() and (missing := [pk for pk in found if pk not in scores]):
+        with replicas.on_primary():
+            scores |= _score(scope, vector, query, missing)
+    return scores
+
+
 def _score(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]) -> _Scores:
-    """Return the scores of the chunks that exist and that the caller may query now."""
+    """Return the scores of the chunks that the database server which is read has, and that the caller may query."""
     values: list[Any] = [
         len(vector) if vector is not None else 0,
         HalfVector(vector).to_text() if vector is not None else None,
