@@ -24,6 +24,11 @@ class Migration(migrations.Migration):
             name="created_at",
             field=models.DateTimeField(auto_now_add=True, verbose_name="since"),
         ),
+        migrations.AlterField(
+            model_name="linkedidentity",
+            name="subject",
+            field=models.CharField(max_length=255, verbose_name="identifier at the provider"),
+        ),
         migrations.AddConstraint(
             model_name="linkedidentity",
             constraint=models.UniqueConstraint(fields=["provider", "user"], name="one_account_of_a_provider"),

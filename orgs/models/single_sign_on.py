@@ -157,7 +157,7 @@ class LinkedIdentity(TrackedModelMixin, UUIDModel):
     """
 
     provider = models.ForeignKey(IdentityProvider, models.CASCADE, related_name="identities")
-    subject = models.CharField(max_length=MAX_SUBJECT_CHARACTERS)
+    subject = models.CharField("identifier at the provider", max_length=MAX_SUBJECT_CHARACTERS)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="linked_identities")
     created_at = models.DateTimeField("since", auto_now_add=True)
 

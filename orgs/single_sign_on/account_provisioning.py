@@ -8,6 +8,7 @@ from typing import Any
 import structlog
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
@@ -35,8 +36,10 @@ class AccountLinkedAlready(SignInRefused):
 
     def __init__(self, user: User) -> None:
         super().__init__(
-            "The account with your address belongs to another account of your identity provider. "
-            "If both are yours, ask your administrator to unlink it."
+            gettext(
+                "The account with your address belongs to another account of your identity provider. "
+                "If both are yours, ask your administrator to unlink it."
+            )
         )
         self.user = user
 
@@ -105,10 +108,10 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
     # Some providers send the claim as text. Whatever does not say that the address is verified says that it is not.
     verified = claims.get("email_verified", True)
     if not isinstance(address, str) or not (verified is True or verified == "true"):
-        raise SignInRefused("The identity provider sent no verified e-mail address.")
+        raise SignInRefused(gettext("The identity provider sent no verified e-mail address."))
     email = User.objects.normalize_email(address)
     if not is_storable(email) or len(email) > _MAX_ADDRESS_CHARACTERS:
-        raise SignInRefused("The identity provider sent an address that cannot be used.")
+        raise SignInRefused(gettext("The identity provider sent an address that cannot be used."))
     _check_domain(provider, email)
     user = User.objects.filter(email=email).first()
     if user is not None:
@@ -136,7 +139,7 @@ def check_account(provider: IdentityProvider, user: User) -> None:
     """
     check_authority(provider, user)
     if not user.is_active:
-        raise SignInRefused("Your account is deactivated.")
+        raise SignInRefused(gettext("Your account is deactivated."))
 
 
 def check_authority(provider: IdentityProvider, user: User) -> None:
@@ -147,7 +150,7 @@ def check_authority(provider: IdentityProvider, user: User) -> None:
     """
     _check_domain(provider, user.email)
     if user.is_superuser:
-        raise SignInRefused("Superusers sign in with their password.")
+        raise SignInRefused(gettext("Superusers sign in with their password."))
 
 
 def end_sign_ins_of(provider: IdentityProvider, subject: str, *, requested_at: datetime.datetime) -> None:
@@ -183,7 +186,8 @@ def _check_domain(provider: IdentityProvider, email: str) -> None:
     domain = email.rpartition("@")[2]
     verified = SignInDomain.objects.filter(organization=provider.organization_id, verified_at__isnull=False)
     if not verified.filter(domain=domain).exists():
-        raise SignInRefused(f"{domain} is not a verified domain of this organisation. Ask your administrator.")
+        refusal = gettext("{domain} is not a verified domain of this organisation. Ask your administrator.")
+        raise SignInRefused(refusal.format(domain=domain))
 
 
 def _groups(provider: IdentityProvider, claims: dict[str, Any]) -> set[str]:
@@ -199,7 +203,7 @@ def _update_membership(provider: IdentityProvider, user: User, groups: set[str])
     """
     membership = Membership.objects.filter(user=user, organization=provider.organization_id).first()
     if membership is not None and not membership.is_active:
-        raise SignInRefused("Your membership in this organisation is deactivated.")
+        raise SignInRefused(gettext("Your membership in this organisation is deactivated."))
     is_new = membership is None
     membership = membership or Membership(user=user, organization_id=provider.organization_id)
     try:
