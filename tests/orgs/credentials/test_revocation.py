@@ -1,139 +1,21 @@
 """Lost access takes effect with the next request (shared rules, "Access").
 
-Combines every way of losing access with every request that returns content, and tests streams that are running.
+Combines every way of losing access with every request that returns content.
 """
 
-import datetime
 import json
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from django.test import Client as InProcess
-from django.utils import timezone
-from rest_framework_simplejwt.tokens import AccessToken
 
-from accounts.models import User
-from orgs.access.permissions import Permission, Visibility
-from orgs.api_keys import key_lifecycle
-from orgs.creation import add_member
-from orgs.models import ApiKey, Membership, Organization, Role, Team
-from rag.models import ConversationMessage, DataSource, Document, IngestionJob
-from rag.services.access import access_rechecks
-from rag.services.jobs import submit
-from rag.services.sources import deletion
-from rag.types import ChunkingOptions, Submission
-from tests.orgs.scim.conftest import connect
-from tests.support.factories import World, ingest_text
-from tests.support.http import Client
-from tests.support.servers.provider_server import ProviderServer, tool_call
+from rag.models import ConversationMessage, Document
+from tests.orgs.credentials.access_cases import LOSSES, MESSAGES, QUESTION, AccessCase, headers, remove_the_grant
+from tests.support.factories import World
+from tests.support.servers.provider_server import ProviderServer
 
-QUESTION = "Where do the zebras sleep?"
-TEXT = "The zebras sleep in the northern stable. The zebras wake at dawn."
 REFUSED = {401, 403, 404}
-
-
-@dataclass(frozen=True)
-class AccessCase:
-    """A user with access: a `reader` queries as a member of a team, a `manager` has a role with permissions."""
-
-    world: World
-    source: DataSource
-    user_name: str
-    job: IngestionJob
-
-    @classmethod
-    def create(cls, world: World, name: str) -> "AccessCase":
-        add_member(user=world.users["supporter"], organization=world.home)
-        Role.objects.create(
-            organization=world.home, name="manager", permissions=[Permission.SOURCES_INGEST, Permission.SOURCES_MANAGE]
-        )
-        add_member(user=world.users["member"], organization=world.home, roles=("manager",))
-        source = world.source("library", visibility=Visibility.TEAM)
-        source.grants.create(team=Team.objects.get(name="support"))
-        ingest_text(source, "zebras.md", TEXT, title="Stables")
-        submission = Submission(path="zebras.md", title="Stables", text=TEXT)
-        job = submit.submit_job(
-            source=source, submissions=[submission], options=ChunkingOptions(512, 50), actor=world.users["owner"]
-        )
-        return cls(world, source, "supporter" if name == "reader" else "member", job)
-
-    @property
-    def user(self) -> User:
-        return self.world.users[self.user_name]
-
-    @property
-    def markers(self) -> tuple[str, ...]:
-        """Texts that replies contain only with access. No question contains them."""
-        return ("northern", "library", "zebras.md", str(self.source.pk))
-
-    @property
-    def membership(self) -> Membership:
-        return Membership.objects.get(user=self.user, organization=self.world.home)
-
-
-def leave_the_team(case: AccessCase) -> None:
-    case.membership.teams.clear()
-
-
-def change_the_visibility(case: AccessCase) -> None:
-    DataSource.objects.update(visibility=Visibility.PRIVATE)
-
-
-def remove_the_grant(case: AccessCase) -> None:
-    case.source.grants.all().delete()
-
-
-def expire_the_grant(case: AccessCase) -> None:
-    case.source.grants.update(expires_at=timezone.now() - datetime.timedelta(seconds=1))
-
-
-def deactivate_the_membership(case: AccessCase) -> None:
-    Membership.objects.filter(pk=case.membership.pk).update(is_active=False)
-
-
-def deactivate_the_user(case: AccessCase) -> None:
-    User.objects.filter(pk=case.user.pk).update(is_active=False)
-
-
-def deactivate_by_directory(case: AccessCase) -> None:
-    """As an identity provider does with SCIM when somebody leaves."""
-    directory = connect(case.world.home, "home.example")
-    operation = {"op": "replace", "path": "active", "value": False}
-    assert directory.patch(f"/Users/{case.membership.pk}", operation).status_code == 200
-
-
-def revoke_the_key(case: AccessCase) -> None:
-    key_lifecycle.revoke(ApiKey.objects.filter(user=case.user))
-
-
-def close_the_organization(case: AccessCase) -> None:
-    Organization.objects.filter(pk=case.world.home.pk).update(is_active=False)
-
-
-def remove_the_permissions(case: AccessCase) -> None:
-    Role.objects.filter(name="manager").update(permissions=[])
-
-
-def remove_the_role(case: AccessCase) -> None:
-    case.membership.roles.clear()
-
-
-def delete_the_source(case: AccessCase) -> None:
-    deletion.delete_source(case.source)
-
-
-COMMON_LOSSES = (
-    deactivate_the_membership, deactivate_the_user, revoke_the_key, close_the_organization, delete_the_source,
-)  # fmt: skip
-LOSSES = {
-    "reader": (leave_the_team, change_the_visibility, remove_the_grant, expire_the_grant, *COMMON_LOSSES),
-    "manager": (remove_the_permissions, remove_the_role, *COMMON_LOSSES),
-}
-MESSAGES = [{"role": "user", "content": QUESTION}]
 # The requests of every contract that return content. {…} stands for an id (see `ids_of`).
 REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
     "reader": [
@@ -166,13 +48,6 @@ REQUESTS: dict[str, list[tuple[str, str, Any]]] = {
         ("GET", "/api/rag/sources/library/access?user=member@home.example", None),
     ],
 }
-
-
-def headers(case: AccessCase, lose_access: Callable[[AccessCase], None] | None = None) -> dict[str, str]:
-    """The headers with the case's credential: an API key if it is going to be revoked, else an access token."""
-    if lose_access is revoke_the_key:
-        return {"X-API-Key": case.world.key(case.user_name).secret}
-    return {"Authorization": f"Bearer {AccessToken.for_user(case.user)}"}
 
 
 def ids_of(case: AccessCase, credential: dict[str, str]) -> dict[str, str]:
@@ -238,69 +113,3 @@ def test_a_conversation_keeps_its_messages_but_finds_no_passages(world: World, l
     sent = language_model.requests[-1]["messages"]
     assert [message["content"] for message in sent] == [QUESTION, "In the northern stable.", "Where?"]
     assert ConversationMessage.objects.count() == 4
-
-
-@pytest.fixture
-def live(
-    live_world: World, language_model: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> AccessCase:
-    """A committed case with a language model. Access is checked before every event instead of once a second."""
-    settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD, settings.LLM_TIMEOUT = 0.1, 30.0
-    monkeypatch.setattr(access_rechecks, "CHECK_INTERVAL_SECONDS", 0.0)
-    return AccessCase.create(live_world, "reader")
-
-
-STREAMS = {
-    "/api/rag/query": {"query": QUESTION, "stream": True},
-    "/api/rag/answer": {"query_text": QUESTION, "stream": True},
-    "/api/chat": {"messages": MESSAGES, "useRag": True, "stream": True},
-}
-
-
-@pytest.mark.parametrize("path", STREAMS)
-@pytest.mark.parametrize(
-    "lose_access", [deactivate_the_user, deactivate_by_directory, revoke_the_key, remove_the_grant]
-)
-def test_a_stream_ends_when_access_is_lost(
-    live: AccessCase,
-    language_model: ProviderServer,
-    api: Callable[..., Client],
-    path: str,
-    lose_access: Callable[[AccessCase], None],
-) -> None:
-    """The last event is the contract's error, and no further token is sent."""
-    language_model.may_continue, language_model.replies = threading.Event(), [TEXT]
-    client = api().with_headers(**headers(live, lose_access))
-    events = client.events(path, STREAMS[path])
-    assert [next(events)[0] for _ in range(2)] == ["sources", "token"]
-    lose_access(live)
-    language_model.may_continue.set()
-    ((name, body),) = events
-    assert name == "error"
-    assert "Your access ended" in json.dumps(body)
-    assert not ConversationMessage.objects.exists()
-
-
-@pytest.mark.parametrize("lose_access", [deactivate_the_user, revoke_the_key, remove_the_grant])
-@pytest.mark.parametrize("calls", [1, 0], ids=["before a tool call", "before the answer"])
-def test_the_agent_stops_before_its_next_step(
-    live: AccessCase,
-    language_model: ProviderServer,
-    api: Callable[..., Client],
-    eventually: Callable[..., object],
-    lose_access: Callable[[AccessCase], None],
-    calls: int,
-) -> None:
-    call = tool_call("QdrantRetrievalTool", {"query": "zebras", "top_k": 3, "min_score": 0.0})
-    language_model.replies = [*[call] * calls, TEXT]
-    language_model.stall.clear()
-    client = api().with_headers(**headers(live, lose_access))
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(client.post, "/agent/respond", {"query": QUESTION})
-        eventually(lambda: language_model.requests or future.done())
-        lose_access(live)
-        language_model.stall.set()
-        reply = future.result(20)
-    assert (reply.status, reply.body["error"]["type"]) == (403, "FORBIDDEN")
-    assert "northern" not in str(reply.body)
-    assert len(language_model.requests) == 1
