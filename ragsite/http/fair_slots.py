@@ -9,8 +9,11 @@ from collections.abc import Callable, Hashable, Iterator
 class FairSlots:
     """Counts the work of a process that is in flight (waiting or running), by caller.
 
-    With N slots, N run at a time, and half of them for one caller. More are in flight, but not so many that those that
-    wait leave no threads to other requests.
+    With N slots, N pieces of work run at a time. One caller gets half of the slots, and at least one. Some more work
+    may wait for a slot. It is limited because each piece holds a thread, and other requests need threads, too.
+
+    Example: With 2 slots, `max_of_caller=4` and `max_of_all=6`, one caller has 1 running and up to 7 waiting (4 times 2
+    in flight), and all callers together have 2 running and up to 10 waiting (6 times 2).
     """
 
     def __init__(
