@@ -186,8 +186,8 @@ def _check_domain(provider: IdentityProvider, email: str) -> None:
     domain = email.rpartition("@")[2]
     verified = SignInDomain.objects.filter(organization=provider.organization_id, verified_at__isnull=False)
     if not verified.filter(domain=domain).exists():
-        refusal = gettext("{domain} is not a verified domain of this organisation. Ask your administrator.")
-        raise SignInRefused(refusal.format(domain=domain))
+        message = gettext("{domain} is not a verified domain of this organisation. Ask your administrator.")
+        raise SignInRefused(message.format(domain=domain))
 
 
 def _groups(provider: IdentityProvider, claims: dict[str, Any]) -> set[str]:
