@@ -124,14 +124,14 @@ def _query(
         ) from None
 
 
-def _confirm(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, found: Collection[uuid.UUID]) -> _Scores:
+def _confirm(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, ids: Collection[uuid.UUID]) -> _Scores:
     """Return the scores of the chunks that exist and that the caller may query now.
 
     Qdrant has the points of what was just written, and those that it replaces no more. A read replica that is behind
     knows neither, so the primary is asked for what it does not confirm.
     """
-    scores = _score(scope, vector, query, list(found))
-    if replicas.is_on_replica() and (missing := [pk for pk in found if pk not in scores]):
+    scores = _score(scope, vector, query, list(ids))
+    if replicas.is_on_replica() and (missing := [pk for pk in ids if pk not in scores]):
         with replicas.on_primary():
             scores |= _score(scope, vector, query, missing)
     return scores
