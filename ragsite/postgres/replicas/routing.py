@@ -33,7 +33,7 @@ _REPLICA_STATE = (
 )
 # How long a replica that was behind is not asked again.
 _PAUSE_SECONDS = 0.1
-# The pause between two attempts to connect to a replica that has failed.
+# How long a replica that has failed is not asked again, and the pause between two attempts to connect to it.
 _RETRY_SECONDS = 2.0
 
 # Whether the request has read something that a replica may serve.
@@ -58,7 +58,7 @@ class Replica:
         self._address = address
         self._is_down = False
         self._lock = threading.Lock()
-        self._position, self._read_at = 0, 0.0
+        self._position, self._asked_again_at = 0, 0.0
 
     @property
     def connection(self) -> Any:
@@ -66,7 +66,7 @@ class Replica:
 
     def has(self, position: int, subjects: list[uuid.UUID], access_version: int) -> bool:
         """Return whether it has replayed the log up to this position, and what decides access of these subjects."""
-        was_behind = self._position < position and time.monotonic() - self._read_at < _PAUSE_SECONDS
+        was_behind = self._position < position and time.monotonic() < self._asked_again_at
         if self._is_down or was_behind:
             return False
         try:
@@ -75,9 +75,11 @@ class Replica:
                 row = cursor.fetchone()
         except Error as error:
             self.note_failure(error)
+            # If it answers with an error, it may not have replayed a migration.
+            self._position, self._asked_again_at = 0, time.monotonic() + _RETRY_SECONDS
             return False
         replica_version, self._position = row or (None, 0)
-        self._read_at = time.monotonic()
+        self._asked_again_at = time.monotonic() + _PAUSE_SECONDS
         return bool(row) and self._position >= position and replica_version == access_version
 
     def note_failure(self, error: Exception) -> None:

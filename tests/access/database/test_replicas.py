@@ -1,23 +1,18 @@
 """Searches on two read replicas, which lag, stop and come back."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
-from rag.errors import IndexUnavailable
 from rag.models import DataSource, Document
-from rag.pipeline.retrieval import retrieve
-from rag.pipeline.retrieval.rank_candidates import find_candidates
 from rag.types import Mode
 from ragsite.observability import measurement_buffer
-from ragsite.postgres import base, identity, roles
+from ragsite.postgres import identity, roles
 from ragsite.postgres.replicas import positions, routing
 from tests.access.database.injection import web_process
 from tests.access.database.replica_searches import search, search_again, used_replica
@@ -117,167 +112,6 @@ def test_replicas_that_are_too_far_behind_are_left_out(
     eventually(lambda: search(member) == (set(), False))
     replicas[0].resume()
     eventually(lambda: search(member) == (set(), True))
-
-
-def test_a_replica_that_fails_is_left_out_until_it_answers(
-    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.setattr(routing, "_RETRY_SECONDS", 0.05)
-    member = Caller(live_world.users["member"])
-    document = ingest_text(live_world.source(), "zebra", "animals").document_id
-    search(member)
-    in_sync()
-    replicas[0].stop()
-    try:
-        assert [search(member) for _ in range(4)] == [({document}, True)] * 4
-        replicas[1].stop()
-        try:
-            assert [search(member) for _ in range(2)] == [({document}, False)] * 2
-        finally:
-            replicas[1].start()
-        # It is found by a thread of the web process.
-        with web_process():
-            eventually(lambda: not any(replica._is_down for replica in list(routing._replicas.values())[1:]))
-        assert search(member) == ({document}, True)
-    finally:
-        replicas[0].start()
-
-
-def test_a_search_that_a_replica_interrupts_is_answered_by_the_primary(
-    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    member = Caller(live_world.users["member"])
-    document = ingest_text(live_world.source(), "zebra", "animals").document_id
-    search(member)
-    in_sync()
-    statement = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'ragsite_reader'"
-    interrupted: list[int] = []
-
-    def interrupt(*arguments: Any) -> Any:
-        if not interrupted:
-            for replica in replicas:
-                interrupted.append(replica.execute(statement))
-        return find_candidates(*arguments)
-
-    monkeypatch.setattr(retrieve, "find_candidates", interrupt)
-    assert search(member) == ({document}, False)
-    assert sum(interrupted) == 1
-
-
-@pytest.mark.parametrize("is_searching", [False, True], ids=["before", "during"])
-def test_a_replica_that_is_silent_holds_up_no_search(
-    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch, settings: Any, is_searching: bool,
-) -> None:  # fmt: skip
-    """It keeps its connections and accepts new ones, but answers nothing, before a search or in the middle of it."""
-    monkeypatch.setattr(routing, "_RETRY_SECONDS", 0.05)
-    for module in (base, routing):
-        monkeypatch.setattr(module, "ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr(routing, "SEARCH_SECONDS", 0.5)
-    settings.RAG_DATABASE_REPLICAS = [replicas[0].address]
-    member = Caller(live_world.users["member"])
-    document = ingest_text(live_world.source(), "zebra", "animals").document_id
-    search(member)
-    in_sync()
-
-    def freeze_and_find(*arguments: Any) -> Any:
-        monkeypatch.setattr(retrieve, "find_candidates", find_candidates)
-        replicas[0].freeze()
-        return find_candidates(*arguments)
-
-    # If the search waited for it, it would be answered by it at last.
-    thaw = threading.Timer(60, replicas[0].thaw)
-    thaw.start()
-    with web_process():
-        try:
-            assert search_again(member) == ({document}, True)
-            if is_searching:
-                monkeypatch.setattr(retrieve, "find_candidates", freeze_and_find)
-            else:
-                replicas[0].freeze()
-            assert search_again(member) == ({document}, False)
-            (known,) = routing._replicas.values()
-            assert known._is_down
-        finally:
-            thaw.cancel()
-            replicas[0].thaw()
-        eventually(lambda: not known._is_down)
-        assert search_again(member) == ({document}, True)
-    # An abandoned attempt to connect would keep a session for a minute, which stops the replay.
-    starting = "SELECT count(*) FROM pg_stat_activity WHERE state = 'starting'"
-    eventually(lambda: replicas[0].execute(starting) == 0, seconds=30)
-
-
-@pytest.mark.parametrize("is_waiting", [True, False], ids=["statement", "session"])
-def test_a_search_that_conflicts_with_what_a_replica_replays(
-    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch, is_waiting: bool,
-) -> None:  # fmt: skip
-    """The replica cancels the statement, or ends the session between two of them. The primary answers the search."""
-    member = Caller(live_world.users["member"])
-    document = ingest_text(live_world.source(), "zebra", "animals").document_id
-    search(member)
-    in_sync()
-    errors: list[str] = []
-    state = "active" if is_waiting else "idle in transaction"
-    sessions = f"SELECT count(*) FROM pg_stat_activity WHERE usename = 'ragsite_reader' AND state = '{state}'"
-
-    def cause_conflict() -> None:
-        eventually(lambda: any(replica.execute(sessions) for replica in replicas))
-        replicas[0].replay_lock("rag_chunk")
-
-    def search_in_conflict(*arguments: Any) -> Any:
-        if errors:
-            return find_candidates(*arguments)
-        thread = threading.Thread(target=cause_conflict)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM rag_chunk")
-            thread.start()
-            if not is_waiting:
-                eventually(lambda: not any(replica.execute(sessions) for replica in replicas))
-            try:
-                cursor.execute("SELECT pg_sleep(60)")
-            except OperationalError as error:
-                errors.append(str(getattr(error.__cause__, "sqlstate", "")))
-                raise IndexUnavailable("The search index does not answer.") from error  # as the store does
-            finally:
-                thread.join()
-
-    monkeypatch.setattr(retrieve, "find_candidates", search_in_conflict)
-    for replica in replicas:
-        replica.set("max_standby_streaming_delay", "0")
-    try:
-        assert search(member) == ({document}, False)
-    finally:
-        for replica in replicas:
-            replica.set("max_standby_streaming_delay", None)
-    assert errors == ["40001"]
-    in_sync()
-    assert search(member) == ({document}, True)  # they are not left out
-
-
-def test_a_search_that_the_primary_ends_is_not_repeated(
-    live_world: World, replicas: list[Replica], in_sync: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A statement timeout of the primary, after a replica has found the candidates, is the caller's answer."""
-    member = Caller(live_world.users["member"])
-    ingest_text(live_world.source(), "zebra", "animals")
-    search(member)
-    in_sync()
-    readings: list[bool] = []
-
-    def read_slowly(*_: Any) -> Any:
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_is_in_recovery()")
-            readings.append(cursor.fetchone()[0])
-            cursor.execute("SELECT set_config('statement_timeout', '1', true)")
-            cursor.execute("SELECT pg_sleep(60)")
-
-    monkeypatch.setattr(retrieve, "read_passages", read_slowly)
-    with pytest.raises(OperationalError, match="statement timeout"):
-        search(member)
-    assert readings == [False]
 
 
 def test_positions_that_redis_has_lost(
