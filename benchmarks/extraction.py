@@ -48,7 +48,10 @@ def main() -> None:
     django.setup()
     from django.core.management import call_command
 
-    call_command("migrate", verbosity=0)
+    from ragsite.postgres.base import run_as_owner
+
+    with run_as_owner():  # of the tables, which an earlier run may have created
+        call_command("migrate", verbosity=0)
     print(
         f"{'':24} {'answered':>10} {'held':>8} {'precision':>10} {'characters':>11} {'median ms':>10} {'questions':>10}"
     )

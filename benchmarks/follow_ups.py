@@ -27,7 +27,10 @@ def main() -> None:
     django.setup()
     from django.core.management import call_command
 
-    call_command("migrate", verbosity=0)
+    from ragsite.postgres.base import run_as_owner
+
+    with run_as_owner():  # of the tables, which an earlier run may have created
+        call_command("migrate", verbosity=0)
     print(f"{'':24} {'follow-ups':>23} {'alone':>23}")
     print(f"{'':24} {'Recall@5   first    MRR':>23} {'Recall@5   first    MRR':>23}")
     for name, figures in measured().items():
