@@ -19,9 +19,11 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from django.core.checks import Tags, register
         from rest_framework_simplejwt import state
         from rest_framework_simplejwt.settings import api_settings
 
+        from ragsite.postgres.replicas.checks import check_replica_addresses
         from ragsite.postgres.roles import prepare_roles
 
         from . import audited_events, model_texts
@@ -30,6 +32,7 @@ class AccountsConfig(AppConfig):
 
         # The library has no setting for the backend. All token classes read it from here.
         state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
+        register(check_replica_addresses, Tags.security)
         audited_events.register()
         post_migrate.connect(prepare_roles, sender=self)
         model_texts.translate_model_texts()

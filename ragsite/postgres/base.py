@@ -100,13 +100,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
         parameters = super().get_connection_params()
         if not self.login:
             return parameters
+        if address := self.address or settings.RAG_DATABASE_POOLER:
+            parameters |= logins.address_parameters(address)
+        # Whatever the address says.
         parameters |= {
             "user": self.login,
             "password": role_password(self.login),
             "cursor_factory": RestrictedCursor,
         }
-        if address := self.address or settings.RAG_DATABASE_POOLER:
-            parameters |= logins.address_parameters(address)
         if self.address:
             parameters |= CONNECTION_TIMEOUTS
         if self.is_pooled:
