@@ -58,6 +58,8 @@ class Site(AdminSite):
         self._group_lists = group_lists
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        if not self.has_permission(request):  # the sign-in page, whose database login reads no permissions
+            return []
         app_list = super().get_app_list(request, app_label)
         return self._group_lists(request, app_list) if self._group_lists and app_label is None else app_list
 

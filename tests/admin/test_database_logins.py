@@ -60,3 +60,17 @@ def test_an_administrator_gives_up_the_right_to_manage_members(live_world: World
         response = client.post(f"/admin/orgs/membership/{membership.pk}/{'delete' if deletes else 'change'}/", form)
         assert response.status_code == (302 if deletes else 403), "the page is closed to them afterwards"
     assert Membership.objects.filter(pk=membership.pk).exists() is not deletes
+
+
+@pytest.mark.parametrize("is_staff", [False, True])
+def test_whoever_may_not_open_the_admin_gets_its_sign_in(live_world: World, settings: Any, is_staff: bool) -> None:
+    """It is a page of sign-in, whose login reads no permissions. It lists nothing, so it needs none."""
+    settings.RAG_STAFF_OTP = "optional"
+    user = live_world.users["editor"]
+    client = browser(user)
+    User.objects.filter(pk=user.pk).update(is_staff=is_staff)
+    TOTPDevice.objects.create(user=user, confirmed=True)  # whose code is not entered yet
+    with injection.web_process(is_restricted=True):
+        page = client.get("/admin/", follow=True)
+    assert (page.status_code, page.redirect_chain) == (200, [("/admin/login/?next=/admin/", 302)])
+    assert b'name="username"' in page.content
