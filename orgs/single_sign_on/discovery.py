@@ -5,6 +5,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from ragsite.postgres.models import is_storable
+
 from .provider_requests import ProviderFailed, request
 
 _CACHE_SECONDS = 600.0
@@ -45,7 +47,7 @@ def find_endpoint(issuer: str, name: str, *, is_fresh: bool = False) -> str:
         ProviderFailed: If the provider does not say where it is.
     """
     url = read_configuration(issuer, is_fresh=is_fresh).get(name)
-    if not isinstance(url, str) or not url.startswith(("https://", "http://")):
+    if not isinstance(url, str) or not url.startswith(("https://", "http://")) or not is_storable(url):
         raise ProviderFailed(f"The identity provider does not say where its {name} is.")
     return url
 

@@ -117,10 +117,9 @@ def exchange_code(
         "redirect_uri": redirect_uri,
         "code_verifier": attempt.verifier,
     }
-    methods = discovery.read_configuration(client.issuer).get("token_endpoint_auth_methods_supported") or [
-        "client_secret_basic"
-    ]
-    credentials = (client.client_id, client.client_secret) if "client_secret_basic" in methods else None
+    methods = discovery.read_configuration(client.issuer).get("token_endpoint_auth_methods_supported")
+    is_basic = not isinstance(methods, list) or not methods or "client_secret_basic" in methods
+    credentials = (client.client_id, client.client_secret) if is_basic else None
     if credentials is None:
         form |= {"client_id": client.client_id, "client_secret": client.client_secret}
     endpoint = discovery.find_endpoint(client.issuer, "token_endpoint")

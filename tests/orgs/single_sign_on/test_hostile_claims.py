@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from orgs.models import IdentityProvider
 from orgs.single_sign_on import discovery, openid_connect, provider_requests
 from orgs.single_sign_on.provider_requests import ProviderFailed
+from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.test_back_channel_logout import logout_claims, send
 from tests.orgs.single_sign_on.test_openid_connect import begin
 from tests.support.servers.identity_provider import CLIENT_ID, IdentityProviderServer
@@ -109,3 +110,37 @@ def test_a_response_of_very_deep_json_is_refused(server: Any, monkeypatch: pytes
     monkeypatch.setattr(provider_requests, "_read", lambda response: b"[" * 500_000)
     with pytest.raises(ProviderFailed, match="not a JSON object"):
         provider_requests.request("GET", f"{server.issuer}/keys", issuer=server.issuer)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("token_endpoint_auth_methods_supported", 5, 302),
+        ("token_endpoint_auth_methods_supported", True, 302),
+        ("token_endpoint", "https://[", 502),
+        ("end_session_endpoint", "https://\ud800", 302),
+    ],
+    ids=str,
+)
+def test_a_sign_in_with_a_configuration_of_any_type(
+    provider: IdentityProvider,
+    server: IdentityProviderServer,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: object,
+    status: int,
+) -> None:
+    configuration = {**server.configuration(), name: value}
+    monkeypatch.setattr(server, "configuration", lambda: configuration)
+    browser = Client()
+    assert browser.get(begin(browser)).status_code == status
+    if status == 302:
+        assert browser.post("/sign-out").status_code in (200, 302)
+
+
+def test_an_address_to_sign_in_at_that_cannot_be_sent(
+    provider: IdentityProvider, server: IdentityProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = {**server.configuration(), "authorization_endpoint": "https://\ud800"}
+    monkeypatch.setattr(server, "configuration", lambda: configuration)
+    assert Client().post("/sign-in/organization", {"email": EMAIL}).status_code == 502
