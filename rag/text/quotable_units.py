@@ -41,6 +41,7 @@ class _Line:
     kind: UnitKind
     start: int
     end: int
+    is_clause: bool = False
 
     @property
     def length(self) -> int:
@@ -49,6 +50,8 @@ class _Line:
 
 # "Decision: ...", "Present: ...": each such line of a form, a letter or of minutes is on its own.
 LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}:\s+\S")
+# "3.1 The tenant pays the rent.": a clause of a contract, on its own like a paragraph.
+_CLAUSE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[^\W\d_a-z]")
 _FENCE = re.compile(r"```|~~~")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+")
 # The first line of a note in Markdown for MkDocs and for GitHub: `!!! note "Title"`, `> [!NOTE]`; and a directive of
@@ -123,7 +126,8 @@ def _classify_lines(text: str) -> list[_Line | None]:
             kind = UnitKind.CODE
         else:
             kind = _kind(line, is_code)
-        classified.append(_Line(kind, start, end) if line else None)
+        is_clause = kind is UnitKind.SENTENCE and bool(_CLAUSE.match(line))
+        classified.append(_Line(kind, start, end, is_clause) if line else None)
     return classified
 
 
@@ -161,10 +165,10 @@ def _kind(line: str, is_code: bool) -> UnitKind:
 
 
 def _blocks(lines: list[_Line | None]) -> Iterator[list[_Line]]:
-    """Group consecutive lines of one kind. Empty lines separate blocks."""
+    """Group consecutive lines of one kind. Empty lines separate blocks, and numbered clauses begin new ones."""
     block: list[_Line] = []
     for line in lines:
-        if block and not (line and _belongs_to(block, line)):
+        if block and (line is None or line.is_clause or not _belongs_to(block, line)):
             yield block
             block = []
         if line:

@@ -42,18 +42,19 @@ def section_beginning(
     return needed | _beginning(structure, groups, max_characters)
 
 
-def surrounding_parts(structure: PassageStructure, index: int, max_characters: int, *, grows: bool) -> set[int]:
+def surrounding_parts(structure: PassageStructure, index: int, max_characters: int, *, is_procedure: bool) -> set[int]:
     """Return a part together with what people read with it.
 
     Args:
         structure: The passage.
         index: The index of the part.
         max_characters: The maximum length of the result, except for what the part needs to be understood.
-        grows: Whether the paragraphs that follow in its section belong to the answer, as far as they fit.
+        is_procedure: Whether the question asks how something is done.
 
     Returns:
-        The whole section if it fits, otherwise the paragraph, list or table of the part, from the beginning of the
-        section if that fits; otherwise the part and what it needs to be understood.
+        The paragraph of the part with the list, table or code that it introduces. If its section has steps or commands
+        and the question asks for them, the section from its beginning, or from this paragraph on, as far as it fits. Of
+        a paragraph that is too long, the part and what it needs to be understood.
     """
     needed = structure.complete(index)
     groups = structure.sections[structure.section_of(index)]
@@ -63,11 +64,11 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
     if _length(structure, [groups[group_number]]) > max_characters:
         block = [part for part in groups[group_number] if structure.parts[part].block == structure.parts[index].block]
         return needed | _readable(structure, block) if _length(structure, [block]) <= max_characters else needed
+    if not is_procedure or not _has_steps(structure, groups):
+        return needed | _readable(structure, groups[group_number])
     has_heading = structure.section_of(index) > 0
     first = 0 if has_heading and _length(structure, groups[: group_number + 1]) <= max_characters else group_number
-    if grows or (has_heading and _length(structure, groups[first:]) <= max_characters):
-        return needed | _beginning(structure, groups[first:], max_characters)
-    return needed | _readable(structure, [part for group in groups[first : group_number + 1] for part in group])
+    return needed | _beginning(structure, groups[first:], max_characters)
 
 
 def _beginning(structure: PassageStructure, groups: Section, max_characters: int) -> set[int]:
@@ -96,6 +97,21 @@ def _readable(structure: PassageStructure, parts: Sequence[int]) -> set[int]:
     while len(readable) > 1 and structure.lacks_following(readable[-1]):
         readable.pop()
     return set(readable)
+
+
+def _has_steps(structure: PassageStructure, groups: Section) -> bool:
+    return any(structure.is_step_or_code(part) for group in groups for part in group)
+
+
+def without_lone_lead_ins(structure: PassageStructure, parts: set[int]) -> set[int]:
+    """Leave out introductions ("You need:") that nothing of what they introduce follows, unless this is all."""
+    introduced = {structure.lead_in(part) for part in parts}
+    lone = {
+        part
+        for part in parts - introduced
+        if structure.is_lead_in(part) and (part + 1 not in parts or structure.is_heading(part + 1))
+    }
+    return parts - lone or parts
 
 
 def _has_quotable(structure: PassageStructure, groups: Section) -> bool:

@@ -16,15 +16,23 @@ _DEFINITION_QUESTION = re.compile(
     re.IGNORECASE,
 )
 _MAX_TERM_WORDS = 3
+_MAX_CHARACTERS = 500
+_QUESTION_WORDS = (
+    r"(?:how|what|when|where|which|who|whom|whose|why|wie|was|wann|wo|wohin|woher|welche[mnrs]?|wer|wen|wem|warum"
+    r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b"
+)
 # A question that "yes" or "no" does not answer, in English, German, French or Spanish.
-_OPEN_QUESTION = re.compile(
-    r"\s*(?:how|what|when|where|which|who|whom|whose|why|wie|was|wann|wo|wohin|woher|welche[mnrs]?|wer|wen|wem|warum"
-    r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b",
+_OPEN_QUESTION = re.compile(rf"\s*{_QUESTION_WORDS}", re.IGNORECASE)
+# "How do I cancel a job?", "What must I do if a key is lost?"
+_PROCEDURE_QUESTION = re.compile(
+    r"\s*(?:how (?:do|can|to|should|could|would|must)|what (?:do|can|should|must) (?:i|we|you) do|wie (?:kann|muss|soll"
+    r"|mache|geht)|was (?:muss|kann|soll|mache) (?:ich|man)|comment|que (?:dois-je|faut-il) faire|cómo"
+    r"|qué (?:debo|tengo que|puedo) hacer)\b",
     re.IGNORECASE,
 )
-# "How do I cancel a job?"
-_PROCEDURE_QUESTION = re.compile(
-    r"\s*(?:how (?:do|can|to|should|could|would|must)|wie (?:kann|muss|soll|mache|geht)|comment|cómo)\b", re.IGNORECASE
+# "Where is it and what does it cost?", "What are its weight and price?", "Where is it? What does it cost?"
+_SECOND_QUESTION = re.compile(
+    rf"\w\W+(?:and|und|et|y) \w|\?\s+\w|[,;] {_QUESTION_WORDS}(?=.*\?)", re.IGNORECASE | re.DOTALL
 )
 _YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
 
@@ -45,6 +53,8 @@ class AnalysedQuestion:
         answer_type: What the question asks for, such as a time; None if this is unknown.
         term: What the question wants to have defined; empty if it asks for something else.
         is_open: Whether it asks how, what, when or the like, so that "yes" is no answer.
+        is_procedure: Whether it asks how something is done, or what to do.
+        asks_two_things: Whether it may have two answers in different places.
     """
 
     words: tuple[str, ...]
@@ -52,6 +62,7 @@ class AnalysedQuestion:
     term: str
     is_open: bool = False
     is_procedure: bool = False
+    asks_two_things: bool = False
 
     def accepts(self, text: str) -> bool:
         """Return whether a text may answer this kind of question: "Yes, …" does not say how something is done."""
@@ -75,4 +86,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         term=asked_term(question),
         is_open=is_open,
         is_procedure=bool(_PROCEDURE_QUESTION.match(question)),
+        asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
     )

@@ -143,9 +143,7 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
         bonus -= _FRAGMENT_PENALTY
     if group and group is groups[0] and structure.section_of(index) > 0:
         bonus += _START_BONUS
-    if question.is_procedure and any(
-        structure.is_step(part) or structure.parts[part].kind is UnitKind.CODE for part in group
-    ):
+    if question.is_procedure and any(structure.is_step_or_code(part) for part in group):
         bonus += _PROCEDURE_BONUS
     return bonus
 

@@ -9,7 +9,7 @@ from rag.text.words import split_words
 
 from .answer_candidates import QuoteCandidate, find_candidates
 from .answer_types import has_answer_of_type
-from .extent import section_beginning, surrounding_parts
+from .extent import section_beginning, surrounding_parts, without_lone_lead_ins
 from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.self_contained_parts import PassageStructure
 from .question_type import AnalysedQuestion
@@ -17,7 +17,8 @@ from .scoring import score_candidates, total, word_weights
 from .section_headings import SectionHeading, find_headings
 from .sentence_similarity import SentenceSimilarity
 
-# A second part is quoted only if it adds at least this share of the question's weighted words: it answers another part.
+# A second part is quoted only if the question asks two things and the part adds at least this share of the question's
+# weighted words: it answers the other one.
 _MAX_CANDIDATES = 2
 _MIN_NEW_WORDS = 1 / 3
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
@@ -65,7 +66,8 @@ def select_parts(
     section = _select_section(headings, structures, question, candidates, scores)
     if section:
         return section
-    chosen = _select_candidates(candidates, structures, weights, scores)
+    max_candidates = _MAX_CANDIDATES if question.asks_two_things else 1
+    chosen = _select_candidates(candidates, structures, weights, scores, max_candidates)
     if not chosen:
         return Selection({})
     selected: dict[int, set[int]] = {}
@@ -108,7 +110,8 @@ def _select_section(
     answer_type = question.answer_type
     if not parts or (answer_type and not any(has_answer_of_type(structure.text(part), answer_type) for part in parts)):
         return None
-    return Selection({section.passage_number: _without_repetitions(structure, parts)})
+    readable = without_lone_lead_ins(structure, parts)
+    return Selection({section.passage_number: _without_repetitions(structure, readable)})
 
 
 def _with_surroundings(
@@ -122,11 +125,9 @@ def _with_surroundings(
     is_paragraph = not question.is_procedure and structure.is_paragraph_item(index)
     if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.answer_type is not None) or is_paragraph:
         return structure.complete(index)
-    # Below a heading, what follows is about the same; elsewhere only the next steps are.
-    is_about_same = question.is_procedure or (question.is_open and structure.section_of(index) > 0)
-    grows = is_about_same and question.answer_type is None and max_characters > _MAX_SECOND
-    parts = surrounding_parts(structure, index, max_characters, grows=grows)
-    return _without_repetitions(structure, parts, index)
+    asks_for_steps = question.is_procedure and question.answer_type is None and max_characters > _MAX_SECOND
+    parts = surrounding_parts(structure, index, max_characters, is_procedure=asks_for_steps)
+    return _without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
 
 
 def _without_repetitions(structure: PassageStructure, parts: set[int], best: int | None = None) -> set[int]:
@@ -188,6 +189,7 @@ def _select_candidates(
     structures: Sequence[PassageStructure],
     weights: Mapping[str, float],
     scores: Sequence[float],
+    max_candidates: int,
 ) -> list[QuoteCandidate]:
     """Select the best candidate, and the best one of those that add other words of the question."""
     if not any(scores):  # no candidate differs from the others: take the first one, from the best passage
@@ -207,7 +209,7 @@ def _select_candidates(
         uncovered_stems -= candidate.stems
         quoted.append(words)
         free_characters -= length
-        if len(selected) == _MAX_CANDIDATES:
+        if len(selected) == max_candidates:
             break
     return selected
 

@@ -72,6 +72,8 @@ def test_a_second_part_is_quoted_only_for_another_aspect_of_the_question() -> No
     assert answer("Where is tea served?", tea, passage("In the hall tea is served at five.")) == f"{tea.text} [1]"
     both = answer("Where is tea served and which colour has the bicycle of the porter?", tea, bicycle)
     assert both == f"{bicycle.text} [2] {tea.text} [1]"
+    one = answer("Where is tea served with a bicycle of a green colour?", tea, bicycle)
+    assert one.count("[") == 1
 
 
 def test_when_within_a_question_does_not_ask_for_a_time() -> None:
@@ -93,3 +95,39 @@ def test_an_item_that_is_a_paragraph_is_quoted_alone_unless_steps_are_asked_for(
     assert answer("Where is the garden party?", minutes) == party
     prices = "2. Prices. The price of the tea rises because the contract with the grower was renewed. [1]"
     assert answer("Why does the price of tea rise?", minutes) == prices
+
+
+def test_without_steps_the_best_paragraph_is_quoted_alone() -> None:
+    paragraphs = "The hall is old.\n\nTea is served in the hall at five.\n\nVisitors like the hall and its windows."
+    page = passage(f"## The house\n\n{paragraphs}")
+    assert answer("Where is tea served?", page) == "Tea is served in the hall at five. [1]"
+    assert answer("How do I get tea served?", page) == "Tea is served in the hall at five. [1]"
+
+
+def test_what_to_do_is_answered_from_the_beginning_of_the_section_with_the_steps() -> None:
+    page = passage(
+        "## Trouble in the kitchen\n\nThe kettle is often loud.\n\nWhen the boiler of the house leaks:\n\n"
+        "1. Close the valve.\n2. Call the porter.\n\n## Cups\n\nThey are upstairs."
+    )
+    steps = "When the boiler of the house leaks:\n1. Close the valve.\n2. Call the porter. [1]"
+    assert answer("What must I do if the boiler leaks?", page) == f"The kettle is often loud.\n{steps}"
+    assert answer("Which valve is closed when the boiler leaks?", page) == steps
+
+
+def test_an_introduction_whose_list_is_not_quoted_is_left_out() -> None:
+    page = passage(
+        "## How do I rent a boat?\n\nWhoever rents a boat needs this:\n\n![papers](papers.png)\n\n"
+        "The porter opens the shed at nine."
+    )
+    assert answer("How do I rent a boat?", page) == "The porter opens the shed at nine. [1]"
+
+
+def test_a_numbered_clause_is_quoted_alone() -> None:
+    contract = passage(
+        "3.1 The tenant pays the rent on the first day of the month.\n"
+        "3.2 The tenant keeps the stairs clean and waters\nthe plants of the yard.\n"
+        "3.3 The landlord repairs the roof."
+    )
+    clause = "3.2 The tenant keeps the stairs clean and waters the plants of the yard. [1]"
+    assert answer("Who waters the plants?", contract) == clause
+    assert answer("How do I keep the stairs clean?", contract) == clause

@@ -61,6 +61,14 @@ class PassageStructure:
         """Return whether a part is an item of a numbered list."""
         return self.parts[index].kind is UnitKind.ITEM and bool(_STEP.match(self.text(index)))
 
+    def is_step_or_code(self, index: int) -> bool:
+        """Return whether a part is a step or a block of code."""
+        return self.is_step(index) or self.parts[index].kind is UnitKind.CODE
+
+    def is_lead_in(self, index: int) -> bool:
+        """Return whether a part is a sentence that introduces what follows: "You need:"."""
+        return self.parts[index].kind is UnitKind.SENTENCE and self.text(index).endswith(LEAD_IN_ENDINGS)
+
     def is_paragraph_item(self, index: int) -> bool:
         """Return whether an item is a paragraph of its own: several sentences, in a list that nothing introduces."""
         is_item = self.parts[index].kind is UnitKind.ITEM and self.lead_in(index) is None
