@@ -67,6 +67,10 @@ def test_coverage_is_the_matched_share_of_the_query_weighted_by_idf(world: World
     coverage = {candidate.chunk_id: candidate.coverage for candidate in find(query, scope(source)).chunks}
     assert coverage[complete] == pytest.approx(1.0)
     assert coverage[partial] == pytest.approx(lion / (zebra + lion))
+    with_function_words = bm25_query.build_query("may we use the zebras, lions", [scope(source)])
+    assert with_function_words == query  # PostgreSQL takes "may" and "use" for content words
+    write_document(source, ["how to use it"])
+    assert len(bm25_query.build_query("may we use the zebras, lions", [scope(source)]).words) == 3
     only_stop_words = bm25_query.build_query("the", [scope(source)])
     assert only_stop_words.coverage([]) == 0
     assert find(only_stop_words, scope(source)).chunks == ()

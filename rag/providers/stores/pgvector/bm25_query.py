@@ -11,6 +11,7 @@ from django.db import connection
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS
 from rag.models.search.granted_scopes import grant_values
 from rag.text import languages
+from rag.text.function_words import FUNCTION_WORDS
 from rag.text.question_language import foreign_function_words
 from rag.types import SearchScope
 
@@ -97,17 +98,21 @@ def build_query(text: str, scopes: Sequence[SearchScope]) -> LexicalQuery:
 
     The query is stemmed with every text search configuration in scope. A word's document frequency is the sum over its
     stems, capped at the number of chunks; its IDF follows from that. Function words of a question in another language
-    are left out whatever the configurations are.
+    are left out whatever the configurations are. Function words that PostgreSQL takes for content words ("may", "use")
+    count as far as chunks contain them: no answer lacks them.
     """
     ignored = foreign_function_words(text)
     words = [word for word in split_words_and_parts(text) if word not in ignored]
     configs, terms_by_config, chunks_by_term = _count(words, scopes)
-    query_terms = terms_by_config[_query_config(text, configs)] if configs else {}
-    counts = Counter(
-        frozenset(term for terms in terms_by_config.values() if (term := terms[word]) is not None)
-        for word in words
-        if query_terms.get(word) is not None
-    )
+    config = _query_config(text, configs) if configs else ""
+    query_terms = terms_by_config.get(config, {})
+    function_words = FUNCTION_WORDS.get(config, frozenset())
+    counts: Counter[frozenset[int]] = Counter()
+    for word in words:
+        terms = frozenset(term for known in terms_by_config.values() if (term := known[word]) is not None)
+        is_missing_function_word = word in function_words and not any(chunks_by_term.get(term) for term in terms)
+        if query_terms.get(word) is not None and not is_missing_function_word:
+            counts[terms] += 1
     total = sum(configs.values())
     query_words = []
     for terms, count in sorted(counts.items(), key=lambda item: sorted(item[0])):
