@@ -52,7 +52,8 @@ class _Line:
 LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}:\s+\S")
 # "3.1 The tenant pays the rent.": a clause of a contract, on its own like a paragraph.
 _CLAUSE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[^\W\d_a-z]")
-_FENCE = re.compile(r"```|~~~")
+# More than three tildes are the line below a heading of reStructuredText.
+_FENCE = re.compile(r"```|~~~(?!~)")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+")
 # The first line of a note in Markdown for MkDocs and for GitHub: `!!! note "Title"`, `> [!NOTE]`; and a directive of
 # reStructuredText: `.. note::`.

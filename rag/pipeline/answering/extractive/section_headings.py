@@ -1,6 +1,7 @@
 """The headings within passages, and how well they match a question."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from .extent import section_beginning
 from .parts.self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
+# "24. May I sell it?"
+_NUMBER = re.compile(r"\A\d{1,3}[.)]\s+")
 # Weight of shared words beside the similarity of meaning, which has 1.
 _WORDS_WEIGHT = 0.5
 
@@ -90,7 +93,8 @@ def _match_words(
     Words of the document's title say which document is meant, so the heading need not repeat them.
     """
     lang = structure.passage.lang
-    stems = {stem(word, lang) for word in content_words(structure.visible_text(index), lang)}
+    text = _NUMBER.sub("", structure.visible_text(index), count=1)
+    stems = {stem(word, lang) for word in content_words(text, lang)}
     # "Making coffee" is about coffee
     heading_stems = frozenset(item for item in stems if not is_function_word(item, lang)) or frozenset(stems)
     question_stems = frozenset(stem(word, lang) for word in question_words)

@@ -48,3 +48,17 @@ def test_a_section_of_a_sentence_and_a_command_is_quoted_with_the_command() -> N
         f"## Cleaning\n\nDelete old entries from the archive.\n\n```\n{'kettle --clean ' * 100}\n```\n"
     )
     assert answer("How do I delete old entries?", long_block) == "Delete old entries from the archive. [1]"
+
+
+def test_tildes_below_a_heading_are_no_code() -> None:
+    page = passage("Keys of the house\n~~~~~~~~~~~~~~~~~\n\nThe porter has them.\n\nCups\n~~~~\n\nThey are blue.")
+    assert answer("Who has the keys of the house?", page) == "The porter has them. [1]"
+
+
+def test_numbered_questions_are_headings() -> None:
+    faq = passage(
+        "24. Where is the tea of the house kept?\n\n   The porter has it.\n\n25. May I sell cups\n    of the house?\n\n"
+        "   No. They are lent."
+    )
+    assert answer("Where is the tea kept?", faq) == "The porter has it. [1]"
+    assert answer("May I sell cups?", faq) == "No. They are lent. [1]"

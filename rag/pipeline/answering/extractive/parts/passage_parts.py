@@ -12,7 +12,7 @@ QUESTION_ENDINGS = ("?", "？", "؟")
 LEAD_IN_ENDINGS = (":", "：")
 SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *LEAD_IN_ENDINGS)
 _ITEM_START = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
-_CODE_BORDER = re.compile(r"(?:```|~~~)")
+_CODE_BORDER = re.compile(r"(?:```|(?<!~)~~~(?!~))")
 # A line of its own without a full stop is a heading in a plain text if it is this short.
 _MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 80, 12
 # "2. Figures of the quarter": a numbered title, unless it ends as a sentence does.

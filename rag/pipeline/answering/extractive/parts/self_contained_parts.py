@@ -139,12 +139,13 @@ class PassageStructure:
         return None
 
     def is_heading(self, index: int) -> bool:
-        """Return whether a part is a heading, or a question on a line of its own."""
+        """Return whether a part is a heading, or a question on a line of its own, which may be numbered."""
         part = self.parts[index]
         if part.kind is UnitKind.HEADING:
             return True
         is_alone = self._first[part.block] == self._last[part.block]
-        return is_alone and part.kind is UnitKind.SENTENCE and self.text(index).endswith(QUESTION_ENDINGS)
+        is_line = part.kind is UnitKind.SENTENCE or self.is_step(index)
+        return is_alone and is_line and self.text(index).endswith(QUESTION_ENDINGS)
 
     def is_title(self, index: int) -> bool:
         """Return whether a heading is the title of a document: of the first level, or its first words."""
