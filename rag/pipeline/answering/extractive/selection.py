@@ -119,9 +119,12 @@ def _with_surroundings(
 ) -> set[int]:
     """Return a part with what people read with it.
 
-    A row is the whole answer. So is an item with a number and, if no steps are asked for, an item that is a paragraph.
+    A row is the whole answer. So are an item with a number, a clause of a contract and, if no steps are asked for, an
+    item that is a paragraph.
     """
     kind = structure.parts[index].kind
+    if structure.is_clause(index):
+        return {index}
     is_paragraph = not question.is_procedure and structure.is_paragraph_item(index)
     if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.answer_type is not None) or is_paragraph:
         return structure.complete(index)

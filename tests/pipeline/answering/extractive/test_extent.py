@@ -131,3 +131,7 @@ def test_a_numbered_clause_is_quoted_alone() -> None:
     clause = "3.2 The tenant keeps the stairs clean and waters the plants of the yard. [1]"
     assert answer("Who waters the plants?", contract) == clause
     assert answer("How do I keep the stairs clean?", contract) == clause
+    titled = passage(
+        "1. Object. The landlord lets a room.\n\n2. Term. The lease may be ended in May.\n\n3. Rent. It is 85 euros."
+    )
+    assert answer("How can the lease be ended?", titled) == "2. Term. The lease may be ended in May. [1]"

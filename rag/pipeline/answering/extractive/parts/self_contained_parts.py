@@ -22,6 +22,9 @@ from .passage_parts import (
 from .reading_groups import Section, find_sections
 
 _STEP = re.compile(r"\d{1,3}[.)]\s")
+# "2. Term. The lease begins on 1 April.": a clause with its title.
+_TITLED_CLAUSE = re.compile(r"\d{1,3}[.)]\s+[^\W\d_a-z]\w*(?: \w+){0,2}\.\s")
+_MIN_CLAUSES = 3
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _TITLE = re.compile(r"# |= [^=]")
 # A sentence is preceded by at most so many others that it needs.
@@ -73,6 +76,13 @@ class PassageStructure:
         """Return whether an item is a paragraph of its own: several sentences, in a list that nothing introduces."""
         is_item = self.parts[index].kind is UnitKind.ITEM and self.lead_in(index) is None
         return is_item and len(_SENTENCE_END.findall(_STEP.sub("", self.text(index), count=1))) > 1
+
+    def is_clause(self, index: int) -> bool:
+        """Return whether an item is a clause of a contract: all of the section's numbered items begin with a title."""
+        section = self.sections[self.section_of(index)]
+        items = [self.text(part) for group in section for part in group if self.is_step(part)]
+        is_contract = len(items) >= _MIN_CLAUSES and all(_TITLED_CLAUSE.match(item) for item in items)
+        return self.is_step(index) and is_contract
 
     def _leads_to(self, last: int, first: int) -> bool:
         """Return whether a block, by its last part, is read together with the next one, by its first part."""
