@@ -11,6 +11,9 @@ from django.apps import apps
 from django.db import models
 from django.utils.translation import gettext_lazy
 
+# Django derives names from those of classes and fields. These would not be spelled as people write them.
+_SPELLINGS = {"sign in domain": "sign-in domain", "sign in domains": "sign-in domains", "is active": "active"}
+
 
 def translate_model_texts() -> None:
     """Replace the texts of all models and choices by lazy translations. Called once, when the models are loaded."""
@@ -44,4 +47,4 @@ def _translate_field(field: Any) -> None:
 
 def _lazy(text: Any) -> Any:
     """Return a text as a lazy translation. Libraries have translated some of theirs already."""
-    return gettext_lazy(text) if text and isinstance(text, str) else text
+    return gettext_lazy(_SPELLINGS.get(text, text)) if text and isinstance(text, str) else text

@@ -19,6 +19,7 @@ from orgs.models.api_keys import ApiKeyQuerySet
 class ApiKeyAdmin(OrganizationRowsAdmin):
     """Lists and revokes API keys. Only the user of a key can create it, so that nobody else ever sees it."""
 
+    empty_text = _("Nobody has an API key yet.")
     list_display = (
         *("name", "prefix", "user", "organization", "allows", "restricted", "state"),
         *("expires_at", "last_used_at"),

@@ -18,8 +18,8 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import FileResponse, Http404, HttpRequest
-from django.urls import path
-from django.utils.html import format_html_join
+from django.urls import path, reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
@@ -113,11 +113,15 @@ class AuditEventAdmin(ScopedAdmin):
 
     @admin.display(description=_("who"), ordering="actor_email")
     def actor_display(self, event: AuditEvent) -> str:
-        return " by ".join(filter(None, (event.actor_email, event.key_prefix))) or "—"
+        return " · ".join(filter(None, (event.actor_email, event.key_prefix))) or "—"
 
     @admin.display(description=_("object"))
-    def object_display(self, event: AuditEvent) -> str:
-        return " · ".join(filter(None, (event.object_label, event.subject_email))) or "—"
+    def object_display(self, event: AuditEvent) -> SafeString | str:
+        text = " · ".join(filter(None, (event.object_label, event.subject_email)))
+        if not text and event.kind == AuditObject.INVITATION:  # the trail does not name people without an account
+            url = reverse("admin:orgs_invitation_change", args=[event.object_id])
+            return format_html('<a href="{}">{}</a>', url, _("Show the invitation"))
+        return text or "—"
 
     @admin.display(description=_("before"))
     def values_before(self, event: AuditEvent) -> SafeString | str:

@@ -4,6 +4,8 @@ from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.permissions import Permission
@@ -29,8 +31,9 @@ class RoleAdmin(OrganizationRowsAdmin, GuardedAdmin):
     search_fields = ("name",)
 
     @admin.display(description=_("allows"))
-    def allows(self, role: Role) -> str:
-        return ", ".join(role.permissions) or "—"
+    def allows(self, role: Role) -> SafeString | str:
+        labels = dict(Permission.choices)
+        return format_html_join("", "<div>{}</div>", ((labels.get(name, name),) for name in role.permissions)) or "—"
 
 
 @admin.register(Team)

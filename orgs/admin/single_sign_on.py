@@ -102,6 +102,10 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
     """Configures the provider of an organisation and what its groups get."""
 
     form = IdentityProviderForm
+    empty_text = _(
+        "With an identity provider, such as Entra ID, Okta or Keycloak, people sign in with the account of their "
+        "organisation."
+    )
     inlines = (GroupMappingInline,)
     list_display = ("name", "organization", "protocol", "issuer", "is_active", "is_enforced")
     list_select_related = ("organization",)
@@ -145,9 +149,21 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
 class SignInDomainAdmin(SingleSignOnAdmin):
     """Lists the domains of organisations. Superusers verify them."""
 
+    empty_text = _(
+        "A sign-in domain is the part of e-mail addresses after the @. Its people are sent to the identity provider "
+        "when they sign in."
+    )
     list_display = ("domain", "organization", "verified_at")
     list_select_related = ("organization",)
-    fields = ("organization", "domain")
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": ("organization", "domain"),
+                "description": _("The domain is used as soon as a superuser has confirmed that it is yours."),
+            },
+        ),
+    )
     actions = ("verify",)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -218,9 +234,21 @@ class LinkedIdentityAdmin(SingleSignOnAdmin):
 class ScimTokenAdmin(SingleSignOnAdmin):
     """Issues the token of an organisation's directory, and shows it once."""
 
+    empty_text = _("With a SCIM token, a directory adds and removes the members of an organisation by itself.")
     list_display = ("prefix", "organization", "created_at", "last_used_at")
     list_select_related = ("organization",)
-    fields = ("organization",)
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": ("organization",),
+                "description": _(
+                    "Saving creates a token, which is shown once. Enter it in your directory, together with the "
+                    "address /scim/v2 of this site. An organisation has one token."
+                ),
+            },
+        ),
+    )
     actions = ("replace",)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:

@@ -7,13 +7,17 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.utils.formats import number_format
-from django.utils.translation import gettext
 
 from accounts.models import User
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, organizations_with_permission, remember
+from orgs.admin.bases.deletions import describe_deletions
+from orgs.admin.bases.scoped_admin import (
+    ScopedAdmin,
+    holds_permission,
+    organizations_with_permission,
+    remember,
+)
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import Action, DataSource
 from ragsite.postgres.models import as_uuid
@@ -95,12 +99,7 @@ class CountedDeletionMixin:
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         counts = dict(self.count_deletions(list(objs)))
-        return (
-            [f"{number_format(count, force_grouping=True)} {gettext(name)}" for name, count in counts.items()],
-            counts,
-            set(),
-            [],
-        )
+        return describe_deletions(counts), counts, set(), []
 
 
 class SourceContentAdmin(ScopedAdmin):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ORDER_VAR, ChangeList
+from django.contrib.admin.views.main import ORDER_VAR
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -11,6 +11,7 @@ from django.utils.formats import number_format
 from django.utils.functional import cached_property
 from django.utils.translation import gettext
 
+from orgs.admin.bases.plain_change_list import PlainChangeList
 from rag.services.operations import row_counts
 
 # The values that a filter offers are those of so many of the newest rows.
@@ -34,7 +35,7 @@ class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscrip
         return row_counts.count_rows(user.pk, rows)[""]
 
 
-class LargeChangeList(ChangeList):
+class LargeChangeList(PlainChangeList):
     """Does not sort very many rows to show a page of them: a filter makes them few enough."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
@@ -66,7 +67,7 @@ class LargeListMixin:
             messages.info(request, text.format(number=number_format(_MAX_MATCHES, force_grouping=True)))
         return queryset.filter(pk__in=keys), False
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LargeChangeList]:
         return LargeChangeList
 
     def get_paginator(self, request: HttpRequest, *args: Any, **kwargs: Any) -> RememberingPaginator:

@@ -215,7 +215,7 @@ def test_a_source_is_deleted_after_confirmation(world: World, foreign: DataSourc
     else:
         url, values = f"/admin/rag/datasource/{source.pk}/delete/", {}
     confirmation = client.post(url, values) if by_action else client.get(url)
-    assert "1 documents" in confirmation.content.decode()
+    assert "<li>Documents: 1</li>" in confirmation.content.decode()
     assert client.post(url, {**values, "post": "yes"}).status_code == 302
     source.refresh_from_db()
     foreign.refresh_from_db()
@@ -233,6 +233,30 @@ def test_page_labels(world: World) -> None:
     assert ("D384" in page, ">384<" in page, "Prefix of questions" in page) == (False, True, True)
 
 
+def test_names_are_written_as_people_write_them(world: World) -> None:
+    owner = browser(world.users["owner"])
+
+    def read(page: str) -> str:
+        return owner.get(f"/admin/{page}").content.decode()
+
+    role = Role.objects.get(organization=world.home, name="editor")
+    assert "<h1>Sign-in domains</h1>" in read("orgs/signindomain/")
+    assert "Is active" not in read("orgs/membership/")
+    assert "<h1>editor</h1>" in read(f"orgs/role/{role.pk}/change/"), (
+        "whoever sees one organisation needs no name of it"
+    )
+    assert "send documents to data sources" in read("orgs/role/")
+    deletion = read(f"orgs/role/{role.pk}/delete/")
+    assert "<li>Roles: 1</li>" in deletion
+    assert "relationship" not in deletion
+
+
+def test_an_empty_list_offers_nothing_to_do_with_its_rows(world: World) -> None:
+    page = browser(world.users["owner"]).get("/admin/rag/webhookdelivery/").content.decode()
+    assert "Each message to a webhook is listed here" in page
+    assert 'name="action"' not in page
+
+
 @pytest.mark.parametrize("by_action", [True, False])
 def test_editors_delete_documents(world: World, foreign: DataSource, by_action: bool) -> None:
     """Editors have only sources.ingest. The confirmation shows counts and no text."""
@@ -246,7 +270,11 @@ def test_editors_delete_documents(world: World, foreign: DataSource, by_action: 
     else:
         url, values = f"/admin/rag/document/{document.pk}/delete/", {}
     confirmation = (client.post(url, values) if by_action else client.get(url)).content.decode()
-    assert ("1 documents" in confirmation, "1 chunks" in confirmation, "secret" in confirmation) == (True, True, False)
+    assert ("Documents: 1" in confirmation, "Chunks: 1" in confirmation, "secret" in confirmation) == (
+        True,
+        True,
+        False,
+    )
     assert client.post(url, {**values, "post": "yes"}).status_code == 302
     assert not source.documents.filter(deleted_at=None).exists()
     assert foreign.documents.filter(deleted_at=None).exists()

@@ -72,6 +72,8 @@ def test_an_invited_person_sets_a_password_and_lands_on_the_first_page(world: Wo
     events = AuditEvent.objects.filter(kind=AuditObject.INVITATION).order_by("pk")
     assert {AuditAction.CREATED, AuditAction.ACCEPTED} <= set(events.values_list("action", flat=True))
     assert ADDRESS not in str(list(events.values()))
+    trail = browser(world.users["owner"]).get("/admin/accounts/auditevent/").content.decode()
+    assert trail.count("Show the invitation") == events.count()
 
 
 def test_a_link_works_once_and_not_after_it_was_revoked_replaced_or_has_expired(world: World, invite: Any) -> None:

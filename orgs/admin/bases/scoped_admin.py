@@ -18,7 +18,9 @@ from orgs.access import organization_resolver
 from orgs.access.permissions import Permission
 from orgs.models import Membership, Organization, Role, Team
 
+from .deletions import describe_deletions
 from .permitted_links import limit_links
+from .plain_change_list import PlainChangeList
 
 Answer = TypeVar("Answer")
 
@@ -129,17 +131,22 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
         except (DataError, ValidationError, ValueError, OverflowError):  # the URL has unknown filters
             return HttpResponseRedirect(f"{request.path}?e=1")
 
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PlainChangeList]:
+        return PlainChangeList
+
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         context["adminform"] = limit_links(context["adminform"], request)
         context["show_save_and_add_another"] = False
-        if context.get("original"):
+        if original := context.get("original"):
             context["title"] = capfirst(self.opts.verbose_name)
+            if isinstance(original, (Role, Team)) and _only_organization(request):
+                context["subtitle"] = original.name  # without the organisation, as in the list
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Show how many related rows are deleted, not which: the user may not be allowed to see their names."""
         _, counts, needed, protected = super().get_deleted_objects(objs, request)
-        return [f"{number} {name}" for name, number in counts.items()], counts, needed, protected
+        return describe_deletions(counts), counts, needed, protected
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         # Django's admin calls this about 16 times for each model and page, and each call would take several queries.

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.contrib import admin, messages
-from django.contrib.admin.views.main import ChangeList
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -91,7 +90,7 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
         job = super().get_object(request, object_id, from_field)
         return IngestionJob.objects.with_progress().get(pk=job.pk) if job else None
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LargeChangeList]:
         return JobChangeList
 
     def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:

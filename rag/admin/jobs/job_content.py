@@ -39,7 +39,7 @@ _DOCUMENT_LIST_URL = "admin:rag_ingestiondocument_changelist"
 
 
 class ConditionFilter(admin.SimpleListFilter):
-    title = _("condition")
+    title = _("open documents")
     parameter_name = "condition"
 
     def lookups(self, request: HttpRequest, model_admin: object) -> list[tuple[str, str]]:

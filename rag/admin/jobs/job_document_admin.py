@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from rag.admin.base import field_names
 from rag.admin.large_lists import LargeListMixin
+from rag.admin.operations.template_filters import stage_label
 from rag.models import Condition, IngestionDocument
 from rag.services.jobs import job_lookup
 
@@ -146,7 +147,8 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
         durations = [
             (stage, document.timings[stage]) for stage in IngestionDocument.Stage.values if stage in document.timings
         ]
-        return ", ".join(f"{stage} {_format_duration(milliseconds)}" for stage, milliseconds in durations) or "–"
+        texts = [f"{stage_label(stage)} {_format_duration(milliseconds)}" for stage, milliseconds in durations]
+        return ", ".join(texts) or "–"
 
 
 _ADVICE: dict[str, Any] = {

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.views.main import ChangeList
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Case, Model, QuerySet, When
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +14,7 @@ from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.permissions import Visibility
+from orgs.admin.bases.plain_change_list import PlainChangeList
 from orgs.models import Organization
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
 from rag.admin.reparsing import reparse
@@ -30,7 +30,7 @@ from .source_forms import SourceForm
 from .upload_page import UploadPageMixin, upload_context
 
 
-class SourceChangeList(ChangeList):
+class SourceChangeList(PlainChangeList):
     """Counts the documents of the sources that are shown, and of no others."""
 
     def get_results(self, request: HttpRequest) -> None:
@@ -103,7 +103,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         sources: QuerySet[DataSource] = super().get_queryset(request).annotate(has_audience=with_audience)
         return sources
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[SourceChangeList]:
         return SourceChangeList
 
     def get_urls(self) -> list[URLPattern]:

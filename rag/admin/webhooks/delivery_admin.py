@@ -22,6 +22,7 @@ from rag.services.webhooks import endpoints
 class WebhookDeliveryAdmin(ReadOnlyMixin, ScopedAdmin):
     """Lists deliveries with their outcome, and sends failed ones again."""
 
+    empty_text = _("Nothing was delivered yet. Each message to a webhook is listed here, with its outcome.")
     list_display = ("created_at", "webhook", "event", "state", "attempts", "response_status", "error", "due_at")
     list_filter = ("state", "event", "webhook")
     list_select_related = ("webhook",)

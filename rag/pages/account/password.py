@@ -28,7 +28,7 @@ class ChangePasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic 
     """Django's form for a new password, with a field for the current one."""
 
     old_password = forms.CharField(
-        label=gettext_lazy("Present password"),
+        label=gettext_lazy("Current password"),
         max_length=_MAX_PASSWORD_CHARACTERS,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
 from orgs.models import Membership, Organization
@@ -11,7 +11,7 @@ from rag.models import Grant
 
 # So many of each kind are suggested. Others are accepted as well.
 _MAX_SUGGESTIONS = 200
-_WORDS = {"user": "Person", "role": "Role", "team": "Team"}
+_WORDS = {"user": gettext_noop("Person"), "role": gettext_noop("Role"), "team": gettext_noop("Team")}
 
 
 class UnknownGrantee(Exception):
@@ -22,7 +22,7 @@ def label(grant: Grant) -> str:
     """Return how a grant's person, role or team is written; empty for a new grant."""
     for kind, word in _WORDS.items():
         if grantee := getattr(grant, kind):
-            return f"{word}: {grantee.email if kind == 'user' else grantee.name}"
+            return f"{gettext(word)}: {grantee.email if kind == 'user' else grantee.name}"
     return ""
 
 
@@ -30,14 +30,16 @@ def suggestions(organization: Organization) -> Iterator[str]:
     """Yield the organisation's teams, roles and people as a form suggests them."""
     for kind in ("team", "role"):
         for name in _groups(organization, kind).order_by("name").values_list("name", flat=True)[:_MAX_SUGGESTIONS]:
-            yield f"{_WORDS[kind]}: {name}"
+            yield f"{gettext(_WORDS[kind])}: {name}"
     members = Membership.objects.filter(organization=organization, is_active=True).order_by("user__email")
     for email in members.values_list("user__email", flat=True)[:_MAX_SUGGESTIONS]:
-        yield f"{_WORDS['user']}: {email}"
+        yield f"{gettext(_WORDS['user'])}: {email}"
 
 
 def resolve(text: str, organization: Organization) -> tuple[str, Any]:
     """Find what a text names: "Person: ann@x.example", "Role: editor", "Team: support", or a name alone.
+
+    The word is English or in the language of the page.
 
     Returns:
         The kind (`user`, `role` or `team`) and the row.
@@ -46,7 +48,8 @@ def resolve(text: str, organization: Organization) -> tuple[str, Any]:
         UnknownGrantee: Nothing in the organisation has this name, or several things have it.
     """
     word, colon, rest = text.partition(":")
-    kinds = [kind for kind, name in _WORDS.items() if colon and name.lower() == word.strip().lower()]
+    written = word.strip().lower()
+    kinds = [kind for kind, name in _WORDS.items() if colon and written in (name.lower(), gettext(name).lower())]
     name = (rest if kinds else text).strip()
     matches = [(kind, row) for kind in kinds or _WORDS for row in _find(organization, kind, name)]
     if len(matches) > 1:

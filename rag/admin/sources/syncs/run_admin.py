@@ -23,6 +23,7 @@ from rag.services.ingestion.sync import run_actions
 class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
     """Lists syncs with their counts, and stops, resumes and confirms them."""
 
+    empty_text = gettext_lazy("Nothing was synced yet. Each run of a sync connection is listed here.")
     _COUNTS = ("listed", "added", "changed", "renamed", "removed", "failed")
     list_display = ("created_at", "source", "state", "phase", "counts", "error")
     list_filter = ("state", "connection")
