@@ -52,7 +52,7 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
         is_procedure: Whether the question asks how something is done.
 
     Returns:
-        The paragraph of the part with the list, table or code that it introduces. If its section has steps or commands
+        The paragraph of the part with the list, table or code that it introduces. If its section has a list or commands
         and the question asks for them, the section from its beginning, or from this paragraph on, as far as it fits. Of
         a paragraph that is too long, the part and what it needs to be understood.
     """
@@ -100,7 +100,8 @@ def _readable(structure: PassageStructure, parts: Sequence[int]) -> set[int]:
 
 
 def _has_steps(structure: PassageStructure, groups: Section) -> bool:
-    return any(structure.is_step_or_code(part) for group in groups for part in group)
+    kinds = {structure.parts[part].kind for group in groups for part in group}
+    return not kinds.isdisjoint((UnitKind.ITEM, UnitKind.CODE))
 
 
 def without_lone_lead_ins(structure: PassageStructure, parts: set[int]) -> set[int]:

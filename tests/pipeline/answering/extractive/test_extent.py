@@ -112,6 +112,9 @@ def test_what_to_do_is_answered_from_the_beginning_of_the_section_with_the_steps
     steps = "When the boiler of the house leaks:\n1. Close the valve.\n2. Call the porter. [1]"
     assert answer("What must I do if the boiler leaks?", page) == f"The kettle is often loud.\n{steps}"
     assert answer("Which valve is closed when the boiler leaks?", page) == steps
+    items = "- Look for the leak of the boiler.\n\n- Ask who saw it.\n\n- Call the porter."
+    unnumbered = passage(f"## Trouble\n\n{items}\n\n## Cups\n\nThey are upstairs.")
+    assert answer("What do I do if the boiler leaks?", unnumbered).replace("\n", "\n\n") == f"{items} [1]"
 
 
 def test_an_introduction_whose_list_is_not_quoted_is_left_out() -> None:
