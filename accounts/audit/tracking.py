@@ -149,6 +149,11 @@ class TrackedQuerySet(models.QuerySet[Row]):
         return rows
 
 
+def is_tracked(model: type[models.Model]) -> bool:
+    """Return whether every change of the model's rows is recorded."""
+    return model in _tracked
+
+
 def track(model: type[Row], tracked: TrackedModel[Row]) -> None:
     """Record every change of the model's rows from now on. Call it once, when the app is ready."""
     _tracked[model] = tracked

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.admin import UserAdmin
 from accounts.models import User
 from orgs.admin.bases.delegated_admin import GuardedAdmin
+from orgs.admin.bases.object_pages import ObjectPagesMixin
 from rag.services.maintenance import personal_data
 
 from .base import CountedDeletionMixin
@@ -25,7 +26,7 @@ admin.site.unregister(User)
 
 
 @admin.register(User)
-class UserWithPersonalDataAdmin(CountedDeletionMixin, GuardedAdmin, UserAdmin):
+class UserWithPersonalDataAdmin(CountedDeletionMixin, ObjectPagesMixin, GuardedAdmin, UserAdmin):
     actions = (*UserAdmin.actions, "export_data")
 
     @admin.action(description=_("Export the personal data of the selected user (JSON)"), permissions=["delete"])

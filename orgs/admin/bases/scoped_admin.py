@@ -19,6 +19,7 @@ from orgs.access.permissions import Permission
 from orgs.models import Membership, Organization, Role, Team
 
 from .deletions import describe_deletions
+from .object_pages import ObjectPagesMixin
 from .permitted_links import limit_links
 from .plain_change_list import PlainChangeList
 
@@ -81,7 +82,7 @@ class ScopedRelatedFilter(admin.RelatedFieldListFilter):
         return [(str(row.pk), str(row)) for row in rows[:200]]
 
 
-class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
+class ScopedAdmin(ObjectPagesMixin):
     """An admin page restricted to the rows that its user may see.
 
     Subclasses define which rows are visible, which rows of other models can be selected, and who may open the page.
@@ -139,9 +140,13 @@ class ScopedAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscripta
         context["show_save_and_add_another"] = False
         if original := context.get("original"):
             context["title"] = capfirst(self.opts.verbose_name)
-            if isinstance(original, (Role, Team)) and _only_organization(request):
-                context["subtitle"] = original.name  # without the organisation, as in the list
+            if context["subtitle"] == str(original):
+                context["subtitle"] = self.object_title(request, original)
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def object_title(self, request: HttpRequest, obj: Model) -> str:
+        """Return a role's or team's name without the organisation for those who see only one, as in the list."""
+        return obj.name if isinstance(obj, (Role, Team)) and _only_organization(request) else str(obj)
 
     def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
         """Show how many related rows are deleted, not which: the user may not be allowed to see their names."""
