@@ -7,7 +7,7 @@ from typing import Any
 
 from ragsite.postgres.models import is_storable
 
-from .provider_requests import ProviderFailed, request
+from .provider_requests import Provider, ProviderFailed, request
 
 _CACHE_SECONDS = 600.0
 # Anybody can send tokens that name a key which does not exist. A provider is asked again at most this often.
@@ -27,59 +27,59 @@ _cache: dict[str, _Cached] = {}
 _cache_lock = threading.Lock()
 
 
-def read_configuration(issuer: str, *, is_fresh: bool = False) -> dict[str, Any]:
+def read_configuration(provider: Provider, *, is_fresh: bool = False) -> dict[str, Any]:
     """Return the configuration document of the provider.
 
     Args:
-        issuer: The provider's address.
+        provider: The identity provider.
         is_fresh: Request it from the provider even if it is cached.
 
     Raises:
         ProviderFailed: If the provider does not answer, or names another issuer.
     """
-    return _read(issuer, is_fresh=is_fresh).configuration
+    return _read(provider, is_fresh=is_fresh).configuration
 
 
-def find_endpoint(issuer: str, name: str, *, is_fresh: bool = False) -> str:
+def find_endpoint(provider: Provider, name: str, *, is_fresh: bool = False) -> str:
     """Return the address of the provider with this name.
 
     Raises:
         ProviderFailed: If the provider does not say where it is.
     """
-    url = read_configuration(issuer, is_fresh=is_fresh).get(name)
+    url = read_configuration(provider, is_fresh=is_fresh).get(name)
     if not isinstance(url, str) or not url.startswith(("https://", "http://")) or not is_storable(url):
         raise ProviderFailed(f"The identity provider does not say where its {name} is.")
     return url
 
 
-def read_keys(issuer: str, *, is_fresh: bool) -> dict[str, Any]:
+def read_keys(provider: Provider, *, is_fresh: bool) -> dict[str, Any]:
     """Return the provider's keys (RFC 7517).
 
     Args:
-        issuer: The provider's address.
+        provider: The identity provider.
         is_fresh: Request the keys even if they are cached, unless that was done within the last minute.
 
     Raises:
         ProviderFailed: If the keys are not known and the provider does not send them.
     """
-    entry = _read(issuer, is_fresh=False)
+    entry = _read(provider, is_fresh=False)
     with _cache_lock:
         now = time.monotonic()
         was_asked = entry.keys_requested_at is not None and now < entry.keys_requested_at + _KEYS_PAUSE_SECONDS
         if entry.keys is not None and (was_asked or not is_fresh):
             return entry.keys
         entry.keys_requested_at = now
-    entry.keys = request("GET", find_endpoint(issuer, "jwks_uri"), issuer=issuer)
+    entry.keys = request("GET", find_endpoint(provider, "jwks_uri"), provider=provider)
     return entry.keys
 
 
-def _read(issuer: str, *, is_fresh: bool) -> _Cached:
+def _read(provider: Provider, *, is_fresh: bool) -> _Cached:
     """Return the metadata of the provider. Its issuer must be the requested one (Discovery 1.0, 4.3)."""
-    now = time.monotonic()
+    now, issuer = time.monotonic(), provider.issuer
     with _cache_lock:
         entry = _cache.get(issuer)
     if entry is None or entry.expires_at < now or is_fresh:
-        configuration = request("GET", f"{issuer}/.well-known/openid-configuration", issuer=issuer)
+        configuration = request("GET", f"{issuer}/.well-known/openid-configuration", provider=provider)
         if str(configuration.get("issuer", "")).rstrip("/") != issuer:
             raise ProviderFailed("The identity provider names another issuer.")
         entry = _Cached(now + _CACHE_SECONDS, configuration)

@@ -19,7 +19,7 @@ from ragsite.postgres.models import is_storable
 
 from . import discovery
 from .attempts import SignInAttempt
-from .provider_requests import ProviderFailed, request
+from .provider_requests import Provider, ProviderFailed, request
 
 # Signatures with a key pair. With a shared secret (HS256), a leaked secret would sign tokens.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -37,7 +37,7 @@ class InvalidResponse(ProviderFailed):
 class Client:
     """This installation as a client of a provider."""
 
-    issuer: str
+    provider: Provider
     client_id: str
     client_secret: str
 
@@ -56,7 +56,7 @@ def authorization_url(client: Client, attempt: SignInAttempt, *, redirect_uri: s
     Raises:
         ProviderFailed: If the provider does not describe itself.
     """
-    endpoint = discovery.find_endpoint(client.issuer, "authorization_endpoint")
+    endpoint = discovery.find_endpoint(client.provider, "authorization_endpoint")
     challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
     parameters = {
         "response_type": "code",
@@ -71,21 +71,21 @@ def authorization_url(client: Client, attempt: SignInAttempt, *, redirect_uri: s
     return endpoint + ("&" if "?" in endpoint else "?") + urlencode(parameters)
 
 
-def check_issuer(issuer: str) -> None:
+def check_issuer(provider: Provider) -> None:
     """Check that a provider describes itself under this address.
 
     Raises:
         ProviderFailed: If it does not.
     """
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        discovery.find_endpoint(issuer, name, is_fresh=name == "authorization_endpoint")
+        discovery.find_endpoint(provider, name, is_fresh=name == "authorization_endpoint")
 
 
-def check_response_issuer(issuer: str, named: str | None) -> None:
+def check_response_issuer(provider: Provider, named: str | None) -> None:
     """Check which provider says that it sent the response (RFC 9207).
 
     Args:
-        issuer: The provider to which the browser was sent.
+        provider: The provider to which the browser was sent.
         named: The parameter `iss` of the response; None if it has none.
 
     Raises:
@@ -93,10 +93,10 @@ def check_response_issuer(issuer: str, named: str | None) -> None:
     """
     if (
         named is None
-        and discovery.read_configuration(issuer).get("authorization_response_iss_parameter_supported") is not True
+        and discovery.read_configuration(provider).get("authorization_response_iss_parameter_supported") is not True
     ):
         return
-    if named is None or named.rstrip("/") != issuer:
+    if named is None or named.rstrip("/") != provider.issuer:
         raise InvalidResponse("The response is not of the identity provider that was asked.")
 
 
@@ -117,37 +117,37 @@ def exchange_code(
         "redirect_uri": redirect_uri,
         "code_verifier": attempt.verifier,
     }
-    methods = discovery.read_configuration(client.issuer).get("token_endpoint_auth_methods_supported")
+    methods = discovery.read_configuration(client.provider).get("token_endpoint_auth_methods_supported")
     is_basic = not isinstance(methods, list) or not methods or "client_secret_basic" in methods
     credentials = (client.client_id, client.client_secret) if is_basic else None
     if credentials is None:
         form |= {"client_id": client.client_id, "client_secret": client.client_secret}
-    endpoint = discovery.find_endpoint(client.issuer, "token_endpoint")
-    tokens = request("POST", endpoint, issuer=client.issuer, form=form, credentials=credentials)
+    endpoint = discovery.find_endpoint(client.provider, "token_endpoint")
+    tokens = request("POST", endpoint, provider=client.provider, form=form, credentials=credentials)
     id_token = tokens.get("id_token")
     if not isinstance(id_token, str):
         raise InvalidResponse("The identity provider sent no ID token.")
     claims = _verify(client, id_token, attempt.nonce)
-    return _add_user_info(client.issuer, claims, tokens, groups_claim), id_token
+    return _add_user_info(client.provider, claims, tokens, groups_claim), id_token
 
 
 def end_session_url(client: Client, id_token: str, *, return_to: str) -> str:
     """Return the address at which the person also signs out of the provider; empty if it has none."""
     try:
-        endpoint = discovery.find_endpoint(client.issuer, "end_session_endpoint")
+        endpoint = discovery.find_endpoint(client.provider, "end_session_endpoint")
     except ProviderFailed:
         return ""
     parameters = {"id_token_hint": id_token, "post_logout_redirect_uri": return_to, "client_id": client.client_id}
     return endpoint + ("&" if "?" in endpoint else "?") + urlencode(parameters)
 
 
-def verify_logout_token(issuer: str, client_id: str, token: str) -> Logout:
+def verify_logout_token(provider: Provider, client_id: str, token: str) -> Logout:
     """Check a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6).
 
     Raises:
         ProviderFailed: If it is not valid, or names no person.
     """
-    claims = _decode(issuer, client_id, token, require=["iat", "iss", "aud", "jti", "sub", "events"])
+    claims = _decode(provider, client_id, token, require=["iat", "iss", "aud", "jti", "sub", "events"])
     issued_at, subject, events = claims["iat"], claims["sub"], claims["events"]
     # An ID token, which everybody has who once signed in, must not be accepted as a logout token.
     is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict) and "nonce" not in claims
@@ -161,7 +161,7 @@ def verify_logout_token(issuer: str, client_id: str, token: str) -> Logout:
 
 def _verify(client: Client, id_token: str, nonce: str) -> dict[str, Any]:
     """Check the signature and the claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7)."""
-    claims = _decode(client.issuer, client.client_id, id_token, require=["exp", "iat", "iss", "aud", "sub"])
+    claims = _decode(client.provider, client.client_id, id_token, require=["exp", "iat", "iss", "aud", "sub"])
     _check_subject(claims["sub"])
     if not secrets.compare_digest(str(claims.get("nonce", "")).encode(errors="replace"), nonce.encode()):
         raise InvalidResponse("The ID token belongs to another sign-in.")
@@ -179,16 +179,16 @@ def _check_subject(subject: object) -> None:
         raise InvalidResponse("The identity provider sent no usable subject.")
 
 
-def _decode(issuer: str, client_id: str, token: str, *, require: list[str]) -> dict[str, Any]:
+def _decode(provider: Provider, client_id: str, token: str, *, require: list[str]) -> dict[str, Any]:
     """Check the signature of a token, its issuer, its audience and its times, and return its claims."""
     try:
-        key = _signing_key(issuer, jwt.get_unverified_header(token))
+        key = _signing_key(provider, jwt.get_unverified_header(token))
         claims: dict[str, Any] = jwt.decode(
             token,
             key,
             algorithms=_ALGORITHMS,
             audience=client_id,
-            issuer=discovery.read_configuration(issuer)["issuer"],
+            issuer=discovery.read_configuration(provider)["issuer"],
             leeway=_LEEWAY_SECONDS,
             options={"require": require},
         )
@@ -197,25 +197,27 @@ def _decode(issuer: str, client_id: str, token: str, *, require: list[str]) -> d
     return claims
 
 
-def _add_user_info(issuer: str, claims: dict[str, Any], tokens: dict[str, Any], groups_claim: str) -> dict[str, Any]:
+def _add_user_info(
+    provider: Provider, claims: dict[str, Any], tokens: dict[str, Any], groups_claim: str
+) -> dict[str, Any]:
     """Add claims that the provider sends only from its userinfo endpoint."""
     access_token = tokens.get("access_token")
     if ("email" in claims and groups_claim in claims) or not isinstance(access_token, str):
         return claims
-    if not discovery.read_configuration(issuer).get("userinfo_endpoint"):
+    if not discovery.read_configuration(provider).get("userinfo_endpoint"):
         return claims
-    endpoint = discovery.find_endpoint(issuer, "userinfo_endpoint")
-    info = request("GET", endpoint, issuer=issuer, bearer=access_token)
+    endpoint = discovery.find_endpoint(provider, "userinfo_endpoint")
+    info = request("GET", endpoint, provider=provider, bearer=access_token)
     if info.get("sub") != claims["sub"]:
         raise InvalidResponse("The identity provider speaks about another person.")
     return {**info, **claims}
 
 
-def _signing_key(issuer: str, header: dict[str, Any]) -> Any:
+def _signing_key(provider: Provider, header: dict[str, Any]) -> Any:
     """Return the provider's key that a token names. An unknown key is looked up once: providers replace their keys."""
     key_id = header.get("kid")
     for is_fresh in (False, True):
-        keys = jwt.PyJWKSet.from_dict(discovery.read_keys(issuer, is_fresh=is_fresh)).keys
+        keys = jwt.PyJWKSet.from_dict(discovery.read_keys(provider, is_fresh=is_fresh)).keys
         matching = [key for key in keys if key.public_key_use in (None, "sig") and key_id in (None, key.key_id)]
         if matching and (key_id is not None or len(matching) == 1):
             return matching[0]

@@ -28,7 +28,7 @@ from . import attempts, openid_connect
 from .account_provisioning import SignInRefused, find_or_create_account
 from .attempts import SignInAttempt
 from .openid_connect import Client, InvalidResponse
-from .provider_requests import ProviderFailed
+from .provider_requests import Provider, ProviderFailed
 from .saml import requests as saml_requests
 from .saml import service_provider
 
@@ -129,7 +129,7 @@ class Callback(ResponsePage):
     def read_response(
         self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt
     ) -> tuple[dict[str, Any], str]:
-        openid_connect.check_response_issuer(provider.issuer, request.GET.get("iss"))
+        openid_connect.check_response_issuer(as_entered(provider), request.GET.get("iss"))
         code = request.GET.get("code", "")
         if not 0 < len(code) <= _MAX_CHARACTERS:
             raise InvalidResponse(gettext_noop("The identity provider has not signed you in."))
@@ -188,7 +188,12 @@ def _client(provider: IdentityProvider) -> Client:
         raise ProviderFailed(
             gettext_noop("The client secret has to be entered again, because SECRET_KEY has changed.")
         ) from None
-    return Client(provider.issuer, provider.client_id, secret)
+    return Client(as_entered(provider), provider.client_id, secret)
+
+
+def as_entered(provider: IdentityProvider) -> Provider:
+    """Return what requests to the provider need to know."""
+    return Provider(provider.organization_id, provider.issuer)
 
 
 def redirect_uri(request: HttpRequest, provider: IdentityProvider) -> str:

@@ -2,9 +2,12 @@
 
 import contextlib
 import json
+import math
 import threading
 import time
+import uuid
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import httpx2
@@ -13,16 +16,27 @@ from ragsite.http import private_networks
 
 _TIMEOUT_SECONDS = 5.0
 _MAX_SECONDS = 10.0
-# Web threads that may wait for providers at the same time, and how many of these for providers that have been slow
-# lately: organisations choose their providers, and some together must not occupy all places.
-_MAX_PLACES, _MAX_PLACES_OF_SLOW = 8, 4
+# Web threads that may wait for providers at the same time, and how many of these for providers that are new or have
+# been slow lately: organisations enter any addresses, and some together must not occupy all places.
+_MAX_PLACES, _MAX_PLACES_OF_UNKNOWN = 8, 4
 # A provider that takes this long for a request counts as slow for this long. How long a thread waits for its turn.
 _SLOW_SECONDS, _SLOW_FOR_SECONDS, _MAX_WAIT_SECONDS = 2.0, 600.0, 1.0
-_MAX_SLOW_ISSUERS = 10_000
-_issuers_waited_for: list[str] = []
-_slow_until: dict[str, float] = {}
-_places = threading.Condition()
+_MAX_KNOWN = 10_000
 _MAX_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """An identity provider as an organisation has entered it."""
+
+    organization_id: uuid.UUID | None
+    issuer: str
+
+
+_waited_for: list[Provider] = []
+# From when on a provider is known to be quick: at once if it has answered quickly, and later if it was slow.
+_known_from: dict[Provider, float] = {}
+_places = threading.Condition()
 
 
 class ProviderFailed(Exception):
@@ -44,7 +58,7 @@ def request(
     method: str,
     url: str,
     *,
-    issuer: str,
+    provider: Provider,
     form: Mapping[str, str] | None = None,
     credentials: tuple[str, str] | None = None,
     bearer: str = "",
@@ -54,7 +68,7 @@ def request(
     Args:
         method: The HTTP method.
         url: The address: HTTPS, or a private host that the operator allows.
-        issuer: The identity provider's address, which names it.
+        provider: Whose place the request takes.
         form: The fields of a form to post.
         credentials: The client's id and secret, for basic authentication.
         bearer: An access token.
@@ -66,7 +80,7 @@ def request(
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
     try:
         with (
-            _place(issuer),
+            _place(provider),
             _Client(timeout=_TIMEOUT_SECONDS, follow_redirects=False) as client,
             client.stream(method, url, data=form, headers=headers, auth=credentials) as response,
         ):
@@ -87,45 +101,52 @@ def request(
 
 
 @contextlib.contextmanager
-def _place(issuer: str) -> Iterator[None]:
+def _place(provider: Provider) -> Iterator[None]:
     """Take one of the places: identity providers that respond slowly must not occupy all threads of the web process."""
     with _places:
-        if not _places.wait_for(lambda: _is_free(issuer), _MAX_WAIT_SECONDS):
+        if not _places.wait_for(lambda: _is_free(provider), _MAX_WAIT_SECONDS):
             text = "Too many people sign in with identity providers at the moment. Try again in a minute."
             raise ProviderFailed(text)
-        _issuers_waited_for.append(issuer)
+        _waited_for.append(provider)
     started_at = time.monotonic()
     try:
         yield
     finally:
         with _places:
-            _issuers_waited_for.remove(issuer)
-            if time.monotonic() - started_at > _SLOW_SECONDS:
-                _remember_slow(issuer)
+            _waited_for.remove(provider)
+            _remember(provider, is_slow=time.monotonic() - started_at > _SLOW_SECONDS)
             _places.notify_all()
 
 
-def _is_free(issuer: str) -> bool:
-    """Return whether there is a place for the provider. It may take as many as it leaves free.
+def _is_free(provider: Provider) -> bool:
+    """Return whether there is a place for the provider.
 
-    Alone it gets half of the places, and the next one half of the rest. Slow providers share fewer.
+    Its organisation may take as many as it leaves free: alone it gets half of the places, and the next one half of the
+    rest. Of the places for providers that are not known to be quick, it gets as large a share.
     """
-    if len(_issuers_waited_for) >= _MAX_PLACES:
+    if not _has_share(provider, _waited_for, _MAX_PLACES):
         return False
-    places, waited_for = _MAX_PLACES, _issuers_waited_for
-    if _is_slow(issuer):
-        places, waited_for = _MAX_PLACES_OF_SLOW, [other for other in _issuers_waited_for if _is_slow(other)]
-    return waited_for.count(issuer) < places - len(waited_for)
+    unknown = [other for other in _waited_for if not _is_known(other)]
+    return _is_known(provider) or _has_share(provider, unknown, _MAX_PLACES_OF_UNKNOWN)
 
 
-def _is_slow(issuer: str) -> bool:
-    return _slow_until.get(issuer, 0.0) > time.monotonic()
+def _has_share(provider: Provider, waited_for: list[Provider], places: int) -> bool:
+    taken = sum(other.organization_id == provider.organization_id for other in waited_for)
+    return taken < places - len(waited_for)
 
 
-def _remember_slow(issuer: str) -> None:
-    if len(_slow_until) >= _MAX_SLOW_ISSUERS:
-        _slow_until.clear()
-    _slow_until[issuer] = time.monotonic() + _SLOW_FOR_SECONDS
+def _is_known(provider: Provider) -> bool:
+    return _known_from.get(provider, math.inf) <= time.monotonic()
+
+
+def _remember(provider: Provider, *, is_slow: bool) -> None:
+    now = time.monotonic()
+    if is_slow:
+        _known_from[provider] = now + _SLOW_FOR_SECONDS
+    else:
+        _known_from.setdefault(provider, now)
+    if len(_known_from) > _MAX_KNOWN:  # the provider that has been here for longest counts as new again
+        del _known_from[next(iter(_known_from))]
 
 
 def _read(response: httpx2.Response) -> bytes:

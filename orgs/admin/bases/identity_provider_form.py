@@ -1,5 +1,6 @@
 """The form of an identity provider: OpenID Connect or SAML."""
 
+import uuid
 from typing import Any
 
 from django import forms
@@ -8,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orgs.models import Organization, Protocol, SignInDomain
 from orgs.single_sign_on import openid_connect
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.provider_requests import Provider, ProviderFailed
 from orgs.single_sign_on.saml import metadata, service_provider
 from ragsite.postgres import encryption
 
@@ -47,7 +48,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
             self._read_metadata(values)
         else:
             self._check_openid_connect(values)
-        if values.get("is_enforced") and not self._has_verified_domain(values.get("organization")):
+        if values.get("is_enforced") and not self._has_verified_domain(self._organization_id(values)):
             self.add_error("is_enforced", _NO_DOMAIN)
         return values
 
@@ -60,7 +61,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
             return
         values["issuer"] = str(values["issuer"]).strip().rstrip("/")
         try:
-            openid_connect.check_issuer(values["issuer"])
+            openid_connect.check_issuer(Provider(self._organization_id(values), values["issuer"]))
         except ProviderFailed as error:
             self.add_error("issuer", gettext(str(error)))
         if self.instance._state.adding and not values.get("secret"):
@@ -92,7 +93,11 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         issuer = self.cleaned_data.get("issuer", self._stored_issuer)
         return not self.instance._state.adding and issuer != self._stored_issuer
 
-    def _has_verified_domain(self, chosen: Organization | None) -> bool:
-        organization = chosen or (None if self.instance._state.adding else self.instance.organization)
-        domains = SignInDomain.objects.filter(organization=organization, verified_at__isnull=False)
-        return organization is not None and bool(domains.exists())
+    def _organization_id(self, values: dict[str, Any]) -> uuid.UUID | None:
+        """Return the organisation that was chosen, or that of an existing provider, which keeps it."""
+        chosen: Organization | None = values.get("organization")
+        return chosen.pk if chosen else self.instance.organization_id
+
+    def _has_verified_domain(self, organization_id: uuid.UUID | None) -> bool:
+        domains = SignInDomain.objects.filter(organization=organization_id, verified_at__isnull=False)
+        return organization_id is not None and bool(domains.exists())

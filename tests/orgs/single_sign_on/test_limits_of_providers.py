@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import uuid
 from typing import Any
 
 import pytest
@@ -12,9 +13,11 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
-from orgs.single_sign_on import account_provisioning, provider_requests
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on import account_provisioning, discovery, provider_requests
+from orgs.single_sign_on.provider_requests import Provider, ProviderFailed
 from tests.accounts.test_sign_in import current_totp
+from tests.admin.test_admin import browser
+from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.test_openid_connect import sign_in
 from tests.support.factories import PASSWORD, World
@@ -73,68 +76,117 @@ def test_a_provider_is_waited_for_until_a_deadline(
         request_keys(server)
 
 
-def request_keys(server: Any) -> dict[str, Any]:
-    return provider_requests.request("GET", f"{server.issuer}/keys", issuer=server.issuer)
+def request_keys(server: Any, provider: Provider | None = None) -> dict[str, Any]:
+    """Request the keys as a provider; by default one whose organisation has no other requests."""
+    default = Provider(uuid.uuid4(), server.issuer)
+    return provider_requests.request("GET", f"{server.issuer}/keys", provider=provider or default)
+
+
+def new_provider(number: int = 0) -> Provider:
+    """Return the provider of another organisation."""
+    return Provider(uuid.uuid4(), f"https://{number}.example")
+
+
+def known_provider() -> Provider:
+    """Return the provider of another organisation, which has answered quickly."""
+    provider = new_provider()
+    provider_requests._known_from[provider] = 0.0
+    return provider
 
 
 @pytest.fixture
-def places(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The issuers that threads wait for, without waiting for a turn."""
-    issuers: list[str] = []
+def places(monkeypatch: pytest.MonkeyPatch) -> list[Provider]:
+    """The providers that threads wait for, without waiting for a turn."""
+    providers: list[Provider] = []
     monkeypatch.setattr(provider_requests, "_MAX_WAIT_SECONDS", 0.0)
-    monkeypatch.setattr(provider_requests, "_issuers_waited_for", issuers)
-    monkeypatch.setattr(provider_requests, "_slow_until", {}, raising=False)
-    return issuers
+    monkeypatch.setattr(provider_requests, "_waited_for", providers)
+    monkeypatch.setattr(provider_requests, "_known_from", {})
+    return providers
 
 
-def test_few_threads_wait_for_providers(server: Any, places: list[str]) -> None:
-    places += [f"https://{number}.example" for number in range(8)]
+def take(places: list[Provider], *providers: Provider) -> int:
+    """Let threads begin to wait for these providers as long as there are places, and return how many do."""
+    taken = len(places)
+    for provider in providers:
+        if provider_requests._is_free(provider):
+            places.append(provider)
+    return len(places) - taken
+
+
+def test_few_threads_wait_for_providers(server: Any, places: list[Provider]) -> None:
+    places += [known_provider() for _ in range(8)]
     with pytest.raises(ProviderFailed, match="Too many people"):
         request_keys(server)
     places.pop()
     for url in ("http://127.0.0.1:1", f"{server.issuer}/token"):
         form = {"code": "x", "code_verifier": "x", "redirect_uri": "x"}
         with contextlib.suppress(ProviderFailed):
-            provider_requests.request("POST", url, issuer=server.issuer, form=form)
+            provider_requests.request("POST", url, provider=new_provider(), form=form)
     assert request_keys(server), "each request has given its place back"
 
 
-def test_a_slow_provider_leaves_places_to_others(server: Any, places: list[str]) -> None:
+def test_a_provider_leaves_places_to_others(server: Any, places: list[Provider]) -> None:
     """An organisation chooses its provider, and everybody can begin to sign in with it."""
-    places += ["https://slow.example"] * 4
+    known = known_provider()
+    assert take(places, *[known] * 8) == 4
     assert request_keys(server)
     with pytest.raises(ProviderFailed, match="Too many people"):
-        provider_requests.request("GET", f"{server.issuer}/keys", issuer="https://slow.example")
+        request_keys(server, known)
 
 
-def test_slow_providers_together_leave_places_to_others(
-    server: Any, places: list[str], monkeypatch: pytest.MonkeyPatch
+def test_providers_share_the_places(server: Any, places: list[Provider]) -> None:
+    """Two organisations whose providers become slow leave places to the next ones."""
+    assert take(places, *[known_provider()] * 8, *[known_provider()] * 8) == 6
+    assert request_keys(server)
+
+
+def test_the_addresses_of_an_organisation_share_its_places(server: Any, places: list[Provider]) -> None:
+    """Its owner can enter any number of addresses, and each is requested when it is saved."""
+    organization = uuid.uuid4()
+    addresses = [Provider(organization, f"https://{number}.example") for number in range(8)]
+    for address in addresses[:6]:
+        provider_requests._known_from[address] = 0.0
+    assert take(places, *addresses[6:], *addresses) == 4
+    places.clear()
+    assert take(places, *addresses, *addresses[6:]) == 4
+    assert take(places, *[known_provider()] * 2, new_provider()) == 3
+    assert request_keys(server)
+
+
+def test_saving_an_address_and_signing_in_take_a_place_of_the_organisation(
+    server: Any, world: World, places: list[Provider]
 ) -> None:
-    """Each of them was slow once. Together they may wait in half of the places, however many they are."""
+    places += [Provider(world.home.pk, f"https://{number}.example") for number in range(2)]
+    admin, values = browser(world.users["admin"]), form(world, server.issuer)
+    assert b"Too many people" in admin.post(f"{PROVIDERS}add/", values).content
+    first = places.pop()
+    assert admin.post(f"{PROVIDERS}add/", values).status_code == 302
+    SignInDomain.objects.create(organization=world.home, domain="home.example", verified_at=timezone.now())
+    discovery._cache.clear()
+    provider_requests._known_from.clear()
+    places.append(first)
+    assert Client().post("/sign-in/organization", {"email": EMAIL}).status_code == 502
+    places.remove(first)
+    assert Client().post("/sign-in/organization", {"email": EMAIL}).status_code == 200
+
+
+def test_new_and_slow_providers_leave_places_to_known_ones(
+    server: Any, places: list[Provider], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Together they may wait in half of the places, however many they and their organisations are."""
     monkeypatch.setattr(provider_requests, "_SLOW_SECONDS", -1.0)
-    slow = [f"https://{number}.example" for number in range(6)]
-    for issuer in slow:
-        with contextlib.suppress(ProviderFailed):
-            provider_requests.request("GET", "http://127.0.0.1:1", issuer=issuer)
+    slow = [known_provider() for _ in range(3)]
+    for provider in slow:
+        assert request_keys(server, provider)
     monkeypatch.setattr(provider_requests, "_SLOW_SECONDS", 60.0)
-    places += slow[:4]
+    new = [new_provider(number) for number in range(3)]
+    assert take(places, *slow, *new) == 4
     with pytest.raises(ProviderFailed, match="Too many people"):
-        provider_requests.request("GET", f"{server.issuer}/keys", issuer=slow[4])
-    assert request_keys(server), "a provider that is not slow"
+        request_keys(server, new[1])
+    assert request_keys(server, known := known_provider())
     places.remove(slow[0])
-    assert provider_requests.request("GET", f"{server.issuer}/keys", issuer=slow[4]), "slow ones are served too"
-
-
-def test_providers_share_the_places(server: Any, places: list[str]) -> None:
-    """Two organisations that are slow for the first time leave places to the next ones."""
-    refused = 0
-    for issuer in ["https://a.example"] * 8 + ["https://b.example"] * 8:
-        if provider_requests._is_free(issuer):
-            places.append(issuer)
-        else:
-            refused += 1
-    assert (len(places), refused) == (6, 10)
-    assert request_keys(server)
+    assert request_keys(server, new[1]), "they are served too"
+    assert take(places, slow[0], new[1], known) == 3, "what has answered quickly is known now"
 
 
 def test_only_the_form_begins_a_sign_in(provider: IdentityProvider) -> None:
