@@ -20,6 +20,12 @@ _MISSING_DOCUMENTS = (
 )
 
 
+class SubmissionFormParser(BoundedMultipartParser):
+    """Parses a form of files. `documents` has the attributes of all of them."""
+
+    long_fields = frozenset({"documents"})
+
+
 class Ingest(SharedPathViewSet, IngestionJobs):
     """A body with `documents` or a form with files: pipeline; any other body: v3. GET lists the pipeline's jobs."""
 
@@ -30,10 +36,12 @@ class Ingest(SharedPathViewSet, IngestionJobs):
     error_statuses = COMMON_STATUSES
     extra_error_statuses = {}
     rate_limit = INGESTIONS
-    parser_classes = (BoundedJSONParser, BoundedMultipartParser)
+    parser_classes = (BoundedJSONParser, SubmissionFormParser)
 
     def get_exception_handler(self) -> ErrorHandler:
-        return IngestionJobs.error_handler if self.action == "list" else super().get_exception_handler()
+        # Only the pipeline's contract has forms, also those that cannot be read.
+        is_form = self.request.content_type.startswith("multipart/form-data")
+        return IngestionJobs.error_handler if is_form or self.action == "list" else super().get_exception_handler()
 
     def select_adapter(self, body: object) -> type[CreateViewSet]:
         if isinstance(body, QueryDict):  # a form

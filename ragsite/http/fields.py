@@ -6,6 +6,17 @@ from typing import Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
+from rest_framework.validators import ProhibitSurrogateCharactersValidator
+
+
+class _ProhibitSurrogates(ProhibitSurrogateCharactersValidator):
+    """DRF's validator, which looks at each character in turn, only for a text that has one: 30 MB took 0.8 seconds."""
+
+    def __call__(self, value: Any) -> None:
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            super().__call__(value)
 
 
 class Text(serializers.CharField):
@@ -30,6 +41,10 @@ class Text(serializers.CharField):
             "max_length": f"{name} must have at most {{max_length:,}} characters",
         }
         super().__init__(**{"trim_whitespace": False, "error_messages": messages, **options})
+        self.validators = [
+            _ProhibitSurrogates() if isinstance(validator, ProhibitSurrogateCharactersValidator) else validator
+            for validator in self.validators
+        ]
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):

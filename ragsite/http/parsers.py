@@ -29,6 +29,9 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 # A body of more bytes needs up to ten times its size of memory, so few of them are in progress at a time.
 _LARGE_BODY_BYTES = 1024 * 1024
 _LARGE_BODY_META_KEY = "ragsite.large_body"
+# A field of a form that is not a file.
+MAX_FIELD_BYTES = 64 * 1024
+_MAX_SHOWN_NAME = 100
 _BYTE_ORDER_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)  # UTF-32's begin like UTF-16's
 
 
@@ -114,7 +117,13 @@ class CredentialsParser(BoundedJSONParser):
 
 
 class BoundedMultipartParser(parsers.MultiPartParser):
-    """Parses form fields and at most DATA_UPLOAD_MAX_NUMBER_FILES files, which are spooled to disk."""
+    """Parses form fields and at most DATA_UPLOAD_MAX_NUMBER_FILES files, which are spooled to disk.
+
+    Attributes:
+        long_fields: Fields that may be longer than MAX_FIELD_BYTES. All fields together are as long as a body may be.
+    """
+
+    long_fields: frozenset[str] = frozenset()
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
@@ -125,7 +134,9 @@ class BoundedMultipartParser(parsers.MultiPartParser):
         context["request"].upload_handlers = [spool]
         try:
             with spool.closed_on_failure():
-                return super().parse(stream, media_type, context)
+                form = super().parse(stream, media_type, context)
+                self._check_fields(context["request"], form.data.lists())
+                return form
         except TooManyFilesSent:
             max_files = settings.DATA_UPLOAD_MAX_NUMBER_FILES
             raise exceptions.ValidationError({"files": f"at most {max_files} files go into one request"}) from None
@@ -134,6 +145,18 @@ class BoundedMultipartParser(parsers.MultiPartParser):
             raise PayloadTooLarge(body_too_large_message(limit, "RAG_MAX_BODY_BYTES, for what is not a file")) from None
         except (SuspiciousOperation, UnreadablePostError, exceptions.ParseError):
             raise exceptions.ValidationError({"body": "the body is not valid multipart/form-data"}) from None
+
+    def _check_fields(self, request: Request, fields: Iterable[tuple[str, list[str]]]) -> None:
+        """Raise an error for a field that is too long, before anything looks at its characters."""
+        for name, values in fields:
+            size = max(len(value.encode()) for value in values)
+            if name in self.long_fields:
+                if size > _LARGE_BODY_BYTES:
+                    _hold_slot(request)
+            elif size > MAX_FIELD_BYTES:
+                name = name[:_MAX_SHOWN_NAME]
+                message = f"{name} has {size:,} bytes; a field that is not a file may have at most {MAX_FIELD_BYTES:,}"
+                raise exceptions.ValidationError({name: message})
 
 
 class CompressedBody(exceptions.APIException):

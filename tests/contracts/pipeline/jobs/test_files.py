@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+from rag.contracts.pipeline.jobs import submission_serializers
 from rag.models import Document, IngestionDocument, IngestionJob, Original
+from ragsite.http import parsers
+from ragsite.http.parsers import MAX_FIELD_BYTES
 from tests.contracts.pipeline.jobs.test_uploads import File, send
 from tests.support import factories
 from tests.support.factories import World
@@ -125,6 +128,39 @@ def test_a_413_names_the_exceeded_limit(api: Api, live_world: World, stored_file
         assert set(reply.body) == {"error", "message", "details"}
     assert (count_files(stored_files), Original.objects.count()) == (0, 0)
     assert send(editor, small).status == 202, "together they may exceed the limit of JSON bodies"
+
+
+def test_a_field_of_a_form_is_short(api: Api, live_world: World) -> None:
+    """All but `documents`, which has the attributes of all files."""
+    live_world.source()
+    editor = api("editor")
+    files: list[File] = [("a.txt", b"Alpha.", "text/plain")]
+    for name in ("dataSourceId", "chunkSize", "embeddingModel", "unknown"):
+        reply = send(editor, files, **{name: "é" * (MAX_FIELD_BYTES // 2) + "x"})
+        assert (reply.status, reply.body["error"], reply.body["details"]["field"]) == (400, "INVALID_REQUEST", name)
+        message = f"{name} has 65,537 bytes; a field that is not a file may have at most 65,536"
+        assert reply.body["message"] == reply.body["details"]["message"] == message
+    assert send(editor, files, unknown="x" * MAX_FIELD_BYTES).status == 202
+    documents = json.dumps([{"title": "Alpha"}]) + " " * (2 * 1024 * 1024)
+    assert send(editor, files, documents=documents).status == 202
+
+
+def test_few_forms_with_long_fields_are_parsed_at_a_time(
+    api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for JSON: what was parsed needs much memory."""
+    live_world.source()
+    editor = api("editor")
+    counts: list[int] = []
+
+    def look(documents: object) -> None:
+        counts.append(parsers.LARGE_BODIES.in_flight.total())
+
+    monkeypatch.setattr(submission_serializers, "require_few_values", look)
+    for padding in (0, 2 * 1024 * 1024):
+        files: list[File] = [(f"{padding}.txt", b"Alpha.", "text/plain")]
+        assert send(editor, files, documents='[{"title": "Alpha"}]' + " " * padding).status == 202
+    assert (counts, parsers.LARGE_BODIES.in_flight.total()) == ([0, 1], 0)
 
 
 def test_forms_to_other_paths_have_the_limit_of_every_body(api: Api, settings: Any) -> None:
