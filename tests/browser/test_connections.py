@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from django.test import Client
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
-from rag.models import GoldenQuestion, Grant, SyncConnection, UnansweredQuestion
+from rag.models import GoldenQuestion, Grant, SyncConnection, UnansweredQuestion, WebhookDelivery
 
 from .site import QUESTION, Site
 from .visitor import Visitor
@@ -15,9 +15,14 @@ from .visitor import Visitor
 SOURCES = "/admin/rag/datasource/"
 
 
-def test_an_owner_connects_a_folder_and_a_webhook(
-    site: Site, visitor: Callable[..., Visitor], tmp_path: Path, settings: Any
-) -> None:
+def choose(page: Page, row: Locator, action: str) -> None:
+    """Run an action of a list on one of its rows."""
+    row.get_by_role("checkbox").check()
+    page.get_by_label("Action:").select_option(action)
+    page.get_by_role("button", name="Go").click()
+
+
+def test_an_owner_connects_a_folder(site: Site, visitor: Callable[..., Visitor], tmp_path: Path, settings: Any) -> None:
     settings.RAG_SYNC_FOLDERS = {site.world.home.slug: [str(tmp_path)]}
     person = visitor(site.users["owner"])
     page = person.page
@@ -31,19 +36,38 @@ def test_an_owner_connects_a_folder_and_a_webhook(
     assert not person.check_page()
     page.get_by_label("Location").fill(str(tmp_path))
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_role("row", name="Animals").get_by_role("checkbox").check()
-    page.get_by_label("Action:").select_option("sync_now")
-    page.get_by_role("button", name="Go").click()
+    choose(page, page.get_by_role("row", name="Animals"), "sync_now")
     expect(page.get_by_text("1 sync was started.")).to_be_visible()
     assert not person.check_page()
     page.goto("/admin/rag/syncrun/")
     expect(page.get_by_role("row", name="Animals")).to_be_visible()
     assert SyncConnection.objects.get().acts_for == site.users["owner"]
+
+
+def test_an_owner_adds_a_webhook_and_sends_a_failed_delivery_again(site: Site, visitor: Callable[..., Visitor]) -> None:
+    person = visitor(site.users["owner"])
+    page = person.page
     page.goto("/admin/rag/webhook/add/")
     page.get_by_label("Address").fill("https://93.184.215.14/hook")
     page.get_by_label("job.failed").check()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("It is not shown again.")).to_be_visible()
+    assert not person.check_page()
+    choose(page, page.get_by_role("row", name="93.184.215.14"), "send_test")
+    expect(page.get_by_text("The test events are being sent.")).to_be_visible()
+    WebhookDelivery.objects.update(
+        state="failed", due_at=None, attempts=8, response_status=500, error="The address answered 500."
+    )
+    page.get_by_role("row", name="93.184.215.14").get_by_role("link", name="Show").click()
+    row = page.get_by_role("row", name="webhook.test")
+    expect(row).to_contain_text("The address answered 500.")
+    assert not person.check_page()
+    choose(page, row, "send_again")
+    expect(page.get_by_text("Being sent again: 1.")).to_be_visible()
+    expect(row.locator(".field-state")).to_have_text("Pending")
+    expect(row.locator(".field-attempts")).to_have_text("0")
+    row.get_by_role("link").first.click()
+    expect(page.locator(".field-body")).to_contain_text('"type": "webhook.test"')
     assert not person.check_page()
 
 

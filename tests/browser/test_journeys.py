@@ -9,6 +9,9 @@ import zxingcpp
 from PIL import Image
 from playwright.sync_api import expect
 
+from tests.pages.test_page_pictures import marked_box
+from tests.parsing.files.pdfs import pdf
+from tests.services.jobs.uploading import send, upload
 from tests.support.factories import PASSWORD
 
 from .site import QUESTION, Site
@@ -37,6 +40,27 @@ def test_any_account_signs_in_asks_follows_a_citation_and_finds_it_in_the_histor
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name=QUESTION).click()
     expect(page).to_have_url(conversation)
+
+
+def test_a_citation_of_a_pdf_shows_its_page_with_the_passage_marked(
+    site: Site, visitor: Callable[..., Visitor]
+) -> None:
+    send(site.world, site.source, upload("lions.pdf", pdf(["Ants are small.", "A lion weighs about 190 kilograms."])))
+    reader = visitor(site.users["member"])
+    page = reader.page
+    page.goto("/")
+    page.get_by_label("Your question").fill("How much does a lion weigh?")
+    page.keyboard.press("Enter")
+    page.locator(".answer-text .cite").first.click()
+    expect(page.locator("#passage")).to_contain_text("190 kilograms")
+    expect(page.locator(".facts")).to_contain_text("pages 1–2")
+    picture = page.get_by_role("img", name="The cited page of the PDF")
+    expect(picture).to_have_js_property("complete", True)
+    box = marked_box(Image.open(io.BytesIO(picture.screenshot())))
+    assert box
+    assert 40 < box[1] < 110, "the line at the top is marked"
+    assert box[3] < 110
+    assert not reader.check_page()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
