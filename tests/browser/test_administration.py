@@ -36,13 +36,19 @@ def test_an_upload_on_the_page_of_a_source_is_followed_until_it_is_searchable(
 
 
 def test_the_page_of_a_source_says_who_can_query_it(site: Site, visitor: Callable[..., Visitor]) -> None:
-    page = visitor(site.users["owner"]).page
+    owner = visitor(site.users["owner"])
+    page = owner.page
     page.goto(SOURCES)
     page.get_by_role("link", name="For team").click()
     expect(page.locator(".audience")).to_contain_text("Members of the team support can query this source")
     page.get_by_label("Delete", exact=False).or_(page.locator("#id_grants-0-DELETE")).first.check()
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.locator(".audience")).to_contain_text("Nobody yet.")
+    page.locator(".object-tools").get_by_role("link", name="History").click()
+    expect(page.get_by_role("row", name=site.users["owner"].email)).to_be_visible()
+    assert not owner.check_page()
+    page.get_by_role("link", name="Show what the audit trail records about it").click()
+    expect(page.get_by_role("row", name="created")).to_contain_text("for-team")
     page.goto(SOURCES)
     expect(page.get_by_role("row", name="For team")).to_contain_text("team: nobody yet")
 
