@@ -9,13 +9,10 @@ class RagConfig(AppConfig):
 
     def ready(self) -> None:
         from django.db.backends.signals import connection_created
-        from django.db.models import Field
 
         from ragsite.observability import tracing
 
         from .models import audited_events
-        from .models.content.text_lookup import ContainsText
 
-        Field.register_lookup(ContainsText)
         audited_events.register()
         connection_created.connect(tracing.trace_connection)

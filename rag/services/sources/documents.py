@@ -53,7 +53,7 @@ def list_documents(
     source = lookup.get_source(lookup.visible_sources(caller, Action.VIEW, organization=organization), reference)
     documents = _live_documents(source)
     if search:
-        documents = documents.filter(Q(path__contains_text=search) | Q(title__contains_text=search))
+        documents = documents.filter(Q(path__icontains=search) | Q(title__icontains=search))
     if lang:
         documents = documents.filter(lang=lang)
     if tag:
