@@ -24,7 +24,7 @@ class AccountsConfig(AppConfig):
         from rest_framework_simplejwt.settings import api_settings
 
         from ragsite.postgres.replicas.checks import check_replica_addresses
-        from ragsite.postgres.roles import prepare_roles
+        from ragsite.postgres.roles import check_public_functions, prepare_roles
 
         from . import audited_events, model_texts
         from . import checks as checks
@@ -33,6 +33,7 @@ class AccountsConfig(AppConfig):
         # The library has no setting for the backend. All token classes read it from here.
         state.token_backend = MultiKeyTokenBackend(api_settings, settings.RAG_JWT_OLD_SIGNING_KEYS)
         register(check_replica_addresses, Tags.security)
+        register(check_public_functions, Tags.security, deploy=True)
         audited_events.register()
         post_migrate.connect(prepare_roles, sender=self)
         model_texts.translate_model_texts()

@@ -3,10 +3,13 @@
 `manage.py migrate` prepares them (docs/operations/install.md, "How do I set up PostgreSQL?").
 """
 
+import re
 import uuid
 from pathlib import Path
 
 from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage
 from django.db import DatabaseError, connection, transaction
 
 from . import identity, logins
@@ -47,6 +50,13 @@ UNION ALL SELECT 'is a member of ' || rolname FROM pg_roles
     WHERE rolname <> session_user AND pg_has_role(session_user, oid, 'MEMBER')
 UNION ALL SELECT 'owns ' || relname FROM pg_class
     WHERE relowner = (SELECT oid FROM pg_roles WHERE rolname = session_user) AND relpersistence <> 't'
+"""
+# What every role may call, unless a superuser has taken it from them.
+PUBLIC_FUNCTIONS = Path(__file__).with_name("public_functions.sql")
+_FUNCTION = re.compile(r"\w+\([\w, ]+\)")
+_CALLABLE = """
+SELECT DISTINCT function FROM unnest(%s::text[]) AS function, pg_roles
+WHERE rolname = ANY(%s) AND has_function_privilege(rolname, to_regprocedure(function), 'EXECUTE') ORDER BY function
 """
 
 
@@ -127,6 +137,33 @@ def require_safe_roles() -> None:
         for address in settings.RAG_DATABASE_REPLICAS:
             with identity.run_as(identity.NOBODY), logins.use_for_callers(logins.replica_connection(address)):
                 _require_reset()
+
+
+def check_public_functions(**_: object) -> list[CheckMessage]:
+    """Warn in `check --deploy` if a role of the web server may call one. A database that does not answer is not asked.
+
+    `migrate` cannot take them away: only their owner can, who is a superuser.
+    """
+    if connection.settings_dict["ENGINE"] != "ragsite.postgres":
+        return []
+    functions = _FUNCTION.findall(PUBLIC_FUNCTIONS.read_text().partition("REVOKE")[2])
+    try:
+        with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+            cursor.execute(_CALLABLE, [functions, list(LOGINS)])
+            callable_ones = [function for (function,) in cursor.fetchall()]
+    except DatabaseError:
+        return []
+    if not callable_ones:
+        return []
+    return [
+        checks.Warning(
+            f"The database roles of the web server may call {', '.join(callable_ones)}: SQL that somebody injects can "
+            "end other requests, or fill the disk with large objects.",
+            hint="Run as a superuser of the database server, in the database of ragsite: psql --file "
+            "ragsite/postgres/public_functions.sql",
+            id="ragsite.W006",
+        )
+    ]
 
 
 def _require_reset() -> None:
