@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel, Grant
 from rag.models.search import granted_scopes
+from rag.services.access import access_rechecks
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection
 from rag.types import Mode, Question
@@ -50,18 +51,23 @@ def count_rows() -> Counter[str]:
         return Counter({name: int(rows or 0) for name, rows in cursor.fetchall()})
 
 
-def rows_of_a_search(world: World, visibility: str, count: int, mode: Mode) -> Counter[str]:
+def rows_read(world: World, visibility: str, count: int, mode: Mode) -> tuple[Counter[str], Counter[str]]:
+    """Of a search, and of the check by the queryset rule alone that its caller may still query five sources."""
     caller = Caller(world.users["member"])
     with transaction.atomic():
         divide_chunks(world, visibility, count)
+        checked = list(DataSource.objects.order_by("pk").values_list("pk", flat=True)[:5])
         with identity.run_as(caller.database_identity):
             for _ in range(2):  # the first search also loads the model, and PostgreSQL's catalogue
                 before = count_rows()
                 retrieval = permitted_queries.search(Question("Which zebra?", 10, mode=mode), SourceSelection(caller))
-            rows = count_rows() - before
+            of_search = count_rows() - before
+        before = count_rows()
+        access_rechecks.require_access(caller, checked)
+        of_check = count_rows() - before
         assert len(retrieval.passages) == 10
         transaction.set_rollback(True)
-    return rows
+    return of_search, of_check
 
 
 @pytest.mark.parametrize("visibility", ["public", "private"])
@@ -71,5 +77,6 @@ def test_the_number_of_sources_hardly_matters(
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 10
     monkeypatch.setattr(granted_scopes, "MAX_LISTED", 0)
-    few, many = (rows_of_a_search(world, visibility, count, mode) for count in (5, 600))
-    assert 0 < many.total() <= MAX_RATIO * few.total(), (few, many)
+    in_few, in_many = (rows_read(world, visibility, count, mode) for count in (5, 600))
+    for few, many in zip(in_few, in_many, strict=True):
+        assert 0 < many.total() <= MAX_RATIO * few.total(), (few, many)
