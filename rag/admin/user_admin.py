@@ -45,8 +45,8 @@ class UserWithPersonalDataAdmin(CountedDeletionMixin, ObjectPagesMixin, GuardedA
         """Return what is deleted with the users, whatever permissions the admin pages of these rows require."""
         user_ids = [user.pk for user in objects]
         counts = {"users": len(user_ids)}
-        for name in ("memberships", "api_keys", "searches", "conversations"):
-            related = User._meta.get_field(name).related_model
+        for field in ("memberships", "api_keys", "searches", "conversations"):
+            related = User._meta.get_field(field).related_model
             assert isinstance(related, type)
-            counts[name.replace("_", " ")] = related._default_manager.filter(user__in=user_ids).count()
+            counts[field.replace("api_keys", "API keys")] = related._default_manager.filter(user__in=user_ids).count()
         return counts

@@ -167,7 +167,7 @@ def test_deleting_a_user_deletes_their_personal_data(world: World) -> None:
     root.post(f"/admin/accounts/user/{member.pk}/change/", {"email": member.email, "name": "N"}, secure=True)
     assert AuditEvent.objects.filter(actor_id=member.pk).exclude(address=None).exists()
     page = root.get(f"/admin/accounts/user/{member.pk}/delete/", secure=True)
-    assert "1 api keys" in page.content.decode()
+    assert "API keys: 1" in page.content.decode()
     reply = root.post(f"/admin/accounts/user/{member.pk}/delete/", {"post": "yes"}, secure=True)
     assert reply.status_code == 302, reply.content.decode()
     assert occurrences(member.email) == {}
@@ -208,7 +208,7 @@ def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, 
     ingest_text(world.source("abroad", organization=world.abroad), "a", "Zebras graze abroad.")
     root = browser(User.objects.create_superuser("root@platform.example"))
     address = f"/admin/orgs/organization/{world.home.pk}"
-    assert "2 documents" in root.get(f"{address}/delete/", secure=True).content.decode()
+    assert "Documents: 2" in root.get(f"{address}/delete/", secure=True).content.decode()
     assert root.post(f"{address}/delete/", {"post": "yes"}, secure=True).status_code == 302
     assert not DataSource.objects.visible_to(Caller(world.users["owner"]), Action.VIEW).exists()
     assert root.get(f"{address}/change/", secure=True).status_code == 302, (

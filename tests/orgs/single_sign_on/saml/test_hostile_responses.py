@@ -126,7 +126,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "another issuer": {"issuer": "https://other.example"},
     "too old": {"until": time(-61)},
     "confirmed too long ago": {"confirmed_until": time(-61)},
-    "too early": {"not_before": time(600)},
+    "too early": {"not_before": time(86_400)},
     "no time": {"until": "soon"},
     "not successful": {"status": "urn:oasis:names:tc:SAML:2.0:status:Responder"},
     "a transient name": {"format": "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"},
