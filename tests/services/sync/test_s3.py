@@ -41,7 +41,7 @@ def bucket(endpoint: str) -> Any:
 
 
 @pytest.fixture
-def connection(world: World, endpoint: str, settings: Any) -> SyncConnection:
+def connection(world: World, endpoint: str, bucket: Any, settings: Any) -> SyncConnection:
     settings.RAG_SYNC_PRIVATE_HOSTS = {world.home.slug: ["127.0.0.1"]}
     connection = SyncConnection(
         source=world.source("synced"),
