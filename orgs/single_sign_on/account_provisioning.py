@@ -62,10 +62,9 @@ def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -
     # The role of sign-in reads memberships and changes none. What follows was proved by the provider.
     with identity.run_as(identity.STAFF):
         try:
-            try:
+            with contextlib.suppress(IntegrityError):  # a first sign-in of the same person, whose rows are found below
                 return _sign_in(provider, claims["sub"], claims)
-            except IntegrityError:  # a first sign-in of the same person at the same time, whose rows are found now
-                return _sign_in(provider, claims["sub"], claims)
+            return _sign_in(provider, claims["sub"], claims)
         except AccountLinkedAlready as refusal:
             _record_refusal(provider, refusal.user)
             raise

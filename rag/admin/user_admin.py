@@ -45,8 +45,9 @@ class UserWithPersonalDataAdmin(CountedDeletionMixin, ObjectPagesMixin, GuardedA
         """Return what is deleted with the users, whatever permissions the admin pages of these rows require."""
         user_ids = [user.pk for user in objects]
         counts = {"users": len(user_ids)}
-        for field in ("memberships", "api_keys", "searches", "conversations"):
+        names = {field: field for field in ("memberships", "searches", "conversations")} | {"api_keys": "API keys"}
+        for field, name in names.items():
             related = User._meta.get_field(field).related_model
             assert isinstance(related, type)
-            counts[field.replace("api_keys", "API keys")] = related._default_manager.filter(user__in=user_ids).count()
+            counts[name] = related._default_manager.filter(user__in=user_ids).count()
         return counts
