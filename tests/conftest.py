@@ -22,7 +22,7 @@ from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
 
 from ragsite.postgres import identity
-from ragsite.settings.files import in_folder
+from ragsite.settings.rag.files import in_folder
 from tests.support.cache import delete_own_keys
 from tests.support.database import delete_all_rows
 from tests.support.factories import World

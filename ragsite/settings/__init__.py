@@ -1,12 +1,10 @@
 """All settings by topic. Those that a deployment may change come from the environment: docs/operations/settings.md."""
 
 from .base import *
-from .web import *
+from .web_server import *
 from .sign_in import *
 from .email import *
 from .rag import *
-from .vector_store import *
-from .files import *
 from .api import *
 from .celery import *
 from .env import env

@@ -4,8 +4,8 @@ import structlog
 
 from .env import BASE_DIR as BASE_DIR
 from .env import DATA_DIR, env
-from .files import FILES
-from .rag import RAG_MAX_BODY_BYTES
+from .rag.files import FILES
+from .rag.models import RAG_MAX_BODY_BYTES
 
 DEBUG = env.bool("DEBUG", default=False)
 # Plain HTTP on loopback, for `make run`: cookies without Secure, no HSTS, no redirect to HTTPS.

@@ -23,7 +23,7 @@ from rag.providers.stores.qdrant.store import QdrantStore
 from rag.services.maintenance import apply_index_changes
 from rag.types import Mode, SearchScope
 from ragsite.postgres import identity
-from ragsite.settings import vector_store
+from ragsite.settings.rag import vector_store
 from tests.support.factories import World, ingest_text
 from tests.support.servers.qdrant_server import QdrantServer
 

@@ -12,7 +12,7 @@ from rag.providers import file_storage
 from rag.services.ingestion import embedding_outages
 from rag.services.jobs import uploads
 from rag.services.sources import original_files
-from ragsite.settings.files import in_bucket
+from ragsite.settings.rag.files import in_bucket
 from tests.services.jobs.uploading import OPTIONS, purge_unused_files, store, upload
 from tests.support import factories
 from tests.support.factories import World

@@ -21,7 +21,7 @@ from rag.services.maintenance.backup import create
 from rag.services.maintenance.backup.archive import ArchiveReader
 from rag.services.sources import documents, purge
 from ragsite.postgres import identity
-from ragsite.settings.files import in_folder
+from ragsite.settings.rag.files import in_folder
 from tests.services.jobs.uploading import purge_unused_files, send, store, upload
 from tests.support.factories import World, ingest_text
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from .env import DATA_DIR, env
+from ..env import DATA_DIR, env
 
 # Larger request bodies are refused (413) before they are read.
 RAG_MAX_BODY_BYTES = env.int("RAG_MAX_BODY_BYTES", default=32 * 1024 * 1024)
