@@ -1,7 +1,9 @@
 """All settings by topic. Those that a deployment may change come from the environment: docs/operations/settings.md."""
 
 from .base import *
+from .observability import *
 from .web_server import *
+from .browser_security import *
 from .sign_in import *
 from .email import *
 from .rag import *

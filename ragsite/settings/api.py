@@ -1,10 +1,8 @@
-"""The HTTP contracts: authentication, parsing, JWT, other origins, rate limits."""
-
-from datetime import timedelta
+"""The HTTP API: authentication, parsing, rate limits, and its reference (OpenAPI)."""
 
 from django.core.exceptions import ImproperlyConfigured
 
-from .base import DEBUG, SECRET_KEY
+from .base import DEBUG
 from .env import env
 
 # Requests without a credential act as a service user of this organisation.
@@ -29,42 +27,6 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "ragsite.http.errors.exception_handler",
     "COERCE_DECIMAL_TO_STRING": False,
 }
-
-SIMPLE_JWT = {
-    "ACCESS_TOKEN_LIFETIME": timedelta(minutes=env.int("RAG_JWT_ACCESS_MINUTES", default=30)),
-    "REFRESH_TOKEN_LIFETIME": timedelta(days=env.int("RAG_JWT_REFRESH_DAYS", default=7)),
-    "SIGNING_KEY": env.str("RAG_JWT_SIGNING_KEY", default=SECRET_KEY),
-    "ALGORITHM": "HS256",
-    "AUDIENCE": "ragsite",
-    "ISSUER": "ragsite",
-    # A password change invalidates all earlier tokens.
-    "CHECK_REVOKE_TOKEN": True,
-    "USER_ID_CLAIM": "sub",
-    # The clock of the web server that issued a token may be fast.
-    "LEEWAY": timedelta(seconds=10),
-}
-
-# Earlier signing keys: tokens that they signed are accepted until they expire.
-RAG_JWT_OLD_SIGNING_KEYS = env.list("RAG_JWT_OLD_SIGNING_KEYS", default=[])
-
-# CORS for the contracts' paths, without cookies. All origins are allowed unless some are listed.
-CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", default=[])
-# MCP requires its server to refuse origins that it does not know, so that "all" is no choice for /mcp.
-_MCP_PATHS = r"|mcp|\.well-known/oauth-[^/]*|oauth/(register|token|revoke)" if CORS_ALLOWED_ORIGINS else ""
-CORS_URLS_REGEX = rf"^/(api|functions|agent|v1{_MCP_PATHS})(/|$)"
-CORS_ALLOW_ALL_ORIGINS = not CORS_ALLOWED_ORIGINS
-CORS_ALLOW_HEADERS = [
-    *("authorization", "x-client-info", "apikey", "content-type"),  # of the retrieval contract
-    *("accept", "x-api-key", "x-organization"),
-    *("if-match", "if-none-match", "idempotency-key", "mcp-protocol-version"),
-    # supabase-js sends these if an app chooses a region or propagates traces. They are ignored.
-    *("x-region", "traceparent", "tracestate", "baggage"),
-]
-CORS_EXPOSE_HEADERS = [
-    *("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"),
-    *("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"),
-    *("etag", "idempotent-replayed", "link", "retry-after", "x-request-id", "x-request-warnings"),
-]
 
 # Requests a minute: of one user, of one API key for the search service, and of one IP address for what needs no
 # credential (signing in, /readyz, the API reference). An organisation may have limits of its own.

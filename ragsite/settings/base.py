@@ -1,11 +1,10 @@
-"""Django itself: apps, database, cache, static files, security, logging."""
-
-import structlog
+"""Django itself: apps, middleware, database, cache, languages, static files."""
 
 from .env import BASE_DIR as BASE_DIR
 from .env import DATA_DIR, env
+from .observability import RAG_TRACES_ENDPOINT
 from .rag.files import FILES
-from .rag.models import RAG_MAX_BODY_BYTES
+from .rag.ingestion import RAG_MAX_BODY_BYTES
 
 DEBUG = env.bool("DEBUG", default=False)
 # Plain HTTP on loopback, for `make run`: cookies without Secure, no HSTS, no redirect to HTTPS.
@@ -60,11 +59,6 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
 ]
 
-# OpenTelemetry traces: the address to which spans are sent (OTLP over HTTP); none are sent without it. The share of
-# requests that are traced, from 0 to 1, and whether spans may have texts of questions, documents and answers.
-RAG_TRACES_ENDPOINT = env.str("RAG_TRACES_ENDPOINT", default="")
-RAG_TRACES_SHARE = env.float("RAG_TRACES_SHARE", default=1.0)
-RAG_TRACES_CONTENT = env.bool("RAG_TRACES_CONTENT", default=False)
 if RAG_TRACES_ENDPOINT:
     MIDDLEWARE.insert(
         MIDDLEWARE.index("ragsite.middleware.RequestLogMiddleware") + 1,
@@ -134,20 +128,7 @@ CACHES = {
     },
 }
 
-# The bearer token of GET /metrics. Without one, only requests from this machine are answered.
-RAG_METRICS_TOKEN = env.str("RAG_METRICS_TOKEN", default="")
-
 AUTH_USER_MODEL = "accounts.User"
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
-]
-
 # Django's limit of a body applies to the admin's forms and the API, whose parser answers 413.
 DATA_UPLOAD_MAX_MEMORY_SIZE = RAG_MAX_BODY_BYTES
 
@@ -171,82 +152,3 @@ STORAGES = {
     "default": FILES,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-
-# Security: secure by default; only RAG_LOCAL and DEBUG relax it.
-_https = not (DEBUG or RAG_LOCAL)
-SECURE_SSL_REDIRECT = _https
-# The API does not redirect, because a redirected POST loses its body. It refuses credentials over plain HTTP.
-SECURE_REDIRECT_EXEMPT = [
-    r"^(api|agent|functions|mcp|oauth/(register|token|revoke)|scim|v1|healthz|readyz|metrics)(/|$)"
-]
-# One hour. A longer period is the operator's decision; subdomains and preload lists are set at the proxy.
-SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if _https else 0)
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and preload
-SESSION_ENGINE = "accounts.sign_in.sessions"
-# Messages may show a new secret once. A cookie would let it be read afterwards.
-MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
-SESSION_COOKIE_HTTPONLY = True
-X_FRAME_OPTIONS = "DENY"
-CSRF_FAILURE_VIEW = "ragsite.views.errors.csrf_failure"
-SECURE_REFERRER_POLICY = "same-origin"
-# Only behind a proxy that always overwrites the header.
-if env.bool("RAG_TRUST_X_FORWARDED_PROTO", default=False):
-    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-
-# Logs: one JSON object a line on standard error; never query or document text.
-_shared_processors: list[structlog.typing.Processor] = [
-    structlog.contextvars.merge_contextvars,
-    structlog.processors.add_log_level,
-    structlog.processors.TimeStamper(fmt="iso", utc=True),
-]
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "json": {
-            "()": "structlog.stdlib.ProcessorFormatter",
-            "foreign_pre_chain": [*_shared_processors, structlog.stdlib.add_logger_name],
-            "processors": [
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.format_exc_info,
-                structlog.processors.JSONRenderer(),
-            ],
-        }
-    },
-    "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "json"},
-        "recorded_errors": {"class": "rag.services.operations.measurements.error_log.Handler"},
-    },
-    "root": {"handlers": ["stderr", "recorded_errors"], "level": env.str("LOG_LEVEL", default="INFO")},
-    "loggers": {
-        # django_structlog logs requests, with the request id.
-        "django.server": {"handlers": [], "propagate": False},
-        "django.request": {"level": "CRITICAL"},
-        # One line per task is enough; the sweep alone would write six every ten seconds.
-        "celery.app.trace": {"level": "ERROR"},
-        "celery.beat": {"level": "WARNING"},
-        "celery.worker.strategy": {"level": "WARNING"},
-        "django_structlog.celery": {"level": "WARNING"},
-        "httpx": {"level": "WARNING"},
-        "httpx2": {"level": "WARNING"},
-        "openai": {"level": "WARNING"},
-        # accounts.sign_in.lockout logs lockouts.
-        "axes": {"level": "ERROR"},
-    },
-}
-structlog.configure(
-    processors=[
-        structlog.stdlib.filter_by_level,
-        *_shared_processors,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.StackInfoRenderer(),
-        structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-    ],
-    logger_factory=structlog.stdlib.LoggerFactory(),
-    cache_logger_on_first_use=True,
-)
-DJANGO_STRUCTLOG_CELERY_ENABLED = True
-# A client's X-Request-ID is not logged.
-DJANGO_STRUCTLOG_TRUST_UPSTREAM_REQUEST_ID = DJANGO_STRUCTLOG_TRUST_UPSTREAM_CORRELATION_ID = False
-DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False  # it trusts X-Forwarded-For, which clients can forge

@@ -4,7 +4,7 @@ from celery.schedules import crontab
 from kombu import Queue
 
 from .base import REDIS_URL, TIME_ZONE
-from .rag.models import RAG_SWEEP_INTERVAL_SECONDS
+from .rag.ingestion import RAG_SWEEP_INTERVAL_SECONDS
 
 CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True

@@ -1,9 +1,10 @@
-"""Sign-in: lockout after failures, the second factor, and the content security policy of the pages."""
+"""Sign-in: passwords, sessions, access tokens, lockout after failures, the second factor, identity providers."""
 
 from datetime import timedelta
 
 from django.core.exceptions import ImproperlyConfigured
 
+from .base import SECRET_KEY
 from .env import env
 
 AUTHENTICATION_BACKENDS = [
@@ -12,10 +13,11 @@ AUTHENTICATION_BACKENDS = [
     "orgs.single_sign_on.enforcement.SingleSignOnBackend",
 ]
 
+SESSION_ENGINE = "accounts.sign_in.sessions"
 LOGIN_URL, LOGIN_REDIRECT_URL = "sign_in", "ask"
 
-# So many failures for one account from one address lock that account for that address, and so many from one address,
-# for whichever accounts, lock the address: for so many minutes after the last of them.
+# After AXES_FAILURE_LIMIT failures, an account is locked for the address that they came from. After this many failures
+# of any accounts, the address is locked. Both end AXES_COOLOFF_TIME after the last failure.
 RAG_SIGN_IN_MAX_FAILURES_PER_IP = env.int("RAG_SIGN_IN_MAX_FAILURES_PER_IP", default=50)
 
 # Password checks at the same time in one web process. Each needs more than half a second of CPU time.
@@ -43,24 +45,36 @@ AXES_VERBOSE = False
 # may be reached without HTTPS.
 RAG_SIGN_IN_PRIVATE_HOSTS = env.list("RAG_SIGN_IN_PRIVATE_HOSTS", default=[])
 
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
 PASSWORD_RESET_TIMEOUT = 3600
+
+SIMPLE_JWT = {
+    "ACCESS_TOKEN_LIFETIME": timedelta(minutes=env.int("RAG_JWT_ACCESS_MINUTES", default=30)),
+    "REFRESH_TOKEN_LIFETIME": timedelta(days=env.int("RAG_JWT_REFRESH_DAYS", default=7)),
+    "SIGNING_KEY": env.str("RAG_JWT_SIGNING_KEY", default=SECRET_KEY),
+    "ALGORITHM": "HS256",
+    "AUDIENCE": "ragsite",
+    "ISSUER": "ragsite",
+    # A password change invalidates all earlier tokens.
+    "CHECK_REVOKE_TOKEN": True,
+    "USER_ID_CLAIM": "sub",
+    # The clock of the web server that issued a token may be fast.
+    "LEEWAY": timedelta(seconds=10),
+}
+
+# Earlier signing keys: tokens that they signed are accepted until they expire.
+RAG_JWT_OLD_SIGNING_KEYS = env.list("RAG_JWT_OLD_SIGNING_KEYS", default=[])
 
 # The second factor of admin users: off, optional (required from users who have set one up) or required.
 RAG_STAFF_OTP = env.str("RAG_STAFF_OTP", default="optional")
 if RAG_STAFF_OTP not in ("off", "optional", "required"):
     raise ImproperlyConfigured("RAG_STAFF_OTP must be off, optional or required.")
 OTP_TOTP_ISSUER = "ragsite"
-
-# Pages load scripts, styles and images only from this server; inline code is not allowed.
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": ["'self'"],
-        "script-src": ["'self'"],
-        "style-src": ["'self'"],
-        "img-src": ["'self'", "data:"],
-        "object-src": ["'none'"],
-        "base-uri": ["'none'"],
-        "form-action": ["'self'"],
-        "frame-ancestors": ["'none'"],
-    }
-}

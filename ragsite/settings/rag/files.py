@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..env import DATA_DIR, env
+from ragsite.settings.env import DATA_DIR, env
 
 # Limits of one file, of all files of a request (413), and of their number (400).
 RAG_MAX_FILE_BYTES = env.int("RAG_MAX_FILE_BYTES", default=256 * 1024 * 1024)

@@ -1,29 +1,11 @@
-"""Ingestion, models, retrieval, answers and retention."""
+"""Models: embedding, language and rerank models, and how many calls of them run at a time."""
 
 import os
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
-from ..env import DATA_DIR, env
-
-# Larger request bodies are refused (413) before they are read.
-RAG_MAX_BODY_BYTES = env.int("RAG_MAX_BODY_BYTES", default=32 * 1024 * 1024)
-RAG_MAX_DOCUMENTS_PER_JOB = env.int("RAG_MAX_DOCUMENTS_PER_JOB", default=10_000)
-
-# Parsing one file: wall clock and CPU time, and memory beyond that of an idle parser process.
-RAG_PARSE_TIMEOUT_SECONDS = env.float("RAG_PARSE_TIMEOUT_SECONDS", default=120.0)
-# Text recognition (OCR) takes some seconds per page.
-RAG_OCR_TIMEOUT_SECONDS = env.float("RAG_OCR_TIMEOUT_SECONDS", default=600.0)
-RAG_OCR_MAX_PAGES = env.int("RAG_OCR_MAX_PAGES", default=100)
-RAG_PARSE_MAX_MEMORY_MB = env.int("RAG_PARSE_MAX_MEMORY_MB", default=1024)
-
-# In OpenAI tokens; the defaults measured best (docs/decisions/0015-chunk-size.md).
-RAG_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=256)
-RAG_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=64)
-# Jobs that set no chunk size: the pipeline contract's defaults, unless the variables above are set.
-RAG_JOB_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=512)
-RAG_JOB_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=50)
+from ragsite.settings.env import DATA_DIR, env
 
 # The embedding model of new data sources. Its row is created on first use.
 RAG_EMBEDDING_MODEL = env.str("RAG_EMBEDDING_MODEL", default="all-MiniLM-L6-v2")
@@ -57,18 +39,6 @@ RAG_MAX_MODEL_CALLS = env.int("RAG_MAX_MODEL_CALLS", default=10)
 # Hosts, addresses and networks (10.0.0.0/8) in private ranges that endpoints of embedding models may use. Endpoints
 # that are set in the environment may use any address.
 RAG_ALLOWED_PRIVATE_HOSTS = env.list("RAG_ALLOWED_PRIVATE_HOSTS", default=[])
-# The same for webhooks. Organisations enter their addresses, so that this is a setting of its own.
-RAG_WEBHOOK_PRIVATE_HOSTS = env.list("RAG_WEBHOOK_PRIVATE_HOSTS", default=[])
-
-# Pull sync: the same for addresses of buckets and websites, by the slug of the organisation that may enter them or "*"
-# for all: {"acme": ["files.internal"]}; likewise the folders on this server from which an organisation may fetch
-# documents: {"acme": ["/srv/acme"]}; and how many items a sync lists at most.
-RAG_SYNC_PRIVATE_HOSTS = env.lists_by_organization("RAG_SYNC_PRIVATE_HOSTS")
-RAG_SYNC_FOLDERS = env.lists_by_organization("RAG_SYNC_FOLDERS")
-# File systems of fsspec, by a name that people choose: {"archive": {"url": "sftp://files.example.com/export",
-# "options": {"username": …, "password": …}, "organizations": ["acme"]}}.
-RAG_SYNC_FILE_SYSTEMS = env.json("RAG_SYNC_FILE_SYSTEMS", default={})
-RAG_SYNC_MAX_ITEMS = env.int("RAG_SYNC_MAX_ITEMS", default=100_000)
 
 # The language model: any OpenAI-compatible endpoint. Without LLM_MODEL, answers are extractive: quoted sentences.
 LLM_MODEL = env.str("LLM_MODEL", default="")
@@ -87,9 +57,6 @@ LLM_BASE_URL = env.str("LLM_BASE_URL", default=_endpoints[_key_name])
 # Seconds for a whole call of the language model, including retries.
 LLM_TIMEOUT = env.float("LLM_TIMEOUT", default=60.0)
 
-# What judges whether passages can support an answer: "local" (terms and similarity) or "model" (the language model).
-RAG_GROUNDING = env.str("RAG_GROUNDING", default="local")
-
 # The rerank endpoint, Cohere-compatible (Cohere, Jina, Voyage, vLLM) or TEI (dialect "tei"), and other models that
 # clients may choose: {"name": {"base_url": …, "key_variable": …, "dialect": …}}.
 RAG_RERANK_BASE_URL = env.str("RAG_RERANK_BASE_URL", default="")
@@ -97,39 +64,3 @@ RAG_RERANK_API_KEY = env.str("RAG_RERANK_API_KEY", default="")
 RAG_RERANK_MODEL = env.str("RAG_RERANK_MODEL", default="")
 RAG_RERANK_DIALECT = env.str("RAG_RERANK_DIALECT", default="cohere")
 RAG_RERANK_OTHER_MODELS = env.json("RAG_RERANK_OTHER_MODELS", default={})
-
-# The retrieval contract's thresholds on the mean cosine of the best passages; an embedding model may have its own.
-RAG_CONFIDENCE_HIGH_THRESHOLD = env.float("RAG_CONFIDENCE_HIGH_THRESHOLD", default=0.75)
-RAG_CONFIDENCE_MEDIUM_THRESHOLD = env.float("RAG_CONFIDENCE_MEDIUM_THRESHOLD", default=0.60)
-
-# A worker's lease of a document. The worker renews it three times as often.
-RAG_LEASE_SECONDS = env.int("RAG_LEASE_SECONDS", default=20)
-# How often a document is tried when its worker is lost or the embedding endpoint rejects it.
-RAG_MAX_ATTEMPTS = env.int("RAG_MAX_ATTEMPTS", default=3)
-# How long the input of failed documents is kept for a retry.
-RAG_JOB_RETENTION_DAYS = env.int("RAG_JOB_RETENTION_DAYS", default=30)
-# How long searches and conversations are kept, unless the organisation has its own period, and audit events (at least
-# 90 days). 0: for ever.
-RAG_HISTORY_RETENTION_DAYS = env.int("RAG_HISTORY_RETENTION_DAYS", default=90)
-# How many bytes of searches and conversations one user may have. The oldest are deleted first.
-RAG_MAX_HISTORY_BYTES = env.int("RAG_MAX_HISTORY_BYTES", default=50 * 1024 * 1024)
-RAG_AUDIT_RETENTION_DAYS = env.int("RAG_AUDIT_RETENTION_DAYS", default=730)
-# How long deliveries of webhooks are kept.
-RAG_WEBHOOK_RETENTION_DAYS = env.int("RAG_WEBHOOK_RETENTION_DAYS", default=30)
-# How long the counts and errors of syncs are kept.
-RAG_SYNC_RETENTION_DAYS = env.int("RAG_SYNC_RETENTION_DAYS", default=30)
-RAG_SWEEP_INTERVAL_SECONDS = env.int("RAG_SWEEP_INTERVAL_SECONDS", default=10)
-
-# The retrieval mode of requests that set none: "dense", "lexical" or "hybrid".
-RAG_RETRIEVAL_MODE = env.str("RAG_RETRIEVAL_MODE", default="hybrid")
-
-# Scopes up to this size are searched exactly, larger ones with the HNSW index
-# (docs/decisions/0022-exact-or-approximate.md).
-RAG_EXACT_SEARCH_MAX_CHUNKS = env.int("RAG_EXACT_SEARCH_MAX_CHUNKS", default=20_000)
-# Memory for building that index, at least 1 KB per chunk. Building is several times slower if it does not fit.
-RAG_INDEX_BUILD_MEMORY_MB = env.int("RAG_INDEX_BUILD_MEMORY_MB", default=512)
-
-# The password of the demo accounts that `make run` creates.
-RAG_DEMO_PASSWORD = env.str("RAG_DEMO_PASSWORD", default="ragsite-demo")
-# The pages of the demo data; empty for the documentation of the product.
-RAG_DEMO_FOLDER = env.str("RAG_DEMO_FOLDER", default="")

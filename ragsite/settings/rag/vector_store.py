@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from ..env import env
+from ragsite.settings.env import env
 
 VECTOR_STORE = env.str("VECTOR_STORE", default="pgvector")
 if VECTOR_STORE not in ("pgvector", "qdrant"):

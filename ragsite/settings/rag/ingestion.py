@@ -1,0 +1,28 @@
+"""Ingestion: jobs, parsing, chunking, and the workers that do it."""
+
+from ragsite.settings.env import env
+
+# Larger request bodies are refused (413) before they are read.
+RAG_MAX_BODY_BYTES = env.int("RAG_MAX_BODY_BYTES", default=32 * 1024 * 1024)
+RAG_MAX_DOCUMENTS_PER_JOB = env.int("RAG_MAX_DOCUMENTS_PER_JOB", default=10_000)
+
+# Parsing one file: wall clock and CPU time, and memory beyond that of an idle parser process.
+RAG_PARSE_TIMEOUT_SECONDS = env.float("RAG_PARSE_TIMEOUT_SECONDS", default=120.0)
+# Text recognition (OCR) takes some seconds per page.
+RAG_OCR_TIMEOUT_SECONDS = env.float("RAG_OCR_TIMEOUT_SECONDS", default=600.0)
+RAG_OCR_MAX_PAGES = env.int("RAG_OCR_MAX_PAGES", default=100)
+RAG_PARSE_MAX_MEMORY_MB = env.int("RAG_PARSE_MAX_MEMORY_MB", default=1024)
+
+# In OpenAI tokens; the defaults measured best (docs/decisions/0015-chunk-size.md).
+RAG_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=256)
+RAG_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=64)
+# Jobs that set no chunk size: the pipeline contract's defaults, unless the variables above are set.
+RAG_JOB_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=512)
+RAG_JOB_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=50)
+
+# A worker's lease of a document. The worker renews it three times as often.
+RAG_LEASE_SECONDS = env.int("RAG_LEASE_SECONDS", default=20)
+# How often a document is tried when its worker is lost or the embedding endpoint rejects it.
+RAG_MAX_ATTEMPTS = env.int("RAG_MAX_ATTEMPTS", default=3)
+# How often the sweep recovers lost work, and how often other frequent tasks run.
+RAG_SWEEP_INTERVAL_SECONDS = env.int("RAG_SWEEP_INTERVAL_SECONDS", default=10)
