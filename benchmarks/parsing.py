@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     django.setup()
     from rag.parsing import parse
-    from rag.parsing.sandbox import process
+    from rag.parsing.sandbox import parse_in_sandbox
 
     files = [file for file in sorted(folder.iterdir()) if file.suffix != ".jsonl" and file.name != "SOURCE.md"]
     started = time.perf_counter()
@@ -40,7 +40,7 @@ def main(folder: Path) -> None:
         median = statistics.median(durations)
         seconds[file.suffix].append(median)
         slowest[file.suffix] = max(slowest.get(file.suffix, (0.0, "")), (median, file.name))
-    process.stop_parsers()
+    parse_in_sandbox.stop_parsers()
     print("| format | files | median ms | slowest | its ms | peak MB |\n| --- | --- | --- | --- | --- | --- |")
     for suffix, medians in seconds.items():
         slowest_seconds, name = slowest[suffix]

@@ -28,7 +28,7 @@ from rag.services.search import ask_replies
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
-from .access import page, problem_fragment, rate_limited, wants_stream
+from .base import page, problem_fragment, rate_limited, wants_stream
 from .forms import AskForm
 from .rendering.answer_rendering import render_answer, show_answer
 from .sources import list_queryable_sources, may_trace

@@ -13,7 +13,7 @@ from rag.services.evaluation import comparison
 from rag.text.citation_markers import find_markers
 from rag.types import MAX_QUESTION_CHARACTERS
 
-from .access import page, rate_limited
+from .base import page, rate_limited
 from .forms import DEFAULT_TOP_K, CompareForm
 from .rendering.answer_rendering import show_blocks
 from .rendering.document_text import show_quote

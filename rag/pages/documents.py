@@ -15,7 +15,7 @@ from rag.services.search import page_pictures
 from rag.services.sources import excerpts
 from ragsite.postgres.models import as_uuid
 
-from .access import page
+from .base import page
 from .rendering.answer_rendering import page_label
 from .rendering.document_text import TextBlock, divide_text, is_markdown
 

@@ -15,7 +15,7 @@ from orgs.access.caller import get_caller
 from rag.models import ConversationMessage
 from rag.services.search import ask_replies
 
-from .access import page, rate_limited, wants_stream
+from .base import page, rate_limited, wants_stream
 from .forms import RatingForm, TitleForm
 
 _PER_PAGE = 20

@@ -13,7 +13,7 @@ from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
 from rag.services.search.trace import search_trace, trace_permissions
 
-from .access import page, rate_limited, render_problem
+from .base import page, rate_limited, render_problem
 from .forms import AskForm
 from .rendering.document_text import show_quote
 from .sources import list_queryable_sources, may_trace

@@ -8,7 +8,7 @@ from rag.types import ParsedDocument
 
 from . import detection, formats, markdown, plain_text
 from .ocr import models
-from .sandbox import process
+from .sandbox import parse_in_sandbox
 
 # The first bytes of a file, from which its format is detected.
 HEAD_BYTES = 16_384
@@ -27,7 +27,7 @@ def parse_text(content: str, *, content_type: str, path: str) -> ParsedDocument:
     """
     media_type = detection.detect_text_type(content, content_type=content_type, name=path)
     if media_type in formats.CONVERTED and content.strip():
-        return process.parse_text(content, media_type=media_type)
+        return parse_in_sandbox.parse_text(content, media_type=media_type)
     return _keep_unchanged(content, media_type)
 
 
@@ -50,12 +50,14 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False) -
         raise ParseFailed("The file is empty.")
     media_type = detect_type(head, content_type=content_type, name=name, ocr=ocr)
     if media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED:
-        return process.parse_file(file, media_type=media_type, ocr=ocr)
-    if file.stat().st_size > process.MAX_TEXT_BYTES:
-        raise ParseFailed(f"The file contains more than {process.MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
+        return parse_in_sandbox.parse_file(file, media_type=media_type, ocr=ocr)
+    if file.stat().st_size > parse_in_sandbox.MAX_TEXT_BYTES:
+        raise ParseFailed(
+            f"The file contains more than {parse_in_sandbox.MAX_TEXT_BYTES:,} bytes of text. Send it in parts."
+        )
     decoded = plain_text.decode_unicode(file.read_bytes())
     if decoded is None:  # a legacy encoding; guessing it runs in the sandbox
-        return process.parse_file(file, media_type=media_type)
+        return parse_in_sandbox.parse_file(file, media_type=media_type)
     if not decoded.strip():
         raise ParseFailed("The file contains no text.")
     return _keep_unchanged(decoded, media_type)

@@ -11,7 +11,7 @@ from PIL import Image, ImageChops
 from orgs.access.permissions import Visibility
 from rag.errors import ParseFailed
 from rag.models import Chunk, DataSource, Document
-from rag.parsing.sandbox import process
+from rag.parsing.sandbox import parse_in_sandbox
 from rag.services.search import page_pictures
 from tests.parsing.files.pdfs import pdf
 from tests.services.jobs.uploading import send, upload
@@ -113,7 +113,7 @@ def test_a_picture_is_remembered_and_a_pdf_that_cannot_be_drawn_is_not_found(
     def fail(*_: object) -> bytes:
         raise ParseFailed("It is damaged.")
 
-    monkeypatch.setattr(process, "draw_page", fail)
+    monkeypatch.setattr(parse_in_sandbox, "draw_page", fail)
     assert owner.get(url).content == picture
     caches["page_pictures"].clear()
     assert owner.get(url).status_code == 404

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from rag.errors import ParseFailed
-from rag.parsing.sandbox import passage_picture, process
+from rag.parsing.sandbox import parse_in_sandbox, passage_picture
 from tests.parsing.files.pdfs import pdf
 
 WORDS = "The quick brown fox jumps over the lazy dog."
@@ -22,15 +22,15 @@ def file(tmp_path: Path) -> Path:
 def test_damaged_and_encrypted_files_and_pages_that_do_not_exist_are_refused(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(ParseFailed):
-        process.draw_page(file, [1], WORDS)
+        parse_in_sandbox.draw_page(file, [1], WORDS)
     file.write_bytes(pdf([WORDS]))
     with pytest.raises(ParseFailed, match="no such page"):
-        process.draw_page(file, [2, 10**9], WORDS)
+        parse_in_sandbox.draw_page(file, [2, 10**9], WORDS)
 
 
 def test_the_picture_of_a_huge_page_is_small(file: Path) -> None:
     file.write_bytes(pdf([WORDS]).replace(b"[0 0 612 792]", b"[0 0 14400 14400]"))
-    picture = Image.open(io.BytesIO(process.draw_page(file, [1], WORDS)))
+    picture = Image.open(io.BytesIO(parse_in_sandbox.draw_page(file, [1], WORDS)))
     assert picture.width <= 1_100
     assert picture.height <= 2_200
 

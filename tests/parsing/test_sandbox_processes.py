@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from rag.parsing import parse
-from rag.parsing.sandbox import process, worker
+from rag.parsing.sandbox import parse_in_sandbox, parser_process
 
 from .conftest import Read, error_message
 
@@ -35,7 +35,7 @@ def test_memory_limit(read: Read, settings: Any) -> None:
 
 
 def test_text_limit(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "MAX_TEXT_BYTES", 10_000)
+    monkeypatch.setattr(parse_in_sandbox, "MAX_TEXT_BYTES", 10_000)
     rows = b"Name,Town\n" + b"Ada,Lynn\n" * 1000
     for content, name in ((b"x" * 10_001, "a.txt"), (rows, "a.csv")):
         assert "10,000 bytes of text" in error_message(read, content, name)
@@ -68,13 +68,13 @@ def test_threads_can_parse_concurrently(tmp_path: Path) -> None:
 def test_parser_processes_have_no_secrets_and_leave_no_files(
     read: Read, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process.stop_parsers()
+    parse_in_sandbox.stop_parsers()
     monkeypatch.setenv("SECRET_KEY", SECRET)
     read(b"<html><body><p>Bees.</p></body></html>", "a.html")
     (child,) = children()
     assert SECRET not in "".join(child.environ().values())
     assert not list(settings.RAG_TEMP_FOLDER.iterdir())
-    process.stop_parsers()
+    parse_in_sandbox.stop_parsers()
     assert not children()
 
 
@@ -82,7 +82,7 @@ def test_parser_processes_do_not_import_django() -> None:
     script = (
         "import rag.parsing.sandbox.child, sys; sys.exit(any(name.split('.')[0] == 'django' for name in sys.modules))"
     )
-    environment = {**worker.child_environment(), "PATH": os.defpath}
+    environment = {**parser_process.child_environment(), "PATH": os.defpath}
     assert subprocess.run([sys.executable, "-c", script], env=environment, check=False).returncode == 0
 
 

@@ -19,7 +19,7 @@ from orgs.access.caller import get_caller
 from orgs.access.permissions import Scope
 from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey, Organization
-from rag.pages.access import page, rate_limited
+from rag.pages.base import page, rate_limited
 
 _SCOPE_LABELS = (
     (Scope.QUERY.value, gettext_lazy("search and ask")),

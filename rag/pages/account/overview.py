@@ -16,7 +16,7 @@ from accounts.sign_in import second_factor
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.caller import get_caller
 from orgs.models import ApiKey, Membership
-from rag.pages.access import page, rate_limited
+from rag.pages.base import page, rate_limited
 from ragsite.postgres import identity
 
 from .password import has_own_password

@@ -18,7 +18,7 @@ from accounts.models import User
 from accounts.sign_in.pages import render_too_many_checks
 from accounts.sign_in.password_checks import TooManyPasswordChecks, may_use_password
 from orgs.access.caller import get_caller
-from rag.pages.access import page, rate_limited
+from rag.pages.base import page, rate_limited
 from ragsite.postgres import identity
 
 _MAX_PASSWORD_CHARACTERS = 1024

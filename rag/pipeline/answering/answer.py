@@ -32,9 +32,9 @@ from rag.types import (
 from ragsite.observability import measurement_buffer
 
 from .citations import CitedAnswer, drop_unsupported_end, extract_citations
-from .fallback_answers import NO_ANSWER, UNCLEAR_ANSWER
 from .generate import PreparedGeneration, collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
+from .no_answer_sentences import NO_ANSWER, UNCLEAR_ANSWER
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"

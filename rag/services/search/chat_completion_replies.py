@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rag.errors import NoResults
-from rag.pipeline.answering.fallback_answers import NO_ANSWER
+from rag.pipeline.answering.no_answer_sentences import NO_ANSWER
 from rag.services.search import chat_replies, permitted_queries
 from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
 

@@ -10,11 +10,11 @@ from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel
 from rag.pipeline.answering.answer import describe_gaps
-from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
+from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
-from rag.pipeline.answering.fallback_answers import CHAT_FOUND_NOTHING
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
+from rag.pipeline.answering.no_answer_sentences import CHAT_FOUND_NOTHING
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval import query_rewriting

@@ -6,7 +6,7 @@ from django.core.cache import caches
 
 from rag.errors import ParseFailed, StorageFailed, UnknownDocument
 from rag.parsing import formats
-from rag.parsing.sandbox import process
+from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers import file_storage
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.services.sources.excerpts import Excerpt
@@ -53,7 +53,7 @@ def draw_page(excerpt: Excerpt) -> bytes:
         return picture
     try:
         with LONG_REQUESTS.place(), file_storage.local_copy(original) as file:
-            picture = process.draw_page(file, pages, excerpt.marked)
+            picture = parse_in_sandbox.draw_page(file, pages, excerpt.marked)
     except (ParseFailed, StorageFailed):
         raise UnknownDocument from None
     if len(picture) <= _MAX_KEPT_BYTES:

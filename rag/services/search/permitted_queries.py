@@ -14,7 +14,7 @@ from rag.errors import NoAccessibleSources
 from rag.models import Action, DataSource
 from rag.models.sources import QueryableSources
 from rag.pipeline.answering import answer as answering
-from rag.pipeline.answering import answer_or_decline
+from rag.pipeline.answering import answer_if_confident as confident_answering
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.services.access import access_rechecks
 from rag.services.evaluation import record_unanswered
@@ -134,7 +134,7 @@ def _keep_unanswered(
 def answer_if_confident(
     question: Question, selection: SourceSelection, generation: GenerationOptions
 ) -> AnswerEvents[ConfidentAnswer]:
-    """Stream the retrieval contract's answer (rag.pipeline.answering.answer_or_decline).
+    """Stream the retrieval contract's answer (rag.pipeline.answering.answer_if_confident).
 
     If the caller may not query any source, the result is empty and confidence is low.
 
@@ -147,7 +147,7 @@ def answer_if_confident(
         scopes = _build_search_scopes(question, selection)
     except NoAccessibleSources:
         scopes = []
-    answer = answer_or_decline.answer_if_confident(question, scopes, generation)
+    answer = confident_answering.answer_if_confident(question, scopes, generation)
     return access_rechecks.watch_access(answer, selection.caller)
 
 

@@ -25,7 +25,7 @@ from rag.providers.http import webhook_client
 from ragsite.postgres import credential_fields, encryption
 from ragsite.postgres.locks import session_lock
 
-from . import quotas, signing
+from . import quota_events, signing
 
 logger = structlog.get_logger(__name__)
 
@@ -58,7 +58,7 @@ def deliver_due() -> None:
     """Record quotas that are nearly reached, and send what is due. One process does it at a time."""
     with session_lock("deliver webhooks") as is_acquired:
         if is_acquired:
-            quotas.record_nearly_reached()
+            quota_events.record_nearly_reached()
             _deliver_until(time.monotonic() + _MAX_TASK_SECONDS)
 
 

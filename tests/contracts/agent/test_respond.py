@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag.models import DataSource
-from rag.pipeline.answering.fallback_answers import AGENT_FOUND_NOTHING
+from rag.pipeline.answering.no_answer_sentences import AGENT_FOUND_NOTHING
 from tests.contracts.agent.helpers import CHUNK_KEYS, KEYS, ZEBRAS, Api, ask
 from tests.support import snapshots
 from tests.support.factories import ingest_text

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from orgs.access.permissions import Visibility
-from rag.pipeline.answering.fallback_answers import AGENT_FOUND_NOTHING
+from rag.pipeline.answering.no_answer_sentences import AGENT_FOUND_NOTHING
 from rag.services.search import agent
 from tests.contracts.agent.helpers import (
     CHUNK_KEYS,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag.models import Conversation, DataSource, EmbeddingModel
-from rag.pipeline.answering.chat_context import NOTICE
+from rag.pipeline.answering.chat_system_prompt import NOTICE
 from tests.contracts.v3.helpers import TEXT, USER, Api, chat
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rag.errors import ContextOverflow, TemplateInvalid
-from rag.pipeline.answering.chat_context import build_system_prompt
+from rag.pipeline.answering.chat_system_prompt import build_system_prompt
 from rag.pipeline.answering.citations import extract_citations
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.prompt import build_prompt, validate_template

@@ -11,7 +11,7 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.models import Document
-from rag.pipeline.answering.chat_context import NOTICE, build_system_prompt
+from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
 from rag.pipeline.answering.prompt import build_prompt

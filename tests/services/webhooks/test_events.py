@@ -11,7 +11,7 @@ from orgs.access.caller import Caller
 from rag.models import IngestionDocument, IngestionJob, Reembedding, Usage, Webhook, WebhookDelivery
 from rag.services.ingestion import build_submissions, document_outcomes, recovery_sweep
 from rag.services.jobs import close_and_cancel, submit
-from rag.services.webhooks import events, quotas
+from rag.services.webhooks import events, quota_events
 from rag.types import Submission
 from ragsite.postgres import identity
 from tests.services.webhooks.conftest import Create
@@ -132,7 +132,7 @@ def test_a_quota_is_reported_once_until_it_was_below(world: World, create: Creat
     reported = []
     for chunks in (89, 90, 95, 86, 95, 84, 91):
         Usage.objects.update_or_create(organization=world.home, defaults={"chunks": chunks})
-        quotas.record_nearly_reached()
+        quota_events.record_nearly_reached()
         reported.append(WebhookDelivery.objects.count())
     assert reported == [0, 1, 1, 1, 1, 1, 2]
     assert stored()[0][1] == {"organization": "home", "quotas": [{"resource": "chunks", "used": 90, "limit": 100}]}

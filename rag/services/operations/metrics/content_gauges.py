@@ -12,7 +12,7 @@ from rag.services.jobs import job_lookup
 from rag.services.operations import component_checks
 
 from .gauge import Gauge
-from .process_gauges import collect_process_gauges
+from .installation_gauges import collect_installation_gauges
 
 # How many organisations have labels of their own: those with the most chunks.
 _MAX_ORGANIZATIONS = 100
@@ -57,7 +57,7 @@ def collect_gauges() -> Iterator[Gauge]:
         values={"": age_seconds},
     )
     yield from _stored()
-    yield from collect_process_gauges()
+    yield from collect_installation_gauges()
     ndcg_by_source = quality.latest_ndcg(_MAX_SOURCES)
     yield Gauge(
         "ragsite_quality_ndcg10",

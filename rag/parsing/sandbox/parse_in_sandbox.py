@@ -21,7 +21,7 @@ from rag.parsing import formats
 from rag.types import Heading, Page, ParsedDocument
 
 from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest, PictureRequest
-from .worker import ParserGone, ParserProcess, ParserTimeout
+from .parser_process import ParserGone, ParserProcess, ParserTimeout
 
 logger = structlog.get_logger(__name__)
 

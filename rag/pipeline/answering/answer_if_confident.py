@@ -9,8 +9,8 @@ from rag.pipeline.retrieval.retrieve import find_passages
 from rag.text.tokens import count_tokens
 from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, SearchScope
 
-from .fallback_answers import LOW_CONFIDENCE
 from .generate import BY_TITLE, collect_text, prepare_generation
+from .no_answer_sentences import LOW_CONFIDENCE
 from .prompt import build_prompt
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
