@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.audit import events
 from accounts.audit.events import AuditEvent
-from ragsite.postgres import identity, roles
+from ragsite.postgres import identity
 from tests.support.factories import World
 
 
@@ -46,7 +46,7 @@ def test_the_audit_table_cannot_be_truncated(world: World) -> None:
 
 def test_the_applications_roles_may_only_insert_events(world: World) -> None:
     """The one exception is removing the name of a deleted account, which a trigger allows."""
-    grants = Path(roles.__file__).with_name("grants.sql").read_text()
+    grants = Path(identity.__file__).with_name("grants.sql").read_text()
     with transaction.atomic(), connection.cursor() as cursor:
         for role in ("ragsite_reader", "ragsite_worker"):
             cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role])

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from ragsite.postgres.roles import creation_sql, userlist
+from ragsite.postgres.roles.preparation import creation_sql, userlist
 
 
 class Command(BaseCommand):

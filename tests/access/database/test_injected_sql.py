@@ -10,7 +10,7 @@ from rag.models import DataSource, Grant
 from rag.providers.stores.pgvector import token_signatures
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity, sign
-from ragsite.postgres.roles import LOGINS
+from ragsite.postgres.roles.preparation import LOGINS
 from tests.access import check_counts
 from tests.access.database import injection
 from tests.access.database.injection_worlds import FilledWorld, in_random_worlds, read_foreign

@@ -1,13 +1,13 @@
 """Sessions of a role: what one request cannot see of others, cannot do to them, and cannot leave in its transaction."""
 
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from django.db import connection, transaction
 
-from ragsite.postgres import identity, roles
+from ragsite.postgres import identity
+from ragsite.postgres.roles import preparation
 from tests.access.database.injection import PUBLIC, execute, next_request, web_process
 from tests.support.factories import World
 
@@ -54,10 +54,10 @@ def test_a_rollback_to_a_savepoint_brings_no_other_identity_back(live_world: Wor
             assert execute(_CURRENT_USER) == [(caller.user,)]
 
 
-@pytest.mark.parametrize("role", roles.LOGINS)
+@pytest.mark.parametrize("role", preparation.LOGINS)
 def test_no_request_ends_others_or_stores_large_objects(live_world: World, role: str) -> None:
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:  # in tests a superuser
-        cursor.execute((Path(roles.__file__).with_name("public_functions.sql")).read_text())
+        cursor.execute(preparation.PUBLIC_FUNCTIONS.read_text())
     with web_process(is_restricted=True), identity.run_as(identity.Identity(role)):
         for statement in PUBLIC:
             next_request()

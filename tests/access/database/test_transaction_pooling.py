@@ -10,7 +10,8 @@ from django.test import Client
 
 from orgs.access.permissions import Visibility
 from rag.models import Chunk
-from ragsite.postgres import identity, logins, roles
+from ragsite.postgres import identity, logins
+from ragsite.postgres.roles import preparation
 from tests.access.database.injection import RESIDUE, execute, web_process
 from tests.support.factories import World, ingest_text
 from tests.support.servers.pgbouncer import PROGRAM
@@ -62,7 +63,7 @@ def test_the_documented_reset_is_the_tested_one(settings: Any) -> None:
 def test_nothing_of_a_transaction_stays_for_the_next_caller(live_world: World, start: Callable[..., None]) -> None:
     start()
     with web_process():
-        roles.require_safe_roles()
+        preparation.require_safe_roles()
         for statement, query in RESIDUE.items():
             execute(statement)
             connection.close()
@@ -74,5 +75,5 @@ def test_nothing_of_a_transaction_stays_for_the_next_caller(live_world: World, s
 
 def test_a_pooler_that_does_not_reset_sessions_is_refused(live_world: World, start: Callable[..., None]) -> None:
     start(reset_always=False)
-    with web_process(), pytest.raises(roles.RoleError, match="server_reset_query_always"):
-        roles.require_safe_roles()
+    with web_process(), pytest.raises(preparation.RoleError, match="server_reset_query_always"):
+        preparation.require_safe_roles()

@@ -5,14 +5,15 @@ from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 from django.db import connection
 
-from ragsite.postgres import identity, roles
-from ragsite.postgres.roles import check_public_functions
+from ragsite.postgres import identity
+from ragsite.postgres.roles import preparation
+from ragsite.postgres.roles.preparation import check_public_functions
 from tests.access.database.injection import PUBLIC
 
 pytestmark = pytest.mark.django_db
 
 
-SQL = roles.PUBLIC_FUNCTIONS.read_text()
+SQL = preparation.PUBLIC_FUNCTIONS.read_text()
 
 
 def execute(sql: str) -> None:
@@ -20,7 +21,7 @@ def execute(sql: str) -> None:
         cursor.execute(sql)
 
 
-@pytest.mark.parametrize("grantee", ["PUBLIC", *roles.LOGINS])
+@pytest.mark.parametrize("grantee", ["PUBLIC", *preparation.LOGINS])
 def test_a_function_that_a_web_role_may_call_is_reported(grantee: str) -> None:
     execute(SQL)
     assert check_public_functions() == []

@@ -12,8 +12,9 @@ import psycopg
 from django.db import connection
 
 from ragsite.embedded.folder import SYSTEM_USER
-from ragsite.postgres import identity, logins, roles
+from ragsite.postgres import identity, logins
 from ragsite.postgres.derived_keys import role_password
+from ragsite.postgres.roles import preparation
 
 PROGRAM = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 
@@ -32,7 +33,7 @@ class PgBouncer:
         parameters = connection.get_connection_params()
         hosts = {"pooled": parameters["host"], **(replicas or {})}
         databases = "\n".join(f"{name} = host={host} dbname={parameters['dbname']}" for name, host in hosts.items())
-        (folder / "userlist.txt").write_text(roles.userlist())
+        (folder / "userlist.txt").write_text(preparation.userlist())
         (folder / "pgbouncer.ini").write_text(
             f"""
 [databases]

@@ -12,12 +12,12 @@ from django.core import checks
 from django.core.checks import CheckMessage
 from django.db import DatabaseError, connection, transaction
 
-from . import identity, logins
-from .compatibility import INSUFFICIENT_PRIVILEGE
-from .derived_keys import identity_key_pads, role_password
-from .identity import Identity
+from ragsite.postgres import identity, logins
+from ragsite.postgres.compatibility import INSUFFICIENT_PRIVILEGE
+from ragsite.postgres.derived_keys import identity_key_pads, role_password
+from ragsite.postgres.identity import Identity
 
-_GRANTS = tuple(Path(__file__).with_name(name) for name in ("grants.sql", "function_grants.sql"))
+_GRANTS = tuple(Path(__file__).parents[1] / name for name in ("grants.sql", "function_grants.sql"))
 # The roles that a web process logs in as.
 LOGINS = (identity.NOBODY.role, identity.SIGN_IN.role, identity.STAFF.role)
 _MAY_CHANGE_ROLE = (
@@ -52,7 +52,7 @@ UNION ALL SELECT 'owns ' || relname FROM pg_class
     WHERE relowner = (SELECT oid FROM pg_roles WHERE rolname = session_user) AND relpersistence <> 't'
 """
 # What every role may call, unless a superuser has taken it from them.
-PUBLIC_FUNCTIONS = Path(__file__).with_name("public_functions.sql")
+PUBLIC_FUNCTIONS = Path(__file__).parents[1] / "public_functions.sql"
 _FUNCTION = re.compile(r"\w+\([\w, ]+\)")
 _CALLABLE = """
 SELECT DISTINCT function FROM unnest(%s::text[]) AS function, pg_roles
