@@ -24,7 +24,8 @@ class AccountsConfig(AppConfig):
         from rest_framework_simplejwt.settings import api_settings
 
         from ragsite.postgres.replicas.checks import check_replica_addresses
-        from ragsite.postgres.roles.preparation import check_public_functions, prepare_roles
+        from ragsite.postgres.roles.checks import check_public_functions
+        from ragsite.postgres.roles.preparation import prepare_roles
 
         from . import audited_events, model_texts
         from . import checks as checks

@@ -8,7 +8,7 @@ from gunicorn.errors import AppImportError
 from gunicorn.http.errors import ParseException
 
 from ragsite.postgres.compatibility import OutdatedDatabaseError, require_current_database
-from ragsite.postgres.roles.preparation import RoleError, require_safe_roles
+from ragsite.postgres.roles.checks import RoleError, require_safe_roles
 
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 # gunicorn trusts every client of a Unix socket, but nginx passes on what its clients send.

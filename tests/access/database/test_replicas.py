@@ -14,7 +14,7 @@ from rag.types import Mode
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity
 from ragsite.postgres.replicas import positions, routing
-from ragsite.postgres.roles import preparation
+from ragsite.postgres.roles import checks
 from tests.access.database.injection import web_process
 from tests.access.database.replica_searches import search, search_again, used_replica
 from tests.support.factories import World, ingest_text, process_queue
@@ -177,10 +177,10 @@ def test_replicas_behind_pgbouncer(
         for _ in range(4):
             assert search_again(member) == ({document}, True)
             assert search_again(owner) == ({document, diary}, True)
-        preparation.require_safe_roles()
+        checks.require_safe_roles()
         settings.RAG_DATABASE_REPLICAS = [replicas[1].address]  # which nothing resets after a transaction
-        with pytest.raises(preparation.RoleError, match="server_reset_query_always"):
-            preparation.require_safe_roles()
+        with pytest.raises(checks.RoleError, match="server_reset_query_always"):
+            checks.require_safe_roles()
 
 
 def test_requests_note_what_they_have_shown(

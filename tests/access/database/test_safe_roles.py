@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from ragsite.postgres import identity
-from ragsite.postgres.roles import preparation
+from ragsite.postgres.roles import checks, preparation
 from tests.access.database.injection import web_process
 from tests.support.factories import World
 
@@ -26,7 +26,7 @@ def changed(statement: str, undo: str) -> Iterator[None]:
 
 def test_the_roles_that_migrations_prepare_are_accepted(live_world: World) -> None:
     with web_process():
-        preparation.require_safe_roles()
+        checks.require_safe_roles()
 
 
 @pytest.mark.parametrize("role", preparation.LOGINS)
@@ -35,12 +35,12 @@ def test_a_role_that_owns_a_table_is_refused(live_world: World, role: str) -> No
     with (
         changed(create, "DROP TABLE left_behind"),
         web_process(),
-        pytest.raises(preparation.RoleError, match=f"{role} owns left_behind"),
+        pytest.raises(checks.RoleError, match=f"{role} owns left_behind"),
     ):
-        preparation.require_safe_roles()
+        checks.require_safe_roles()
 
 
 def test_the_identity_key_of_another_secret_key_is_refused(live_world: World) -> None:
     swap = "UPDATE ragsite_private.identity_key SET inner_pad = outer_pad, outer_pad = inner_pad"
-    with changed(swap, swap), web_process(), pytest.raises(preparation.RoleError, match="SECRET_KEY is not the one"):
-        preparation.require_safe_roles()
+    with changed(swap, swap), web_process(), pytest.raises(checks.RoleError, match="SECRET_KEY is not the one"):
+        checks.require_safe_roles()

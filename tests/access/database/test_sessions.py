@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, transaction
 
 from ragsite.postgres import identity
-from ragsite.postgres.roles import preparation
+from ragsite.postgres.roles import checks, preparation
 from tests.access.database.injection import PUBLIC, execute, next_request, web_process
 from tests.support.factories import World
 
@@ -57,7 +57,7 @@ def test_a_rollback_to_a_savepoint_brings_no_other_identity_back(live_world: Wor
 @pytest.mark.parametrize("role", preparation.LOGINS)
 def test_no_request_ends_others_or_stores_large_objects(live_world: World, role: str) -> None:
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:  # in tests a superuser
-        cursor.execute(preparation.PUBLIC_FUNCTIONS.read_text())
+        cursor.execute(checks.PUBLIC_FUNCTIONS.read_text())
     with web_process(is_restricted=True), identity.run_as(identity.Identity(role)):
         for statement in PUBLIC:
             next_request()

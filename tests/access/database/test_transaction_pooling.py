@@ -11,7 +11,7 @@ from django.test import Client
 from orgs.access.permissions import Visibility
 from rag.models import Chunk
 from ragsite.postgres import identity, logins
-from ragsite.postgres.roles import preparation
+from ragsite.postgres.roles import checks
 from tests.access.database.injection import RESIDUE, execute, web_process
 from tests.support.factories import World, ingest_text
 from tests.support.servers.pgbouncer import PROGRAM
@@ -63,7 +63,7 @@ def test_the_documented_reset_is_the_tested_one(settings: Any) -> None:
 def test_nothing_of_a_transaction_stays_for_the_next_caller(live_world: World, start: Callable[..., None]) -> None:
     start()
     with web_process():
-        preparation.require_safe_roles()
+        checks.require_safe_roles()
         for statement, query in RESIDUE.items():
             execute(statement)
             connection.close()
@@ -75,5 +75,5 @@ def test_nothing_of_a_transaction_stays_for_the_next_caller(live_world: World, s
 
 def test_a_pooler_that_does_not_reset_sessions_is_refused(live_world: World, start: Callable[..., None]) -> None:
     start(reset_always=False)
-    with web_process(), pytest.raises(preparation.RoleError, match="server_reset_query_always"):
-        preparation.require_safe_roles()
+    with web_process(), pytest.raises(checks.RoleError, match="server_reset_query_always"):
+        checks.require_safe_roles()

@@ -6,14 +6,14 @@ from django.core.management.base import SystemCheckError
 from django.db import connection
 
 from ragsite.postgres import identity
-from ragsite.postgres.roles import preparation
-from ragsite.postgres.roles.preparation import check_public_functions
+from ragsite.postgres.roles import checks, preparation
+from ragsite.postgres.roles.checks import check_public_functions
 from tests.access.database.injection import PUBLIC
 
 pytestmark = pytest.mark.django_db
 
 
-SQL = preparation.PUBLIC_FUNCTIONS.read_text()
+SQL = checks.PUBLIC_FUNCTIONS.read_text()
 
 
 def execute(sql: str) -> None:
