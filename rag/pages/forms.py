@@ -14,7 +14,7 @@ from django.utils.translation import pgettext_lazy
 from orgs.access.caller import Caller
 from rag.models import ConversationMessage, DataSource, SourceType
 from rag.models.search.conversations import MAX_COMMENT_CHARACTERS, MAX_TITLE_CHARACTERS
-from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS
+from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.search.permitted_queries import SourceSelection
 from rag.types import MAX_QUESTION_CHARACTERS, AnswerOptions, Filters, GenerationOptions, Mode, Question
 

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from orgs.access.caller import get_caller
 from rag.models import ConversationMessage
+from rag.services.evaluation import answer_ratings
 from rag.services.search import ask_replies
 
 from .base import page, rate_limited, wants_stream
@@ -73,7 +74,7 @@ def rate(request: HttpRequest, message_id: uuid.UUID) -> HttpResponse:
     if not form.is_valid():
         raise BadRequest("The rating is malformed.")
     values = form.cleaned_data
-    message = ask_replies.rate_answer(
+    message = answer_ratings.rate_answer(
         get_caller(request),
         str(message_id),
         is_helpful={"up": True, "down": False}.get(values["rating"]),

@@ -7,7 +7,7 @@ import pytest
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.models import Conversation, DataSource, GoldenQuestion, UnansweredQuestion
-from rag.services.evaluation import record_unanswered
+from rag.services.evaluation import answer_ratings, record_unanswered
 from rag.services.maintenance import history_retention
 from rag.services.search import ask_replies, permitted_queries
 from rag.types import AnswerOptions, Question
@@ -56,7 +56,7 @@ def test_declined_and_disliked_questions_are_stored_and_answered_ones_are_not(wo
     assert answered.answer.message
     for is_helpful, stored in ((False, [(ANSWERED, "disliked"), (UNANSWERED, "declined")]), (None, reasons())):
         with identity.run_as(caller.database_identity):
-            ask_replies.rate_answer(caller, str(answered.answer.message.pk), is_helpful=is_helpful)
+            answer_ratings.rate_answer(caller, str(answered.answer.message.pk), is_helpful=is_helpful)
         assert reasons() == stored
 
 

@@ -9,6 +9,7 @@ from benchmarks.eval.runner import modes
 from benchmarks.eval.runner.corpora import IngestedCorpus
 from benchmarks.eval.runner.workers import WorkerPool
 from rag.pipeline.answering import answer as answering
+from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import AnswerOptions, GenerationOptions, SearchScope
@@ -29,7 +30,7 @@ def ask(questions: Sequence[str], scope: SearchScope, author: str) -> list[Given
 
 def _ask(text: str, scope: SearchScope, author: str) -> Given:
     question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K)
-    options = AnswerOptions(answering.DEFAULT_PROMPT_TOKENS, generation=GenerationOptions(model=author))
+    options = AnswerOptions(DEFAULT_PROMPT_TOKENS, generation=GenerationOptions(model=author))
     given = run_to_completion(answering.ask(question, [scope], options)).answer
     return given.text, given.confidence, not given.citations
 

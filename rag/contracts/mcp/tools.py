@@ -11,7 +11,7 @@ from orgs.models import Organization
 from rag.contracts.common import fields
 from rag.contracts.common.base import validate
 from rag.models import DataSource, Document
-from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS
+from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.search import chat_completion_replies, permitted_queries
 from rag.services.sources import readable_sources
 from rag.types import AnswerOptions, Message, Passage, Question

@@ -6,7 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from rag.contracts.common import fields
-from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS
+from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.search.chat_replies import MAX_MESSAGES
 from rag.types import AnswerOptions, GenerationOptions, Message, Question
 

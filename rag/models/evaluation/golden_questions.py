@@ -7,9 +7,8 @@ from django.db.models import Q
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.models.embedding_models import EmbeddingModel
 from rag.models.sources import DataSource, SourceContentQuerySet
+from rag.types import MAX_QUESTION_CHARACTERS
 from ragsite.postgres.models import UUIDModel
-
-MAX_QUESTION_CHARACTERS = 2_000
 
 
 class GoldenQuestion(UUIDModel):

@@ -38,9 +38,6 @@ from .no_answer_sentences import NO_ANSWER, UNCLEAR_ANSWER
 from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
-DEFAULT_PROMPT_TOKENS = 3000
-# The largest prompt that a client may request, in tokens.
-MAX_PROMPT_TOKENS = 32_000
 _MAX_LISTED_GAPS = 10
 # From this probability on it is not said that the sources lack the answer: the closest passage often is it.
 _MIN_UNCLEAR = 0.15

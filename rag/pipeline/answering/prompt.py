@@ -23,6 +23,9 @@ Question: {{ query }}
 Answer the question from these passages alone, and cite each statement's passage by its number, as [1]. If they do not \
 hold the answer, say so."""
 
+DEFAULT_PROMPT_TOKENS = 3000
+# The largest prompt that a client may request, in tokens.
+MAX_PROMPT_TOKENS = 32_000
 _VARIABLES = ("context", "query")
 # A template that repeats a variable many times would take long to fill before its prompt is found to be too long.
 _MAX_USES = 5

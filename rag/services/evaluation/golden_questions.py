@@ -14,7 +14,7 @@ from orgs.access.caller import Caller
 from rag.errors import InvalidRequest
 from rag.models import Action, DataSource, GoldenQuestion
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.models.evaluation.golden_questions import MAX_QUESTION_CHARACTERS
+from rag.types import MAX_QUESTION_CHARACTERS
 from ragsite.postgres.locks import advisory_xact_locks
 
 from .quality import MAX_QUESTIONS

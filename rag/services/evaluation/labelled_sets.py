@@ -18,10 +18,9 @@ from orgs.creation import create_organization
 from orgs.models import Organization
 from rag.errors import InvalidRequest
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion
-from rag.models.evaluation.golden_questions import MAX_QUESTION_CHARACTERS
 from rag.services.ingestion import synchronous_ingestion
 from rag.services.sources import deletion, purge
-from rag.types import Submission
+from rag.types import MAX_QUESTION_CHARACTERS, Submission
 
 from .quality import MAX_QUESTIONS
 

@@ -1,12 +1,10 @@
-"""Questions in a conversation: grounded answers with citations, follow-up questions, history and ratings."""
+"""Questions in a conversation: grounded answers with citations, follow-up questions and history."""
 
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Q, QuerySet
-from django.utils.translation import gettext
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
@@ -17,7 +15,6 @@ from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
-from ragsite.postgres.models import as_uuid
 
 from . import conversation_store, history_quota, permitted_queries
 from .chat_replies import ChatTurn, resolve_follow_up
@@ -184,30 +181,3 @@ def delete_conversation(caller: Caller, conversation: Conversation) -> None:
     """Delete the conversation with its messages and ratings."""
     with history_quota.locked_history(caller.authenticated_user) as writer:
         writer.delete_conversation(conversation.pk)
-
-
-def rate_answer(
-    caller: Caller, message_id: str, *, is_helpful: bool | None, reason: str = "", comment: str = ""
-) -> ConversationMessage:
-    """Save how the caller rates an answer of theirs; None removes the rating.
-
-    Raises:
-        UnknownConversation: If there is no such answer in the caller's conversations.
-    """
-    pk = as_uuid(message_id)
-    answers = ConversationMessage.objects.filter(
-        conversation__in=list_conversations(caller).values("pk"), role=ConversationMessage.Role.ASSISTANT
-    )
-    message = answers.filter(pk=pk).first() if pk else None
-    if message is None:
-        raise UnknownConversation(gettext("There is no such answer."))
-    values: dict[str, Any] = {
-        "is_helpful": is_helpful,
-        "rating_reason": reason if is_helpful is False else "",
-        "rating_comment": comment if is_helpful is not None else "",
-    }
-    for field, value in values.items():
-        setattr(message, field, value)
-    message.save(update_fields=list(values))
-    record_unanswered.update_for_rating(caller, message)
-    return message

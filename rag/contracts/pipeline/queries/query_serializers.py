@@ -3,7 +3,7 @@
 from typing import Any, TypedDict
 
 from rag.contracts.common import fields
-from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, MAX_PROMPT_TOKENS
+from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS, MAX_PROMPT_TOKENS
 from rag.types import AnswerOptions, AnswerResult, Citation, GenerationOptions, Passage
 from ragsite.http.openapi.field_types import Count, Id, Share
 

@@ -14,7 +14,8 @@ from orgs.access.caller import Caller
 from rag.errors import UnknownDocument
 from rag.models import Document
 from rag.models.sources import DataSourceQuerySet
-from rag.pipeline.answering.answer import DEFAULT_PROMPT_TOKENS, assess
+from rag.pipeline.answering.answer import assess
+from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.pipeline.retrieval import retrieve
 from rag.services.search import permitted_queries
 from rag.services.sources.search_scopes import build_scopes
