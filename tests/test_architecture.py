@@ -1,15 +1,9 @@
 """Rules of docs/architecture.md that the imports show: layers, contracts, libraries, store tables, folder sizes."""
 
 import ast
-import re
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PACKAGES = ("ragsite", "rag", "orgs", "accounts")
+from tests.support.modules import DOTTED_NAME, MODULES, ROOT, Module, module_of
 
 # From the top to the bottom. A module may import its own layer and the layers below it. A package belongs to the layer
 # of its longest prefix here.
@@ -106,53 +100,6 @@ MAX_SIBLINGS = 12
 # Names that Django and Celery look for, which say nothing about the layout.
 FRAMEWORK_NAMES = {"__init__.py", "apps.py", "tasks.py", "migrations", "management"}
 
-_DOTTED_NAME = re.compile(r"(?:ragsite|rag|orgs|accounts)(?:\.\w+)+")
-
-
-@dataclass(frozen=True)
-class Module:
-    """A Python file of the product, and its name."""
-
-    name: str
-    file: Path
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        return ast.parse(self.file.read_text())
-
-    @property
-    def package(self) -> str:
-        return self.name if self.file.name == "__init__.py" else self.name.rpartition(".")[0]
-
-    def imports(self) -> Iterator[str]:
-        """The imported names; `from a import b` is `a.b`. Imports inside functions count as well."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                parents = self.package.split(".")
-                base = ".".join(parents[: len(parents) - node.level + 1]) if node.level else ""
-                origin = ".".join(part for part in (base, node.module) if part)
-                yield from (f"{origin}.{alias.name}" for alias in node.names)
-
-    def dotted_strings(self) -> Iterator[str]:
-        """String constants that consist of a dotted name, such as those that `import_string` resolves."""
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _DOTTED_NAME.fullmatch(node.value):
-                yield node.value
-
-
-def find_modules() -> list[Module]:
-    files = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
-    modules = [
-        Module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), file) for file in files
-    ]
-    return [module for module in modules if "migrations" not in module.file.parts]
-
-
-MODULES = find_modules()
-MODULE_NAMES = {module.name for module in MODULES}
-
 
 def is_within(name: str, packages: tuple[str, ...]) -> bool:
     return any(name == package or name.startswith(f"{package}.") for package in packages)
@@ -161,13 +108,6 @@ def is_within(name: str, packages: tuple[str, ...]) -> bool:
 def layer_of(name: str) -> int | None:
     """The number of the layer that a module, or a name in a module, belongs to; 0 is the top."""
     return next((number for number, packages in enumerate(LAYERS) if is_within(name, packages)), None)
-
-
-def module_of(dotted: str) -> str | None:
-    """The module that a dotted name refers to or lies in; None if that is a package root or no module at all."""
-    parts = dotted.split(".")
-    candidates = (".".join(parts[:length]) for length in range(len(parts), 1, -1))
-    return next((name for name in candidates if name in MODULE_NAMES), None)
 
 
 def test_every_module_has_a_layer() -> None:
@@ -205,7 +145,7 @@ def test_no_app_mentions_a_module_of_a_higher_app() -> None:
     mentions = [
         (module.name, text)
         for module in MODULES
-        for text in _DOTTED_NAME.findall(module.file.read_text())
+        for text in DOTTED_NAME.findall(module.file.read_text())
         if (target := module_of(text)) and is_upward(module, target) and app_of(module.name) != app_of(target)
     ]
     assert [(name, text) for name, text in mentions if not text.startswith("ragsite.settings")] == []
