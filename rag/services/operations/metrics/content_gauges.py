@@ -1,11 +1,13 @@
-"""The gauges of /metrics. They are read from the database on request, so every process returns the same values."""
+"""The gauges of /metrics about jobs, documents, quotas and quality, and `collect_gauges` for all gauges.
+
+They are read from the database on request, so every process returns the same values.
+"""
 
 from collections.abc import Iterator
 
 from django.db.models import Count, Min
 from django.utils import timezone
 
-from rag import task_queue
 from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 from rag.services.evaluation import quality
 from rag.services.jobs import job_lookup
@@ -65,10 +67,6 @@ def collect_gauges() -> Iterator[Gauge]:
         "source",
         ndcg_by_source,
     )
-    if (messages := task_queue.count_waiting()) is not None:
-        yield Gauge(
-            "ragsite_queue_messages", "Messages that wait in the ingestion queue.", values={"": float(messages)}
-        )
 
 
 def _stored() -> Iterator[Gauge]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from django.utils import timezone
 
+from rag import task_queue
 from rag.models import ModelOutage, RecordedError
 from rag.services.operations import queue_depths, scheduled_task_status, storage_sizes, workers
 from rag.services.operations.measurements import figures
@@ -42,6 +43,10 @@ def _workers() -> Iterator[Gauge]:
 
 
 def _queues() -> Iterator[Gauge]:
+    if (messages := task_queue.count_waiting()) is not None:
+        yield Gauge(
+            "ragsite_queue_messages", "Messages that wait in the ingestion queue.", values={"": float(messages)}
+        )
     if (queues := queue_depths.list_queues()) is None:
         return
     depths = {queue.name: float(queue.depth) for queue in queues}
