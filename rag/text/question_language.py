@@ -1,10 +1,11 @@
-"""Decides whether a question is English, which selects the embedding model that answers it."""
+"""The language of a question: whether it is English, which selects the embedding model, and which one it is."""
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 from .function_words import FUNCTION_WORDS
-from .languages import detect_language
+from .languages import detect_language, snowball_algorithm
 
 # The languages, besides English, that the multilingual embedding model was trained on (ISO 639-1).
 FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
@@ -26,6 +27,22 @@ def is_english(question: str) -> bool:
     if english != others:
         return english > others
     return detect_language(question) in ("", "en")
+
+
+def query_language(text: str, langs: Sequence[str]) -> str:
+    """Return the language of a question about documents, or of an answer from them.
+
+    Args:
+        text: The question or answer.
+        langs: The languages of the documents. If all are English or unknown, the language is not detected.
+
+    Returns:
+        The detected language, or else the most frequent one of `langs` that is not English; empty for English.
+    """
+    other_langs = Counter(lang for lang in langs if (snowball_algorithm(lang) or "english") != "english")
+    if not other_langs:
+        return ""
+    return detect_language(text) or other_langs.most_common(1)[0][0]
 
 
 def foreign_function_words(question: str) -> frozenset[str]:

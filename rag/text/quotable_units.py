@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from . import html_tags
-from .sentences import split_sentences
+from .sentences import quotable_sentence_spans
 
 
 class UnitKind(enum.Enum):
@@ -97,7 +97,7 @@ def split_units(text: str, lang: str = "") -> list[TextUnit]:
     for block, lines in enumerate(_blocks(_classify_lines(text))):
         if lines[0].kind in (UnitKind.SENTENCE, UnitKind.ITEM):
             for first, last in _join_wrapped(text, lines):
-                spans = split_sentences(text, first.start, last.end, lang)
+                spans = quotable_sentence_spans(text, first.start, last.end, lang)
                 units += [TextUnit(first.kind, start, end, block) for start, end in spans]
         else:
             units += [TextUnit(line.kind, line.start, line.end, block) for line in lines]

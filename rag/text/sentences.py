@@ -1,17 +1,24 @@
-"""Sentences: splits a paragraph into them, and says which cannot be understood without the one before."""
+"""Splits texts into sentences, and says which sentence cannot be understood without the one before.
+
+`split_sentences` and `sentence_spans` look only at punctuation and line breaks. `quotable_sentence_spans` also knows
+abbreviations, ordinals and footnotes, because people read its sentences as quotes.
+"""
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from . import languages
 from .words import is_function_word
 
+# Possessive and anchored at the start of a run, so that matching takes linear time.
+SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
 # "14.1. Can I sell it?", "Chapter 2. Tea": the number of a title belongs to it.
 _TITLE_NUMBER = re.compile(
     r"(?:chapter|section|part|kapitel|abschnitt|teil|chapitre|capítulo)?\s*(?:\d{1,3}\.)*\d{1,3}", re.IGNORECASE
 )
 _FOOTNOTE = r"\[(?:\d{1,3}|[a-z ]{1,30} needed)\]"
-_SENTENCE_END = re.compile(
+_QUOTABLE_END = re.compile(
     rf"(?<![.!?])[.!?]++[\"'”’»)\]*_]*+(?P<footnotes>(?:{_FOOTNOTE})*+)(?=\s)|[。！？]++[」』”’）]*+"
 )
 _FOOTNOTES = re.compile(rf"(?:{_FOOTNOTE})+$")
@@ -52,11 +59,30 @@ _DEPENDENT_WORDS = {
 _WORDS = {language: frozenset(words.split()) for language, words in _DEPENDENT_WORDS.items()}
 
 
-def split_sentences(text: str, start: int, end: int, lang: str) -> Iterator[tuple[int, int]]:
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text in order, without the white space between them. A line break ends a sentence."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return start and end of each sentence, as character offsets."""
+    spans, line_start = [], 0
+    for line in text.splitlines(keepends=True):
+        ends = [match.end() for match in SENTENCE_END.finditer(line)]
+        for start, end in pairwise([0, *ends, len(line)]):
+            sentence = line[start:end]
+            if stripped := sentence.strip():
+                sentence_start = line_start + start + len(sentence) - len(sentence.lstrip())
+                spans.append((sentence_start, sentence_start + len(stripped)))
+        line_start += len(line)
+    return spans
+
+
+def quotable_sentence_spans(text: str, start: int, end: int, lang: str) -> Iterator[tuple[int, int]]:
     """Yield start and end of each sentence in this range of a text, without footnote marks."""
     is_english = (languages.snowball_algorithm(lang) or "english") == "english"
     sentence_start = start
-    for match in _SENTENCE_END.finditer(text, start, end):
+    for match in _QUOTABLE_END.finditer(text, start, end):
         if _is_inside_sentence(text, match, end, is_english) or _TITLE_NUMBER.fullmatch(
             text, sentence_start, match.start()
         ):

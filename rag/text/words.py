@@ -1,4 +1,4 @@
-"""Words, stems and sentences of a text.
+"""Words of a text, and their stems.
 
 `lang` is a language as documents declare it (rag.text.languages). If it is empty, or Snowball has no algorithm for it,
 the text is treated as English.
@@ -12,8 +12,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable
 from typing import Any
 
 import snowballstemmer
@@ -22,8 +21,6 @@ from . import languages
 from .function_words import FUNCTION_WORDS
 from .irregular_words import basic_form
 
-# Possessive and anchored at the start of a run, so that matching takes linear time.
-SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
 # Combining marks (vowel signs and the like), which are part of words in many scripts but not of `\w`; so are joiners.
 _MARKS = "".join(
     character for character in map(chr, range(0x300, 0x10000)) if unicodedata.category(character) in ("Mn", "Mc")
@@ -107,41 +104,6 @@ class _Stemmers(threading.local):
 
 
 _stemmers = _Stemmers()
-
-
-def query_language(text: str, langs: Sequence[str]) -> str:
-    """Return the language of a question about documents, or of an answer from them.
-
-    Args:
-        text: The question or answer.
-        langs: The languages of the documents. If all are English or unknown, the language is not detected.
-
-    Returns:
-        The detected language, or else the most frequent one of `langs` that is not English; empty for English.
-    """
-    other_langs = Counter(lang for lang in langs if _algorithm(lang) != "english")
-    if not other_langs:
-        return ""
-    return languages.detect_language(text) or other_langs.most_common(1)[0][0]
-
-
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text in order, without the white space between them. A line break ends a sentence."""
-    return [text[start:end] for start, end in sentence_spans(text)]
-
-
-def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """Return start and end of each sentence, as character offsets."""
-    spans, line_start = [], 0
-    for line in text.splitlines(keepends=True):
-        ends = [match.end() for match in SENTENCE_END.finditer(line)]
-        for start, end in pairwise([0, *ends, len(line)]):
-            sentence = line[start:end]
-            if stripped := sentence.strip():
-                sentence_start = line_start + start + len(sentence) - len(sentence.lstrip())
-                spans.append((sentence_start, sentence_start + len(stripped)))
-        line_start += len(line)
-    return spans
 
 
 def is_function_word(word: str, lang: str = "") -> bool:

@@ -8,7 +8,7 @@ from rag.pipeline.answering.extractive.extract import extract_quotes, render_quo
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages, validate_answer
 from rag.services.search.agent import selected_text_passage
-from rag.text import words
+from rag.text import question_language, words
 from rag.types import Context, Passage
 
 # Language, question, the passage that answers it, and one that shares only the question's function words.
@@ -69,7 +69,7 @@ def test_english_and_unknown_languages_are_treated_as_english() -> None:
     """Language detection is skipped if no passage has another language."""
     text, question = "The keeper's keys hung in the hall.", "Where are the keepers' keys?"
     for lang in ("", "en", "en-GB", "English", "ja"):
-        assert words.query_language(question, [lang, ""]) == ""
+        assert question_language.query_language(question, [lang, ""]) == ""
         assert shared_stems(question, text, lang) == shared_stems(question, text, "") == {"keeper", "key"}
         assert words.stems(text, lang) == words.stems(text)
         assert words.content_words(text, lang) == ["keeper's", "keys", "hung", "hall"]

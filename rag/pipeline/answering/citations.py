@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.text import citation_markers
+from rag.text.question_language import query_language
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
-from rag.text.words import content_words, query_language, stem, stems
+from rag.text.words import content_words, stem, stems
 from rag.types import CheckedSentence, Citation, Passage
 
 # Minimum share of a sentence's words in all of its cited passages together, and in each of them.

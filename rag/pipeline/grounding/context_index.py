@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.text.entities import Mention, normalized_numbers
-from rag.text.words import sentence_spans, split_words, stem
+from rag.text.sentences import sentence_spans
+from rag.text.words import split_words, stem
 
 _WORD = re.compile(r"\w+")
 

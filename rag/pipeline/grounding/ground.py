@@ -12,7 +12,7 @@ from rag.pipeline.retrieval.standout_score import standout_score_alone
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.providers.http.bounded_responses import remove_unstorable
-from rag.text.words import query_language
+from rag.text.question_language import query_language
 from rag.types import Context, Grounding, Message, Passage
 
 from .between_languages import between_languages, find_other_languages

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from rag.text import citation_markers
-from rag.text.words import content_words, query_language, split_sentences, stem, stems
+from rag.text.question_language import query_language
+from rag.text.sentences import split_sentences
+from rag.text.words import content_words, stem, stems
 from rag.types import CheckedSentence, Passage, Validation
 
 from .claims import Claim, score_claims

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rag.text.sentences import SENTENCE_END
 from rag.text.tokens import count_tokens
-from rag.text.words import SENTENCE_END
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, ParsedDocument
 
 # The sizes of chunks that clients may choose, in OpenAI tokens.

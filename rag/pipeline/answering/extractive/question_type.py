@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.text.words import content_words, query_language, split_words
+from rag.text.question_language import query_language
+from rag.text.words import content_words, split_words
 
 from .answer_types import AnswerType, expected_answer_type
 
