@@ -28,7 +28,7 @@ class AccountsConfig(AppConfig):
         from ragsite.postgres.roles.preparation import prepare_roles
 
         from . import audited_events, model_texts
-        from . import checks as checks
+        from . import settings_checks as settings_checks
         from .sign_in.jwt_keys import MultiKeyTokenBackend
 
         # The library has no setting for the backend. All token classes read it from here.

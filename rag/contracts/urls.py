@@ -1,7 +1,7 @@
 """Every path of the contracts, with and without a trailing slash."""
 
 from .agent.views import Agent
-from .common import openapi as _  # noqa: F401  # registers our fields with the OpenAPI generator
+from .common import field_schemas as _  # noqa: F401  # registers our fields with the OpenAPI generator
 from .common.routers import ContractRouter
 from .mcp.views import Mcp
 from .openai_api.views import ChatCompletions, Embeddings, Models

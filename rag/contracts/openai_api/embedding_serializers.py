@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 from rest_framework import serializers
 
 from rag.contracts.common import fields
-from rag.contracts.common.openapi import NON_BLANK_PATTERN
+from rag.contracts.common.field_schemas import NON_BLANK_PATTERN
 from rag.services.openai_api.text_embeddings import TextEmbeddings, pack
 from ragsite.http.openapi.field_types import Count
 

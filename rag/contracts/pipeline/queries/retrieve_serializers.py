@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypedDict
 from rest_framework import serializers
 
 from rag.contracts.common import fields
-from rag.contracts.common.openapi import NON_BLANK_PATTERN
+from rag.contracts.common.field_schemas import NON_BLANK_PATTERN
 from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question, Retrieval
 from ragsite.http import request_warnings
