@@ -1,7 +1,7 @@
 """Makes the texts of models translatable: names, labels, help texts and choices.
 
-They are translated here and not where they are written. So no text is forgotten, also not the label that Django derives
-from the name of a field, and migrations keep the English texts.
+They are translated here and not where they are written. This way no text is forgotten, not even the label that Django
+derives from the name of a field, and migrations keep the English texts.
 """
 
 from collections.abc import Iterator

@@ -13,13 +13,13 @@ from accounts.models import OAuthCode, TokenFamily, User
 
 
 def end_sign_ins(user: User, *, requested_at: datetime.datetime, method: str) -> None:
-    """End what the account has signed in to before this moment.
+    """End all sessions and tokens that the account has received before this moment.
 
     Args:
         user: Whose sign-ins end.
-        requested_at: When the end was requested. A request from before the last end has had its effect already, so
-            that nobody can repeat it.
-        method: What the audit trail says about it.
+        requested_at: When the end was requested. Nothing happens if the sign-ins have ended since, so that nobody can
+            repeat an old request of an identity provider.
+        method: How the sign-ins were ended, for the audit trail.
     """
     with transaction.atomic():
         stored = User.objects.select_for_update().get(pk=user.pk)

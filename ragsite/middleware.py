@@ -88,7 +88,7 @@ class BodyLimitMiddleware:
 
 
 def _limit(request: HttpRequest, *, is_upload_path: bool) -> tuple[int, str]:
-    """Return how many bytes the body may have, and what says so."""
+    """Return how many bytes the body may have, and the name of the setting that limits it."""
     if is_upload_path and request.content_type == "multipart/form-data":
         return settings.RAG_MAX_UPLOAD_BYTES, "RAG_MAX_UPLOAD_BYTES"
     if request.content_type in _FORMS:

@@ -1,4 +1,4 @@
-"""The page of the programs that a person has allowed to act for them, where they end it."""
+"""The page that lists the programs that a person has allowed to act for them. There they withdraw a permission."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render

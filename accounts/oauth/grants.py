@@ -54,7 +54,7 @@ class Authorization:
 
 
 def create_code(user: User, authorization: Authorization) -> str:
-    """Store that the person allows it, and return the code for the client."""
+    """Store that the person has given the authorization, and return the code for the client."""
     code = secrets.token_urlsafe(32)
     OAuthCode.objects.create(
         hash=_digest(code),
@@ -115,7 +115,7 @@ def revoke(token: str, *, client: OAuthClient, resource: str) -> None:
 
 
 def read_access_token(token: str, *, resource: str) -> dict[str, Any] | None:
-    """Return the claims of an access token for this resource; None if it is none. Its grant may have ended."""
+    """Return the claims of a token; None if it is no access token for this resource. Its grant may have ended."""
     claims = _decode(token, resource)
     return claims if claims is not None and claims.get("token_type") == _ACCESS else None
 
@@ -164,10 +164,10 @@ def _next_pair(family: TokenFamily, claims: dict[str, Any], resource: str) -> di
 
 
 def _may_continue(user: User, *, by_password: bool, password_digest: str | None) -> bool:
-    """Return whether what the person once allowed still holds.
+    """Return whether the authorization of the person is still valid, as POST /api/auth/token/refresh decides it.
 
-    As in POST /api/auth/token/refresh, a new password ends it, and what a password began ends when an identity provider
-    is required.
+    A new password ends it. If the session in which it was given began with a password, it also ends when the person has
+    to sign in with an identity provider.
     """
     is_unchanged = user.is_active and password_digest == user.password_digest
     return is_unchanged and (not by_password or password_checks.may_use_password(user))

@@ -67,7 +67,7 @@ def _read(request: HttpRequest, client: OAuthClient, redirect_uri: str) -> Autho
     """Read what the client asks for.
 
     Raises:
-        OAuthError: If it asks for something else than a code with PKCE for the MCP server.
+        OAuthError: If it asks for anything but a code with PKCE for the MCP server.
     """
     query, own_resource = request.GET, resource.resource_url(request)
     if any(len(query.getlist(name)) > 1 for name in query):

@@ -44,9 +44,10 @@ class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped libr
     def filter_user_attempts(
         self, request: HttpRequest | Request, credentials: dict[str, str] | None = None
     ) -> list[QuerySet[AccessAttempt]]:
-        """Return the attempts of the account from this IP address, and all from the IP address.
+        """Return the failures that count for the account, and those that count for the IP address.
 
-        For a known device: those of the device, from wherever, and none.
+        For the account these are its failures from this IP address. From a known device they are the failures of that
+        device at any address, and the IP address does not count.
         """
         if find_device(request, _normalized_email(credentials)):
             name = get_account_name(request, credentials)

@@ -1,6 +1,6 @@
 """Resetting a forgotten password by e-mail: a link that works once, and for one hour.
 
-The pages respond the same, and as fast, whether or not there is an account: the rest happens in another thread.
+The pages give the same response, in the same time, whether or not there is an account: another thread does the rest.
 """
 
 import threading
@@ -33,7 +33,7 @@ logger = structlog.get_logger(__name__)
 
 # One message to an account in this time.
 _PAUSE_SECONDS = 300
-# Messages that wait to be sent. Beyond it, requests are not answered by a message.
+# How many messages may wait to be sent. A request beyond this number sends no message.
 _places = threading.BoundedSemaphore(50)
 _sender = ThreadPoolExecutor(1, thread_name_prefix="password-reset")
 

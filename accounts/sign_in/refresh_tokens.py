@@ -1,7 +1,7 @@
 """Refresh tokens. Each works once, and only identifiers of them are stored.
 
-All tokens that descend from one sign-in are a family. Only the newest one is valid. If an earlier one is used, either
-the owner or the user has a stolen copy, so the whole family ends (RFC 9700, section 4.14.2).
+All tokens that descend from one sign-in are a family. Only the newest one is valid. If an earlier one is used,
+two parties have a copy and one of them has stolen it, so the whole family ends (RFC 9700, section 4.14.2).
 """
 
 import uuid

@@ -49,7 +49,7 @@ class _StoredRole:
 
 @dataclass(frozen=True, slots=True)
 class _Assignment:
-    """A role that gives permissions, as a membership has it."""
+    """A role that gives permissions, and the membership that has it."""
 
     role: _StoredRole
     membership: uuid.UUID
@@ -176,7 +176,7 @@ def _find_organizations(rows: Iterable[Any]) -> set[uuid.UUID]:
 
 @identity.run_as(identity.STAFF)
 def _read_state(organizations: set[uuid.UUID]) -> _State:
-    """Read all of it: the actor may just have given up what shows them the organisation."""
+    """Read the state as the staff role: the change may have ended the access of the actor to the organisation."""
     stored = Role.objects.filter(organization__in=organizations)
     roles = {
         pk: _StoredRole(pk, organization, name, frozenset(permissions))

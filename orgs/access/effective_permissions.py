@@ -33,7 +33,10 @@ class EffectivePermissions:
 
     @property
     def restriction(self) -> frozenset[uuid.UUID] | None:
-        """The data sources that the API key is restricted to, else its organisation. None for no restriction."""
+        """The ids of the data sources that the API key is restricted to; without these, the id of its organisation.
+
+        None if the key is not restricted.
+        """
         if self.sources is None and self.only_organization is not None:
             return frozenset({self.only_organization})
         return self.sources

@@ -1,4 +1,4 @@
-"""Reads an API key with everything that decides on it, in one statement whose text is written once.
+"""Reads an API key with everything that decides whether it is usable, in one statement with a constant text.
 
 Every request with a key needs this. Building the same statement with the ORM takes longer than the database needs.
 """

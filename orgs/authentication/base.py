@@ -1,4 +1,4 @@
-"""The last step of every authentication class: who calls is known."""
+"""The last step of every authentication class, when the caller is known."""
 
 from accounts.models import User
 from orgs.access.caller import Caller

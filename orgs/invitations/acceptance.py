@@ -1,4 +1,4 @@
-"""Accepts invitations: a membership for the account of the invited address, which is created if there is none."""
+"""Accepts invitations: gives the account of the invited address a membership, and creates the account if necessary."""
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -45,7 +45,7 @@ def join_with_new_account(token: str, *, name: str, password: str) -> User:
     """Create the account of the invited address, and make it a member as invited.
 
     Raises:
-        InvitationEnded: The invitation is not valid, or the address has an account, or can have none.
+        InvitationEnded: The invitation is not valid, the address has an account already, or no account can have it.
     """
     with identity.run_as(identity.STAFF), transaction.atomic():  # requests may create neither
         invitation = _lock(token)
@@ -71,7 +71,7 @@ def _lock(token: str) -> Invitation:
 
 
 def _accept(invitation: Invitation, user: User) -> Organization:
-    """Give the roles in the inviter's name, who may have lost permissions since."""
+    """Give the roles in the name of the inviter, who may have lost permissions since the invitation."""
     roles, inviter = list(invitation.roles.all()), invitation.invited_by
     membership = Membership.objects.filter(user=user, organization=invitation.organization).first()
     membership = membership or Membership(user=user, organization=invitation.organization)

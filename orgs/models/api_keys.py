@@ -35,7 +35,7 @@ class RefusalReason(StrEnum):
 
 class ApiKeyQuerySet(TrackedQuerySet["ApiKey"]):
     def live(self) -> Self:
-        """Neither revoked nor expired."""
+        """Return the keys that are neither revoked nor expired."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None)
 
     def with_refusal_facts(self) -> Self:

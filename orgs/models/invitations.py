@@ -15,7 +15,7 @@ from .organizations import Organization, Role, Team
 
 class InvitationQuerySet(TrackedQuerySet["Invitation"]):
     def open(self) -> Self:
-        """Neither accepted nor revoked nor expired."""
+        """Return the invitations that are neither accepted nor revoked nor expired."""
         return self.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())
 
 

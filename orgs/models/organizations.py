@@ -143,7 +143,7 @@ class MembershipQuerySet(TrackedQuerySet["Membership"]):
         return self.filter(user=user.pk, user__is_active=True, is_active=True, organization__is_active=True)
 
     def allowing(self, user: AnyUser, permission: Permission) -> Self:
-        """Active memberships with a role that gives this permission. A subquery, so that no row is returned twice."""
+        """Return the active memberships with a role that gives this permission, each once (by a subquery)."""
         granting_roles = Role.objects.filter(
             permissions__contains=[permission.value],
             memberships=models.OuterRef("pk"),

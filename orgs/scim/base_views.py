@@ -59,7 +59,7 @@ def respond(request: Request, body: dict[str, Any], status: int = 200) -> Respon
 
 
 def select(parameters: Parameters, body: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what `attributes` and `excludedAttributes` do not want (RFC 7644, 3.4.2.5)."""
+    """Leave out what `attributes` and `excludedAttributes` do not select (RFC 7644, 3.4.2.5)."""
     included, excluded = (_names(parameters, name) for name in ("attributes", "excludedAttributes"))
     always = {"schemas", "id"}
     return {

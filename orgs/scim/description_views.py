@@ -1,4 +1,4 @@
-"""What /scim/v2 says of itself."""
+"""The endpoints at which /scim/v2 describes itself (RFC 7644, 4)."""
 
 from typing import Any
 

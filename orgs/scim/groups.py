@@ -121,6 +121,6 @@ def _set_members(group: ScimGroup, member_ids: frozenset[Any]) -> None:
 
 
 def _team_name(display_name: str) -> str:
-    """The name of the team: a slug, which a name of other letters does not give."""
+    """Return a slug for the team: from the name or, if that has no Latin letters and digits, from its digest."""
     digest = hashlib.sha256(display_name.encode()).hexdigest()[:12]
     return slugify(display_name)[:60].strip("-") or f"group-{digest}"

@@ -73,7 +73,7 @@ def read_values(body: Any) -> UserValues:
 
 
 def create_user(organization: Organization, values: UserValues) -> Membership:
-    """Make a person a member, with an account if they have none. One that others have closed stays so.
+    """Make a person a member, and create an account if they have none. A deactivated account stays deactivated.
 
     Raises:
         ScimError: If they are a member already, or their address belongs to no verified domain of the organisation.

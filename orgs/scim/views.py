@@ -145,7 +145,7 @@ class Search(ResourceList):
 
 
 def _as_text(value: Any) -> str:
-    """Return a parameter as a query would have it. Raises ScimError (400) for what a query cannot have."""
+    """Return a parameter as it would be in a URL. Raises ScimError (400) for a value that a URL cannot have."""
     values = value if isinstance(value, list) else [value]
     if not all(isinstance(entry, str | int) for entry in values):
         raise ScimError(400, "Parameters are texts, integers and lists of texts.", "invalidValue")
@@ -171,9 +171,9 @@ class User(ResourceDetail):
         return {**super()._before_patch(request, pk), "active": self._row(request, pk).is_active}
 
     def _after_patch(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-        """`name` and `displayName` show one value: the one that was not changed gives way to the other.
+        """Keep only the changed one of `name` and `displayName`, which show the same stored value.
 
-        Whoever removes one of them removes the other. Whoever sets both parts of the name sets the name.
+        If one of them is removed, the other is removed too. If both parts of `name` are set, they are the new value.
         """
         shown = before.get("displayName")
         if shown is None or after.get("displayName") not in (shown, None):

@@ -47,10 +47,10 @@ class AccountLinkedAlready(SignInRefused):
 def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -> User:
     """Return the account of a person whom the provider has signed in.
 
-    A person is recognised by the provider's subject. At first sign-in the account with their address is used, or a new
-    one, if the address belongs to a verified domain of the organisation: so no provider can sign in as somebody else's
-    people. An account that another subject signs in to stays that person's, because providers give addresses to
-    somebody else. Superusers never sign in with a provider.
+    A person is recognised by the provider's subject. At the first sign-in, the account with their address is used, or a
+    new one is created. The address must belong to a verified domain of the organisation, so that no provider can sign
+    in as members of another organisation. An account that another subject uses is not given to this person, because a
+    provider may give an address to somebody else later. Superusers never sign in with a provider.
 
     Args:
         provider: Who has signed the person in.

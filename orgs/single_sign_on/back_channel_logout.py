@@ -1,4 +1,4 @@
-"""A provider says that somebody has signed out there (OpenID Connect Back-Channel Logout 1.0)."""
+"""Receives the message of a provider that a person has signed out (OpenID Connect Back-Channel Logout 1.0)."""
 
 import uuid
 

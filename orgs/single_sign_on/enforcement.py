@@ -1,4 +1,4 @@
-"""Passwords of those whose organisation requires single sign-on are refused, and what they have opened is closed."""
+"""Refuses passwords of people whose organisation requires single sign-on, and sessions that began with a password."""
 
 from typing import Any
 

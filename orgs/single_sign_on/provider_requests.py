@@ -121,8 +121,8 @@ def _place(provider: Provider) -> Iterator[None]:
 def _is_free(provider: Provider) -> bool:
     """Return whether there is a place for the provider.
 
-    Its organisation may take as many as it leaves free: alone it gets half of the places, and the next one half of the
-    rest. Of the places for providers that are not known to be quick, it gets as large a share.
+    An organisation may take as many places as remain free. So the first one gets half of all places, and the next one
+    half of the rest. The places for providers that are not known to be quick are divided in the same way.
     """
     if not _has_share(provider, _waited_for, _MAX_PLACES):
         return False

@@ -1,4 +1,4 @@
-"""What all pages share: their visitor has signed in, the database knows who asks, and errors are pages."""
+"""The base of all pages: require a sign-in, set the database identity, limit requests, and render errors."""
 
 import functools
 from collections.abc import Callable

@@ -41,8 +41,8 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
         answers = comparison.compare(form.to_settings(), form.to_selection(caller))
         compared = [_column(number, answer) for number, answer in enumerate(answers, start=1)]
     columns = [
-        {"title": _("First setting"), "fields": [form[name] for name in form.SECOND]},
-        {"title": _("Second setting"), "fields": [form[f"second_{name}"] for name in form.SECOND]},
+        {"title": _("First setting"), "fields": [form[name] for name in form.COMPARED_FIELDS]},
+        {"title": _("Second setting"), "fields": [form[f"second_{name}"] for name in form.COMPARED_FIELDS]},
     ]
     context = {"section": "compare", "title": _("Compare"), "form": form, "columns": columns, "compared": compared}
     status = 400 if form.is_bound and form.errors else 200

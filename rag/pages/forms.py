@@ -106,17 +106,17 @@ class AskForm(forms.Form):
 class CompareForm(AskForm):
     """A question with two settings: those of AskForm, and a second mode, ranking, number of passages and model."""
 
-    SECOND = ("mode", "ranking", "top_k", "model")
+    COMPARED_FIELDS = ("mode", "ranking", "top_k", "model")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for name in self.SECOND:
+        for name in self.COMPARED_FIELDS:
             self.fields[f"second_{name}"] = copy.deepcopy(self.fields[name])
 
     def to_settings(self) -> list[tuple[Question, AnswerOptions]]:
         """Return the question and the options of both settings."""
         first, values = (self.to_question(), self.to_options(stream=False)), self.cleaned_data
-        self.cleaned_data = values | {name: values[f"second_{name}"] for name in self.SECOND}
+        self.cleaned_data = values | {name: values[f"second_{name}"] for name in self.COMPARED_FIELDS}
         second = self.to_question(), self.to_options(stream=False)
         self.cleaned_data = values
         return [first, second]

@@ -97,7 +97,7 @@ class ModelUse(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemberGrants:
-    """What opens sources that are not public to a member: grants to the user, to roles and to teams, and ownership.
+    """What gives a member access to sources that are not public: grants to the user, roles and teams, and ownership.
 
     Attributes:
         user_id: The member.

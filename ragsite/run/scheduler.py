@@ -57,7 +57,7 @@ class Lease:
             return True
         try:
             current = str(self._client.get(self._key) or "")
-            # What a process of this machine left behind that has ended is free at once.
+            # A lease of a process of this machine that has ended is free at once.
             replaced = current if _has_ended(current) else self._owner
             is_held = bool(self._client.eval(_REPLACE, 1, self._key, self._owner, replaced, str(_LEASE_SECONDS * 1000)))
         except redis.RedisError:

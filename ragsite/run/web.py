@@ -23,7 +23,7 @@ from ragsite.settings.env import DATA_DIR
 # Of each process of gunicorn. Each thread has a connection to PostgreSQL.
 THREADS = 24
 _MAX_FILES = 16384
-# After the requests in progress, what gunicorn and nginx take to end.
+# How long gunicorn and nginx take to end after the requests in progress.
 _EXTRA_STOP_SECONDS = 5
 _NAME_OF_STOPPING = "stopping"
 

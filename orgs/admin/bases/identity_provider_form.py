@@ -66,7 +66,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
             self.add_error("issuer", gettext(str(error)))
         if self.instance._state.adding and not values.get("secret"):
             self.add_error("secret", _REQUIRED)
-        elif self.issuer_is_new() and not values.get("secret"):  # it would be sent to whomever the new issuer names
+        elif self.issuer_is_new() and not values.get("secret"):  # the new issuer would receive the old secret
             self.add_error("secret", gettext("Enter the secret again, because the issuer is another one."))
         if secret := values.get("secret"):
             self.instance.client_secret = encryption.encrypt(secret, encryption.Purpose.IDENTITY_PROVIDER)

@@ -35,7 +35,7 @@ class Logout:
 
 
 def read_form(form: Mapping[str, str], provider: IdentityProvider, sp: ServiceProvider) -> Logout:
-    """Return whom a provider signs out with a form, whose message is signed itself.
+    """Return whom a provider signs out with a form. The message in the form is signed.
 
     Args:
         form: The fields of the form.
@@ -51,7 +51,7 @@ def read_form(form: Mapping[str, str], provider: IdentityProvider, sp: ServicePr
 
 
 def read_query(query: str, provider: IdentityProvider, sp: ServiceProvider) -> Logout:
-    """Return whom a provider signs out with an address, whose query is signed.
+    """Return whom a provider signs out with an address. The query of the address is signed.
 
     Args:
         query: The query as it was received.

@@ -45,7 +45,7 @@ def read_figures(request: HttpRequest) -> dict[str, object]:
 
 
 def _list_shortcuts(request: HttpRequest) -> list[tuple[str, str]]:
-    """Return what is done most often, and where."""
+    """Return the labels and URLs of frequent tasks that the user may do."""
     shortcuts = [
         (gettext("Create a data source"), reverse("admin:rag_datasource_add")),
         (gettext("Who can query what"), reverse("admin:rag_datasource_matrix")),

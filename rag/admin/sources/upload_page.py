@@ -48,7 +48,7 @@ class UploadPageMixin:
         return [path("<path:object_id>/upload/", view, name="rag_datasource_upload"), *inherited]
 
     def upload(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show the page or handle an upload, and render limits of the request that were exceeded."""
+        """Show the page or handle an upload. A request that exceeds a limit gets the page with a message."""
         spool = SpooledUploadHandler(request)
         request.upload_handlers = [spool]
         try:

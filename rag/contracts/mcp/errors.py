@@ -1,4 +1,4 @@
-"""Errors of MCP: JSON-RPC errors, with HTTP's status if the request was not answered as a message."""
+"""Errors of MCP: JSON-RPC errors. Requests whose message is not answered have an HTTP error status too."""
 
 from rest_framework.response import Response
 

@@ -79,7 +79,7 @@ def parse_file(file: Path, *, media_type: str, ocr: bool = False) -> ParsedDocum
 
 
 def draw_page(file: Path, pages: Sequence[int], passage: str) -> bytes:
-    """Draw a page of a PDF within RAG_PARSE_MAX_MEMORY_MB and a few seconds (`page_pictures.draw_page`).
+    """Draw a page of a PDF within RAG_PARSE_MAX_MEMORY_MB and a few seconds (`passage_picture.draw_page`).
 
     Raises:
         ParseFailed: If the PDF has none of the pages, cannot be drawn, or a limit is exceeded.

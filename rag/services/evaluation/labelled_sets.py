@@ -107,7 +107,7 @@ def _read_entries(file: Path) -> Iterator[dict[str, Any]]:
 
 
 def _remove(organization: Organization) -> None:
-    """Remove the sources as users' sources are removed, with their statistics and files, then the organisation."""
+    """Delete the sources, wait until the purge has removed their rows and files, and remove the organisation."""
     for source in DataSource.objects.filter(organization=organization, deleted_at=None):
         deletion.delete_source(source)
     deadline = time.monotonic() + _REMOVAL_TIMEOUT_SECONDS

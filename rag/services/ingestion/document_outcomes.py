@@ -127,7 +127,7 @@ def _requeue(document: IngestionDocument, error: RagError, pause: datetime.timed
 
 
 def record_failure(document: IngestionDocument, code: str, message: str) -> None:
-    """Mark the document as failed. Its input is kept, so that it can be retried (services.jobs.retries).
+    """Mark the document as failed. Its input is kept, so that it can be retried (rag.services.jobs.manual_retries).
 
     Args:
         document: The claimed document.

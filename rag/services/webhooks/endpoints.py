@@ -123,7 +123,7 @@ def check_url(url: str) -> None:
     """Check an address when it is entered. It is checked again each time that it is connected to.
 
     Raises:
-        InvalidRequest: If it is no URL that may be posted to.
+        InvalidRequest: If it is malformed, or webhooks may not be sent to it.
     """
     if not _is_address(url):
         message = gettext("url must be an address such as https://example.com/hook, without a user name and without #")

@@ -1,4 +1,4 @@
-"""Tells webhooks once when most of an organisation's quota is used, and again only after it was below."""
+"""Stores the event of a quota that is nearly reached: once, and again only after the usage was lower."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,8 +11,8 @@ from rag.models import Usage, Webhook, WebhookEvent
 
 from . import events
 
-# The share of a quota that is "nearly reached". It is over again below the second one.
-_NEARLY_REACHED, _RELAXED = 0.9, 0.85
+# From the first share on, a quota is "nearly reached"; below the second share it no longer is.
+_NEARLY_REACHED, _NO_LONGER_REACHED = 0.9, 0.85
 
 
 def record_nearly_reached() -> None:
@@ -24,7 +24,7 @@ def record_nearly_reached() -> None:
         nearly_reached = [quota for quota in quotas if quota["used"] >= _NEARLY_REACHED * quota["limit"]]
         if nearly_reached and webhook.quota_notified_at is None:
             _record(webhook, nearly_reached)
-        elif webhook.quota_notified_at and all(quota["used"] < _RELAXED * quota["limit"] for quota in quotas):
+        elif webhook.quota_notified_at and all(quota["used"] < _NO_LONGER_REACHED * quota["limit"] for quota in quotas):
             Webhook.objects.filter(pk=webhook.pk).update(quota_notified_at=None)
 
 

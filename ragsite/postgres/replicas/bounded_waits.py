@@ -11,7 +11,7 @@ from psycopg.abc import PQGen
 
 T = TypeVar("T")
 
-# For a connection, and for a host that nothing arrives at. Seconds; the last value is in milliseconds.
+# Limits for connecting, and for noticing a host that does not answer. In seconds, the last value in milliseconds.
 CONNECTION_TIMEOUTS = {
     "connect_timeout": 2,
     "keepalives_idle": 2,
@@ -19,12 +19,12 @@ CONNECTION_TIMEOUTS = {
     "keepalives_count": 2,
     "tcp_user_timeout": 2_000,
 }
-# For each answer, and for each of a search, which is executed on the primary instead.
+# Limits for each answer, and for each answer in a search. After that, the primary executes the search.
 ANSWER_SECONDS, SEARCH_SECONDS = 2.0, 10.0
 
 
 def bound_waits(connection: Any, max_seconds: Callable[[], float]) -> None:
-    """End the connection when the server has not answered a statement for so long.
+    """End the connection if the server takes more than `max_seconds()` to answer a statement.
 
     TCP does not notice every silent server: its host may still confirm what arrives, for example if a disk hangs.
     """

@@ -1,4 +1,4 @@
-"""Checks of the addresses of read replicas. A wrong one would show itself only in searches that no replica executes."""
+"""Checks of the addresses of read replicas. A wrong one causes no error: the primary executes the searches."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ _DEFAULT_PORT = 5432
 
 
 def check_replica_addresses(**_: object) -> list[CheckMessage]:
-    """Fail if an address in RAG_DATABASE_REPLICA_URLS is none, and warn about one that says what is not done."""
+    """Report addresses in RAG_DATABASE_REPLICA_URLS that are malformed, have unused parts, or are the primary."""
     addresses = [(_name(number), address) for number, address in enumerate(settings.RAG_DATABASE_REPLICAS, start=1)]
     return [message for name, address in addresses for message in _check(name, address)]
 

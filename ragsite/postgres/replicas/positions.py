@@ -57,7 +57,7 @@ class _History:
             return next((position for read_at, position in self._samples if read_at >= oldest), current)
 
     def passed(self) -> int:
-        """Return a position that every replica has passed that is not too far behind."""
+        """Return a position that every replica has passed, except those that are too far behind."""
         oldest = time.monotonic() - settings.RAG_REPLICA_MAX_LAG_SECONDS
         with self._lock:
             return next((position for read_at, position in self._samples if read_at < oldest), 0)

@@ -65,7 +65,7 @@ class Replica:
         return logins.replica_connection(self._address)
 
     def has(self, position: int, subjects: list[uuid.UUID], access_version: int) -> bool:
-        """Return whether it has replayed the log up to this position, and what decides access of these subjects."""
+        """Return whether the replica has replayed the log up to this position, and these subjects' access rights."""
         was_behind = self._position < position and time.monotonic() < self._asked_again_at
         if self._is_down or was_behind:
             return False
@@ -83,7 +83,7 @@ class Replica:
         return bool(row) and self._position >= position and replica_version == access_version
 
     def note_failure(self, error: Exception) -> None:
-        """Leave it out if the connection is lost, unless it has only ended a search in the way of what it replays."""
+        """Leave the replica out if the connection is lost, unless it only cancelled a search that delayed replay."""
         cause = _database_error(error)
         logger.warning("replica_failed", error=type(cause).__name__)
         if not self.connection.is_usable():

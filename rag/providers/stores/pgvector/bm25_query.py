@@ -47,7 +47,7 @@ class QueryWord:
 
 @dataclass(frozen=True, slots=True)
 class LexicalQuery:
-    """A query for the sources that it was built for. Together they have `chunk_count` chunks."""
+    """The words of a query, with their frequencies in the searched sources (`chunk_count` chunks together)."""
 
     words: tuple[QueryWord, ...]
     chunk_count: int

@@ -1,4 +1,4 @@
-"""Checks the term statistics, which must always be the sums over the rows of chunks (terms.py).
+"""Checks the term statistics, which must always be the sums over the rows of chunks (bm25_index.py).
 
 Those of an organisation must be the sums over its sources (rag/migrations/sql/access_list_statistics.sql).
 """
@@ -48,7 +48,7 @@ def count_wrong(source_id: uuid.UUID) -> int:
 
 
 def repair(source_id: uuid.UUID) -> None:
-    """Correct the wrong counts of the source, whose statistics the caller has locked (`terms.lock_statistics`)."""
+    """Correct the wrong counts of the source, whose statistics the caller has locked (`bm25_index.lock_statistics`)."""
     with connection.cursor() as cursor:
         for table, column, rows in _STATISTICS:
             cursor.execute(

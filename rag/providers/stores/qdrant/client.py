@@ -28,7 +28,7 @@ _CONTENT_STATUSES = (400, 413, 422)
 
 
 class QdrantClient:
-    """Sends requests to a server of Qdrant. Keeps its connections; threads may share it."""
+    """Sends requests to a server of Qdrant over connections that stay open. Several threads may use one client."""
 
     def __init__(self, url: str, *, api_key: str, timeout: float) -> None:
         self._url = url.rstrip("/")

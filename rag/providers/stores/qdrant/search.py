@@ -127,8 +127,8 @@ def _query(
 def _confirm(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, ids: Collection[uuid.UUID]) -> _Scores:
     """Return the scores of the chunks that exist and that the caller may query now.
 
-    Qdrant has the points of what was just written, and those that it replaces no more. A read replica that is behind
-    knows neither, so the primary is asked for what it does not confirm.
+    Qdrant may already have points of chunks that a read replica does not have yet. So the primary is asked about each
+    chunk that the replica does not confirm.
     """
     scores = _score(scope, vector, query, list(ids))
     if replicas.is_on_replica() and (missing := [pk for pk in ids if pk not in scores]):

@@ -1,4 +1,4 @@
-"""Last phase of a sync: deletes the documents of items that have disappeared. Many wait for a person's confirmation."""
+"""Last phase of a sync: deletes documents whose items have disappeared; many only if a person confirms it."""
 
 import contextlib
 import time
@@ -12,7 +12,7 @@ from rag.services.sources import documents
 from . import runs
 
 State = SyncRun.State
-# More than this share of the documents are not removed unasked, nor all of them. A few may always be.
+# More than this share of the documents, or all of them, are removed only if a person confirms it. A few always are.
 MAX_UNASKED_SHARE = 0.2
 MAX_UNASKED_DOCUMENTS = 5
 _BATCH_ITEMS = 100

@@ -147,7 +147,8 @@ def _add_files(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_progr
     return {**digest.summary(), "lost": backup.lost_files}
 
 
-def _read_originals(names: IO[bytes]) -> Iterator[Original]:
-    for line in names:
+def _read_originals(listing: IO[bytes]) -> Iterator[Original]:
+    """Yield the original files that `_add_tables` has listed, one per line."""
+    for line in listing:
         source_id, pk, size, sha256 = line.decode().rstrip("\n").split("\t")
         yield Original(pk=pk, source_id=source_id, size=int(size), sha256=sha256)
