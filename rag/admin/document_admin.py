@@ -40,7 +40,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     empty_text = _("There are no documents yet. Open a data source to upload some.")
     list_display = ("title", "path", "source", "source_type", "lang", "chunks", "updated_at")
     list_filter = ("source", "source_type", ("lang", NewestValuesFilter))
-    search_fields = ("title", "path")
+    search_fields = ("title__contains_word", "path__contains_word")
     list_select_related = ("source__organization",)
     ordering = ("-id",)  # the newest first, by the primary key: no list is sorted to show a page of it
     fieldsets = (

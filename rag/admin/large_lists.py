@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextField
 from django.http import HttpRequest
 from django.utils.formats import number_format
 from django.utils.functional import cached_property
@@ -13,6 +13,11 @@ from django.utils.translation import gettext
 
 from orgs.admin.bases.plain_change_list import PlainChangeList
 from rag.services.operations import row_counts
+
+from .text_lookup import ContainsWord
+
+# Search fields of these lists end with its name.
+TextField.register_lookup(ContainsWord)
 
 # The values that a filter offers are those of so many of the newest rows.
 _MAX_FILTER_ROWS = 1_000

@@ -71,6 +71,22 @@ def test_only_numbers_of_very_many_rows_are_remembered(world: World, monkeypatch
         Document.objects.filter(path="1.md").delete()
 
 
+@pytest.mark.parametrize("words", ["übersicht 50%", "ÜBERSICHT A_B", r"B\C 50%_", '"50%_a"', "PAGES/50"])
+def test_a_search_ignores_case_and_takes_characters_of_patterns_literally(world: World, words: str) -> None:
+    add_rows(world, 0, 2)
+    Document.objects.filter(path="0.md").update(title=r"Übersicht 50%_a_b\c", path="pages/50.md")
+    Document.objects.filter(path="1.md").update(title="ubersicht 500 axb", path="pages5.md")
+    page: Any = browser(world.users["owner"]).get("/admin/rag/document/", {"q": words})
+    assert [document.path for document in page.context["cl"].result_list] == ["pages/50.md"]
+
+
+def test_a_search_folds_texts_by_ascii_where_its_word_allows(world: World) -> None:
+    """With the rules of Unicode, a search of 100,000 documents spends most of its time on folding."""
+    rows = Document.objects.filter(title__contains_word="Plain")
+    assert "COLLATE" in str(rows.query)
+    assert "UPPER" in str(Document.objects.filter(title__contains_word="Größe").query)
+
+
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_may_be_empty(world: World, name: str) -> None:
     page: Any = browser(world.users["owner"]).get(f"/admin/rag/{name}/", {"q": "nothing has this name"})

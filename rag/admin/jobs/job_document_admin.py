@@ -63,7 +63,7 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
     change_form_template = "admin/rag/job_change_form.html"
     list_display = ("path", "source", "condition_now", "outcome", "error_code", "attempts", "duration", "finished_at")
     list_filter = ("state", ConditionFilter, CodeFilter, JobFilter, "source")
-    search_fields = ("path",)
+    search_fields = ("path__contains_word",)
     list_select_related = ("source__organization",)
     ordering = ("-id",)
     actions = ("retry",)
