@@ -9,6 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.db import transaction
+from django.utils import timezone
 
 from orgs.access.caller import Caller
 from rag.errors import IndexUnavailable
@@ -99,6 +100,40 @@ def test_points_of_deleted_chunks_are_not_found_and_then_deleted(
     assert found_by(world, "owner", source) == set(), document
     assert store.apply_changes(limit=100)
     assert points(qdrant, source.embedding_model) == []
+
+
+def test_a_replaced_document_is_found_before_it_is_copied(
+    store: QdrantStore, world: World, qdrant: QdrantServer
+) -> None:
+    source, hidden = world.source(), world.source("hidden", visibility="personal")
+    for where in (source, hidden):
+        ingest_text(where, "a", "A zebra.")
+    store.apply_changes(limit=100)
+    old = chunk_of(source)
+    for where in (source, hidden):
+        ingest_text(where, "a", "Another zebra.")
+    assert found_by(world, "member", source, hidden) == {chunk_of(source)} != {old}
+    Document.objects.filter(source=source).update(deleted_at=timezone.now())
+    assert found_by(world, "member", source, hidden) == set()
+
+
+def test_a_document_is_found_that_is_replaced_and_copied_during_a_search(
+    store: QdrantStore, world: World, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = world.source()
+    ingest_text(source, "a", "A zebra.")
+    store.apply_changes(limit=100)
+
+    def query_and_replace(*arguments: Any) -> list[list[uuid.UUID]]:
+        ids = query(*arguments)
+        monkeypatch.setattr(QdrantClient, "query", query)
+        ingest_text(source, "a", "Another zebra.")
+        store.apply_changes(limit=100)
+        return ids
+
+    query = QdrantClient.query
+    monkeypatch.setattr(QdrantClient, "query", query_and_replace)
+    assert found_by(world, "owner", source) == {chunk_of(source)}
 
 
 def test_many_outdated_points_do_not_crowd_out_others(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:

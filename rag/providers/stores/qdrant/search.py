@@ -1,8 +1,9 @@
 """Search in one scope: Qdrant finds candidates, PostgreSQL decides before and after which of them are permitted."""
 
-import math
+import contextlib
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from django.db import connection
 from pgvector import HalfVector
 
 from rag.errors import IndexUnavailable
-from rag.models import Document
+from rag.models import Chunk, Document
 from rag.providers.base import Vectors
 from rag.providers.stores.base import Candidate, Candidates
 from rag.providers.stores.pgvector.bm25_query import LexicalQuery
@@ -30,6 +31,10 @@ _SCORE = (
 # How many times the limit is fetched: at first, because some may be outdated, and at most, if many of them are, or have
 # the same score as the last one.
 _FIRST_FACTOR, _STEP, _LAST_FACTOR = 2, 4, 32
+# How often the search is repeated, because points that it has found disappeared before they were confirmed.
+_MAX_REPEATS = 3
+# How many chunks are compared, at most, that replace those of outdated points. It bounds the time of a search.
+_MAX_REPLACEMENTS = 5_000
 # The candidates of the graph, of which the best are rescored.
 _PARAMETERS = {"hnsw_ef": 256, "quantization": {"rescore": True, "oversampling": 2.0}}
 
@@ -39,10 +44,28 @@ _Scores = dict[uuid.UUID, tuple[float | None, float | None, list[int] | None]]
 _Ranked = list[tuple[float, uuid.UUID]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Confirmed:
+    """What PostgreSQL says about the points that a search has found.
+
+    Attributes:
+        scores: The scores of the chunks that exist and that the caller may query now, with those of `replacements`.
+        replacements: The chunks of documents of which outdated points were found. They may have no points yet.
+        has_copied: Whether outdated points have disappeared meanwhile. What replaces them is found by another search.
+    """
+
+    scores: _Scores
+    replacements: tuple[uuid.UUID, ...] = ()
+    has_copied: bool = False
+
+
 def find(
     client: QdrantClient, scope: SearchScope, vector: Vectors | None, query: LexicalQuery, *, mode: Mode, limit: int
 ) -> Candidates:
-    """Find candidates with one request to Qdrant, rarely two or three.
+    """Find candidates with one request to Qdrant, rarely more.
+
+    A document that was replaced in PostgreSQL, but not yet in Qdrant, is found by its old points. They stand for the
+    chunks that it has now: those are compared in PostgreSQL. So each search finds the old version or the new one.
 
     Args:
         client: The client of the server.
@@ -61,27 +84,34 @@ def find(
     if not sources or not (by_vector or by_words):
         return _NOTHING
     conditions = collection.conditions(list(sources), set(sources.values()), scope.filters)
-    factor = _FIRST_FACTOR
+    searches = [
+        *([_by_vector(vector)] if by_vector and vector is not None else []),
+        *([_by_words(query)] if by_words else []),
+    ]
+    factor, repeats = _FIRST_FACTOR, 0
     while True:
         fetched = factor * limit
-        searches = [
-            *([_by_vector(vector)] if by_vector and vector is not None else []),
-            *([_by_words(query)] if by_words else []),
-        ]
         shared = {"filter": {"must": conditions}, "limit": fetched, "with_payload": False}
         ids_by_search = _query(client, scope, sources, [search | shared for search in searches])
-        scores = _confirm(scope, vector, query, {pk for ids in ids_by_search for pk in ids})
-        by_distance = {pk: distance for pk, (distance, _, _) in scores.items()}
-        by_word_distance = {pk: distance for pk, (_, distance, _) in scores.items()}
-        nearest_by_vector = _rank(ids_by_search[0], by_distance, below=math.inf) if by_vector else []
+        confirmed = _confirm(client, scope, vector, query, {pk for ids in ids_by_search for pk in ids})
+        if confirmed.has_copied and repeats < _MAX_REPEATS:
+            repeats += 1
+            continue
+        by_distance = {pk: distance for pk, (distance, _, _) in confirmed.scores.items()}
         # A distance of 0 by words means that the chunk contains no word of the query.
-        nearest_by_words = _rank(ids_by_search[-1], by_word_distance, below=0) if by_words else []
-        rankings = [*([nearest_by_vector] if by_vector else []), *([nearest_by_words] if by_words else [])]
+        by_word_distance = {pk: distance for pk, (_, distance, _) in confirmed.scores.items() if distance != 0}
+        distances = [*([by_distance] if by_vector else []), *([by_word_distance] if by_words else [])]
         if factor >= _LAST_FACTOR or all(
-            len(ids) < fetched or _is_complete(ranking, limit)
-            for ids, ranking in zip(ids_by_search, rankings, strict=True)
+            len(ids) < fetched or _is_complete(_rank(ids, known), limit)
+            for ids, known in zip(ids_by_search, distances, strict=True)
         ):
-            return _build_candidates(nearest_by_vector[:limit], nearest_by_words[:limit], scores, query)
+            rankings = [
+                _rank({*ids, *confirmed.replacements}, known)[:limit]
+                for ids, known in zip(ids_by_search, distances, strict=True)
+            ]
+            nearest_by_vector = rankings[0] if by_vector else []
+            nearest_by_words = rankings[-1] if by_words else []
+            return _build_candidates(nearest_by_vector, nearest_by_words, confirmed.scores, query)
         factor *= _STEP
 
 
@@ -124,17 +154,47 @@ def _query(
         ) from None
 
 
-def _confirm(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, ids: Collection[uuid.UUID]) -> _Scores:
-    """Return the scores of the chunks that exist and that the caller may query now.
+def _confirm(
+    client: QdrantClient,
+    scope: SearchScope,
+    vector: Vectors | None,
+    query: LexicalQuery,
+    ids: Collection[uuid.UUID],
+) -> _Confirmed:
+    """Compare the points with what PostgreSQL has now.
 
     Qdrant may already have points of chunks that a read replica does not have yet. So the primary is asked about each
     chunk that the replica does not confirm.
     """
     scores = _score(scope, vector, query, list(ids))
-    if replicas.is_on_replica() and (missing := [pk for pk in ids if pk not in scores]):
-        with replicas.on_primary():
+    if not (missing := [pk for pk in ids if pk not in scores]):
+        return _Confirmed(scores)
+    with replicas.on_primary():
+        if replicas.is_on_replica():
             scores |= _score(scope, vector, query, missing)
-    return scores
+            missing = [pk for pk in missing if pk not in scores]
+        documents = _documents_of(client, scope, missing)
+        current = Chunk.objects.filter(document__in=set(documents.values()), document__deleted_at=None)
+        replacements = list(current.values_list("pk", flat=True)[:_MAX_REPLACEMENTS])
+        scores |= _score(scope, vector, query, replacements) if replacements else {}
+    return _Confirmed(scores, tuple(replacements), has_copied=len(documents) < len(missing))
+
+
+def _documents_of(
+    client: QdrantClient, scope: SearchScope, chunk_ids: Sequence[uuid.UUID]
+) -> dict[uuid.UUID, uuid.UUID | None]:
+    """Return the documents of the points that still exist; None for one that names no document."""
+    if not chunk_ids:
+        return {}
+    of_chunks = [{"has_id": [str(pk) for pk in chunk_ids]}]
+    page, _ = client.scroll(
+        collection.name(scope.model_id), conditions=of_chunks, field="document", limit=len(chunk_ids), offset=None
+    )
+    documents: dict[uuid.UUID, uuid.UUID | None] = dict.fromkeys(page)
+    for chunk_id, document_id in page.items():
+        with contextlib.suppress(ValueError):
+            documents[chunk_id] = uuid.UUID(document_id)
+    return documents
 
 
 def _score(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]) -> _Scores:
@@ -151,10 +211,10 @@ def _score(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, chun
         return {chunk_id: tuple(scores) for chunk_id, *scores in cursor.fetchall()}
 
 
-def _rank(ids: Sequence[uuid.UUID], distances: Mapping[uuid.UUID, float | None], *, below: float) -> _Ranked:
-    """Return the chunks that PostgreSQL confirms with a distance below this one, by distance and then by id."""
+def _rank(ids: Iterable[uuid.UUID], distances: Mapping[uuid.UUID, float | None]) -> _Ranked:
+    """Return the chunks that PostgreSQL confirms with a distance, by distance and then by id."""
     pairs = ((distances.get(pk), pk) for pk in ids)
-    return sorted((distance, pk) for distance, pk in pairs if distance is not None and distance < below)
+    return sorted((distance, pk) for distance, pk in pairs if distance is not None)
 
 
 def _is_complete(ranking: _Ranked, limit: int) -> bool:
