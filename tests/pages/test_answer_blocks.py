@@ -68,3 +68,10 @@ def test_headings_end_before_their_marks() -> None:
     # Each of the spaces could belong to the heading or to its end: 20,000 took minutes.
     spaces = " " * 200_000
     assert render(f"# a{spaces}\x01").count("a") >= 1
+
+
+def test_an_underlined_heading_opens_no_code_and_a_fence_is_closed_by_its_own_character() -> None:
+    html = render("Feeding\n~~~~~~~\nTwice a day.\n\n```\n~~~\nfeed\n```\nDone.")
+    assert "<p>Feeding\n~~~~~~~\nTwice a day.</p>" in html
+    assert "<code>~~~\nfeed</code>" in html
+    assert "<p>Done.</p>" in html

@@ -88,3 +88,12 @@ def test_a_quote_has_no_marks_of_markdown() -> None:
     text = "## Keys\n\nSelect **Create**, then `POST` it: [more](x.md)\n\n| scope | allows |\n| --- | --- |\n| a | b |"
     assert show_quote(text) == "Keys Select Create, then POST it: more scope allows a b"
     assert show_quote("snake_case and 2 * 3 * 4 stay") == "snake_case and 2 * 3 * 4 stay"
+
+
+def test_an_underlined_heading_opens_no_code_and_a_fence_is_closed_by_its_own_character() -> None:
+    blocks = divide_text("Feeding\n~~~~~~~\nTwice a day.\n\n```\n~~~\nfeed\n```\nDone.", (0, 0))
+    assert [(block.kind, cell_texts(block)) for block in blocks] == [
+        ("paragraph", [["Feeding\n~~~~~~~\nTwice a day."]]),
+        ("code", [["~~~\nfeed"]]),
+        ("paragraph", [["Done."]]),
+    ]

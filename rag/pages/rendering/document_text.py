@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.parsing import formats
+from rag.text.code_fences import closes_block, find_opening_marks
 
 _LINE = re.compile(r"[^\n]*\n?")
-_CODE_MARKER = re.compile(r"\s{0,3}(?:```|~~~)")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+")
 _ITEM = re.compile(r"(\s*)(?:([-*•+])|\d{1,3}[.)])\s+")
 _TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
@@ -67,8 +67,10 @@ def divide_text(text: str, marked: tuple[int, int]) -> list[TextBlock]:
     lines = [match.span() for match in _LINE.finditer(text) if match.group()]
     blocks, position = [], 0
     while position < len(lines):
-        end = _end_of_block(text, lines, position)
-        if block := _build_block(text, lines[position:end], marked):
+        line_above = text[slice(*lines[position - 1])] if position else ""
+        kind = _kind(text[slice(*lines[position])], line_above)
+        end = _end_of_block(kind, text, lines, position)
+        if block := _build_block(kind, text, lines[position:end], marked):
             blocks.append(block)
         position = end
     return blocks
@@ -79,10 +81,10 @@ def show_quote(text: str) -> str:
     return " ".join(_NOT_QUOTED.sub(lambda match: " " if "|" in match.group() else "", text).split())
 
 
-def _kind(line: str) -> str:
+def _kind(line: str, line_above: str) -> str:
     if not line.strip():
         return "blank"
-    if _CODE_MARKER.match(line):
+    if find_opening_marks(line, line_above):
         return "code"
     if _HEADING.match(line):
         return "heading"
@@ -91,29 +93,31 @@ def _kind(line: str) -> str:
     return "item" if _ITEM.match(line) else "paragraph"
 
 
-def _end_of_block(text: str, lines: Sequence[tuple[int, int]], start: int) -> int:
+def _end_of_block(kind: str, text: str, lines: Sequence[tuple[int, int]], start: int) -> int:
     """Return the index after the last line of the block that starts here."""
-    kind, end = _kind(text[slice(*lines[start])]), start + 1
+    end = start + 1
     if kind == "code":
-        while end < len(lines) and not _CODE_MARKER.match(text[slice(*lines[end])]):
+        opening_marks = find_opening_marks(text[slice(*lines[start])], "")
+        while end < len(lines) and not closes_block(text[slice(*lines[end])], opening_marks):
             end += 1
         return min(end + 1, len(lines))
     if kind in ("heading", "blank"):
         return end
     follows = "table" if kind == "table" else "paragraph"  # lines of an item continue it
-    while end < len(lines) and _kind(text[slice(*lines[end])]) == follows:
+    while end < len(lines) and _kind(text[slice(*lines[end])], text[slice(*lines[end - 1])]) == follows:
         end += 1
     return end
 
 
-def _build_block(text: str, lines: Sequence[tuple[int, int]], marked: tuple[int, int]) -> TextBlock | None:
+def _build_block(kind: str, text: str, lines: Sequence[tuple[int, int]], marked: tuple[int, int]) -> TextBlock | None:
     first = text[slice(*lines[0])]
-    kind, (start, end) = _kind(first), (lines[0][0], lines[-1][1])
+    start, end = lines[0][0], lines[-1][1]
     match kind:
         case "blank":
             return None
         case "code":
-            last = lines[-1][0] if len(lines) > 1 and _CODE_MARKER.match(text[slice(*lines[-1])]) else end
+            is_closed = len(lines) > 1 and closes_block(text[slice(*lines[-1])], find_opening_marks(first, ""))
+            last = lines[-1][0] if is_closed else end
             return TextBlock(kind, ((tuple(_pieces(text, (lines[0][1], max(lines[0][1], last)), marked)),),))
         case "heading":
             prefix = _HEADING.match(first)

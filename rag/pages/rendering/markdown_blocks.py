@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-_CODE_MARKER = re.compile(r"^\s{0,3}(```|~~~)")
+from rag.text.code_fences import closes_block, find_opening_marks
+
 _HEADING = re.compile(r"^#{1,6}\s+(\S.*)$")
 _BULLET = re.compile(r"^(\s*)[-*•]\s+(\S.*)$")
 # Years and amounts at the start of a line have more digits.
@@ -55,14 +56,16 @@ def divide(text: str) -> Iterator[Block]:
     lines = text.split("\n")
     position = 0
     while position < len(lines):
-        end = _end_of_block(lines, position)
+        line_above, next_line = ["", *lines][position], [*lines, ""][position + 1]
+        kind = _kind(lines[position], next_line, line_above)
+        end = _end_of_block(kind, lines, position)
         if any(line.strip() for line in lines[position:end]):
-            yield _block(lines[position:end])
+            yield _block(kind, lines[position:end])
         position = end
 
 
-def _kind(line: str, next_line: str = "") -> BlockKind:
-    if _CODE_MARKER.match(line):
+def _kind(line: str, next_line: str = "", line_above: str = "") -> BlockKind:
+    if find_opening_marks(line, line_above):
         return BlockKind.CODE
     if _HEADING.match(line):
         return BlockKind.HEADING
@@ -73,39 +76,36 @@ def _kind(line: str, next_line: str = "") -> BlockKind:
     return BlockKind.NUMBERED if _NUMBERED.match(line) else BlockKind.PARAGRAPH
 
 
-def _end_of_block(lines: Sequence[str], start: int) -> int:
+def _end_of_block(kind: BlockKind, lines: Sequence[str], start: int) -> int:
     """Return the index after the last line of the block that starts here."""
     following = [*lines, ""]
-    kind = _kind(lines[start], following[start + 1])
     end = start + 1
     if kind == BlockKind.CODE:
-        marker = _CODE_MARKER.match(lines[start])
-        assert marker
-        while end < len(lines) and lines[end].strip() != marker[1]:
+        opening_marks = find_opening_marks(lines[start], "")
+        while end < len(lines) and not closes_block(lines[end], opening_marks):
             end += 1
         return min(end + 1, len(lines))
     if kind == BlockKind.HEADING:
         return end
-    while end < len(lines) and _continues(kind, lines[end], following[end + 1]):
+    while end < len(lines) and _continues(kind, lines[end], following[end + 1], lines[end - 1]):
         end += 1
     return end
 
 
-def _continues(kind: BlockKind, line: str, next_line: str) -> bool:
+def _continues(kind: BlockKind, line: str, next_line: str, line_above: str) -> bool:
     if kind == BlockKind.TABLE:
         return bool(_TABLE_ROW.match(line))
     if not line.strip():
         # A list may have blank lines between its items.
         return kind in (BlockKind.BULLETS, BlockKind.NUMBERED) and _kind(next_line) == kind
     if kind in (BlockKind.BULLETS, BlockKind.NUMBERED) and line.startswith("  "):
-        return not _CODE_MARKER.match(line)
-    return _kind(line, next_line) == kind and not (kind == BlockKind.PARAGRAPH and not line.strip())
+        return not find_opening_marks(line, line_above)
+    return _kind(line, next_line, line_above) == kind and not (kind == BlockKind.PARAGRAPH and not line.strip())
 
 
-def _block(lines: list[str]) -> Block:
-    kind = _kind(lines[0], lines[1] if len(lines) > 1 else "")
+def _block(kind: BlockKind, lines: list[str]) -> Block:
     if kind == BlockKind.CODE:
-        is_closed = len(lines) > 1 and _CODE_MARKER.match(lines[-1]) is not None
+        is_closed = len(lines) > 1 and closes_block(lines[-1], find_opening_marks(lines[0], ""))
         return Block(kind, (Entry(("\n".join(lines[1:-1] if is_closed else lines[1:]),)),))
     if kind == BlockKind.TABLE:
         rows = [line for line in lines if not _TABLE_RULE.match(line)]

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rag.text.code_fences import closes_block, find_opening_marks
 from rag.text.sentences import SENTENCE_END
 from rag.text.tokens import count_tokens
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, ParsedDocument
@@ -29,8 +30,6 @@ _MAX_CHARACTERS_PER_TOKEN = 16
 
 # How many characters are split into lines at a time.
 _BLOCK_CHARACTERS = 1024 * 1024
-
-_FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,18 +125,20 @@ def _find_lines(parsed: ParsedDocument) -> Iterator[tuple[int, int, int]]:
     text = parsed.text
     heading_starts = {heading.start for heading in parsed.headings}
     current: tuple[int, int] | None = None  # start and level of the line whose end is not known yet
-    level, is_code, offset = _PARAGRAPH, False, 0
+    level, opening_marks, line_above, offset = _PARAGRAPH, "", "", 0
     for line in _split_lines(text):
         if line.isspace():
             level = _PARAGRAPH
         else:
             if current:
                 yield current[0], offset, current[1]
-            if parsed.is_markdown and _FENCE.match(line):
-                is_code = not is_code
-            line_level = min(level, _SENTENCE) if is_code else level
+            if opening_marks and closes_block(line, opening_marks):
+                opening_marks = ""
+            elif parsed.is_markdown and not opening_marks:
+                opening_marks = find_opening_marks(line, line_above)
+            line_level = min(level, _SENTENCE) if opening_marks else level
             current, level = (offset, _HEADING if offset in heading_starts else line_level), _LINE
-        offset += len(line)
+        offset, line_above = offset + len(line), line
     if current:
         yield current[0], offset, current[1]
 

@@ -73,6 +73,14 @@ def test_lines_of_code_are_no_headings() -> None:
     assert text[headings[1].start :].startswith("Also real")
 
 
+def test_an_underlined_heading_opens_no_block_of_code() -> None:
+    """Text that is taken for code would be split within its paragraphs, because lines of code are all alike."""
+    paragraphs = ["\n".join(["It is about zebras. " * 4] * 3) for _ in range(4)]
+    text = "Zebras\n~~~~~~\n" + "\n\n".join(paragraphs)
+    drafts = list(chunk(parse.parse_text(text, content_type="text/markdown", path=""), ChunkingOptions(100, 0)))
+    assert [draft.text for draft in drafts][1:] == [paragraph.strip() for paragraph in paragraphs[1:]]
+
+
 HOSTILE = {
     "one letter": "x",
     "CJK without sentence ends": "日本語の文章です",
