@@ -1,8 +1,8 @@
 """Audit events of changes to model rows, written in the transaction of the change.
 
 Each app names the models to track in its module `audited_events` (`rag/models/audited_events.py` for rag). Saves,
-deletions, bulk operations and many-to-many changes of their rows are then recorded, wherever the code that makes them
-is.
+deletions, bulk operations and many-to-many changes of their rows are then recorded, whichever code makes
+them.
 """
 
 import datetime

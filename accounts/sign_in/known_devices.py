@@ -21,7 +21,7 @@ _ID_BYTES = 12
 
 
 def remember(response: HttpResponseBase, user: User) -> None:
-    """Set the cookie in the response to a sign-in. Each sign-in names the device anew."""
+    """Set the cookie in the response to a sign-in. Each sign-in gives the device a new id."""
     values = [str(user.pk), secrets.token_urlsafe(_ID_BYTES), _password_mac(user)]
     response.set_cookie(
         COOKIE,

@@ -104,7 +104,7 @@ def _record_refusal(provider: IdentityProvider, user: User) -> None:
 def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> User:
     """Return the account with the address in the claims, or create it."""
     address = claims.get("email")
-    # Some providers send the claim as text. Whatever does not say that the address is verified says that it is not.
+    # Some providers send the claim as text. Every other value means that the address is not verified.
     verified = claims.get("email_verified", True)
     if not isinstance(address, str) or not (verified is True or verified == "true"):
         raise SignInRefused(gettext("The identity provider sent no verified e-mail address."))

@@ -19,7 +19,7 @@ from .text_lookup import ContainsWord
 # Search fields of these lists end with its name.
 TextField.register_lookup(ContainsWord)
 
-# The values that a filter offers are those of so many of the newest rows.
+# A filter offers the values of this many of the newest rows.
 _MAX_FILTER_ROWS = 1_000
 _MAX_SORTED_ROWS = 20_000
 _MAX_MATCHES = 1_000

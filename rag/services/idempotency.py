@@ -25,7 +25,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.models import database_now
 
 RETENTION = datetime.timedelta(hours=24)
-# A claim that was not renewed for so long is free: its process has ended, or its host was cut off.
+# A claim that was not renewed for this long is free: its process has ended, or its host was cut off.
 MAX_RENEWAL_AGE = datetime.timedelta(seconds=20)
 _RENEWAL_SECONDS = 5
 MAX_REQUESTS_OF_A_USER = 10_000

@@ -10,7 +10,7 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 
 class _ProhibitSurrogates(ProhibitSurrogateCharactersValidator):
-    """DRF's validator, which looks at each character in turn, only for a text that has one: 30 MB took 0.8 seconds."""
+    """DRF's validator, called only for texts with a surrogate: it looks at each character, 0.8 seconds for 30 MB."""
 
     def __call__(self, value: Any) -> None:
         try:

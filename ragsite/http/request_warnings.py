@@ -1,4 +1,4 @@
-"""Warnings about a request that is answered all the same, mostly of fields that the contract does not know."""
+"""Warnings about a request that is answered nevertheless, mostly of fields that the contract does not know."""
 
 import difflib
 import json

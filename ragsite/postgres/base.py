@@ -31,7 +31,7 @@ _MAX_VALUES = 65_535
 _Statement = tuple[str, list[bytes]]
 _SET_SESSION_ROLE = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
 _ROLLBACK = re.compile(r"[\s(]*ROLLBACK\b", re.IGNORECASE)
-# PostgreSQL does not notice for hours that the host of a session was cut off, and the session keeps its locks so long.
+# PostgreSQL does not notice for hours that the host of a session was cut off. Until then the session keeps its locks.
 # With these settings it ends within 20 seconds. They have no effect on Unix sockets. The last is in milliseconds.
 _SERVER_KEEPALIVES = {
     "tcp_keepalives_idle": 5, "tcp_keepalives_interval": 5, "tcp_keepalives_count": 3, "tcp_user_timeout": 20_000,

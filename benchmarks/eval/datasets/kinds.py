@@ -86,7 +86,7 @@ def groundability(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, co
 
 def answer_grounding(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, dict[str, int]]:
     dataset = sets.cases(folder, sets.ANSWERS, name)
-    scores = pool.share(questions.carried, [(answer, context) for answer, context, _ in dataset.cases])
+    scores = pool.share(questions.score_support, [(answer, context) for answer, context, _ in dataset.cases])
     return Judged(scores, [label for *_, label in dataset.cases]), dict(dataset.notes)
 
 

@@ -25,7 +25,7 @@ def show(console: Console, figures: dict[str, Any]) -> None:
             keys = ("", "", "recall", "", "precision", "iou", "", "")
             table.add_row(escape(f"{name}, characters"), mode, *(_figure(row.get(key)) for key in keys))
         table.add_section()
-    for kind, label in (("groundability", "groundable"), ("answer_grounding", "carried")):
+    for kind, label in (("groundability", "groundable"), ("answer_grounding", "supported")):
         for name, row in figures[kind].items():
             figure = [""] * 6 + [_figure(row["auc"]), _figure(row["calibration_error"])]
             table.add_row(escape(f"{name}, {label}"), modes.DEFAULT if kind == "groundability" else "", *figure)

@@ -82,6 +82,6 @@ def judged(question: Question, passages: tuple[Passage, ...]) -> float:
     ).score
 
 
-def carried(items: Sequence[tuple[str, str]]) -> list[float]:
+def score_support(items: Sequence[tuple[str, str]]) -> list[float]:
     """For each (answer, context): the validation score, which decides whether an answer is used."""
     return [validate_answer(answer, context).score for answer, context in items]

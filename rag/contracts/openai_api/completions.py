@@ -107,7 +107,7 @@ def completion_out(result: AnswerResult, *, model: str) -> CompletionOut:
 
 def usage_out(result: AnswerResult, content: str) -> Usage:
     """Count tokens: of the prompt with its passages, and of the content. For quoted sentences nothing is generated, but
-    they are counted all the same."""
+    they are counted, too."""
     completion = count_tokens(content, result.answer.model)
     prompt = result.context.token_count
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

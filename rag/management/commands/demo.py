@@ -20,7 +20,7 @@ class Command(BaseCommand):
             type=int,
             metavar="SECONDS",
             default=0,
-            help="wait until the documentation can be searched, at most so long",
+            help="wait until the documentation can be searched, at most this long",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -15,7 +15,7 @@ _PARAGRAPH_GAP = 0.75  # the least space between two paragraphs
 _SAME_ROW = 0.5  # how far the middles of two pieces of a row may be apart
 _HEADING_SIZE = 1.25
 _TITLE_SIZE = 1.75
-# Columns of text have at least so many lines, most of them with so many characters; others are cells of a table.
+# Columns of text have at least this many lines, most of them with this many characters; others are cells of a table.
 _MIN_COLUMN_LINES, _MIN_COLUMN_CHARACTERS, _MOST = 3, 15, 0.75
 _MAX_HEADING_CHARACTERS = 120
 _WORD = re.compile(r"[^\W\d_]")

@@ -12,7 +12,7 @@ _WIDTH_PIXELS = 1_100
 _MAX_HEIGHT_PIXELS = 2_200
 _MAX_CHARACTERS = 50_000
 _QUALITY = 80
-# Words of the page are marked if so many consecutive ones stand in the passage.
+# Words of the page are marked if at least this many consecutive ones are in the passage.
 _CONSECUTIVE_WORDS = 4
 _MARK = (255, 221, 87)
 _MARGIN_PIXELS = 2

@@ -1,4 +1,4 @@
-"""Slots that all processes of this machine share: at most so many of them work at the same time.
+"""Slots that all processes of this machine share. A process works only while it holds one.
 
 A slot is a lock on a file (flock). The kernel releases it when its process ends, however it ends
 (docs/decisions/0042-expensive-requests.md).

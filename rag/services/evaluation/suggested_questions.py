@@ -7,7 +7,7 @@ from orgs.access.caller import Caller
 from rag.models import Action, Chunk, DataSource, Document
 
 _MAX_SUGGESTIONS = 3
-# So much is read for them: the page "Ask" must not wait for suggestions.
+# How much is read to find them: the page "Ask" must not wait for suggestions.
 _MAX_SOURCES, _MAX_DOCUMENTS, _MAX_POSITION = 5, 3, 30
 # Shorter questions are often understood only under their heading: "Which processes run?"
 _MIN_CHARACTERS, _MAX_CHARACTERS = 24, 100

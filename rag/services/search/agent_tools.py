@@ -75,7 +75,7 @@ class Toolbox:
             ),
             AgentTool(
                 name="GroundingValidatorTool",
-                description="Says whether a response is carried by a context, and whether its sources were retrieved.",
+                description="Says whether a context supports a response, and whether its sources were retrieved.",
                 input_schema=VALIDATOR_INPUT,
                 output_schema=VALIDATOR_OUTPUT,
                 call=self.validate,

@@ -13,7 +13,7 @@ from rag.services.sources.excerpts import Excerpt
 
 # Pages of larger files are not drawn while somebody waits.
 MAX_FILE_BYTES = 50 * 2**20
-# A passage is in few pages; its words are looked for in so many of them.
+# A passage is on few pages. Its words are looked for on this many of them.
 _MAX_PAGES = 4
 # Larger pictures are drawn again each time, so that those that are kept need little memory.
 _MAX_KEPT_BYTES = 512 * 1024

@@ -43,7 +43,7 @@ def _check(name: str, address: dict[str, Any]) -> list[CheckMessage]:
     if _place(parameters) == _place(logins.address_parameters(_primary())):
         messages.append(
             checks.Warning(
-                f"{name} is the primary: each search would ask it in vain whether it is a replica.",
+                f"{name} is the primary: each search would ask it needlessly whether it is a replica.",
                 hint="Remove the address, or write that of a streaming replica.",
                 id="ragsite.W005",
             )

@@ -58,7 +58,7 @@ def require_safe_roles() -> None:
             finally:
                 connection.close()
         if strengths:
-            raise RoleError(f"The database role {role} {strengths[0]}. Create it anew: see `manage.py database_roles`.")
+            raise RoleError(f"The database role {role} {strengths[0]}. Create it again (`manage.py database_roles`).")
     with identity.run_as(identity.of_user(uuid.uuid4())):
         try:
             with connection.cursor() as cursor:

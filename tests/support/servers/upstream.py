@@ -35,7 +35,7 @@ class Upstream:
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def without_end(self, head: bytes, part: bytes, *, every: float = 0.0) -> None:
-        """Send the head, then the part repeatedly, every so many seconds."""
+        """Send the head, then the part again and again, after a pause of this many seconds."""
 
         def behave(send: Send) -> None:
             send(head)

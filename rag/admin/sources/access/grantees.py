@@ -9,7 +9,7 @@ from accounts.models import User
 from orgs.models import Membership, Organization
 from rag.models import Grant
 
-# So many of each kind are suggested. Others are accepted as well.
+# How many of each kind are suggested. Others are accepted as well.
 _MAX_SUGGESTIONS = 200
 _WORDS = {"user": gettext_noop("Person"), "role": gettext_noop("Role"), "team": gettext_noop("Team")}
 

@@ -105,7 +105,7 @@ def _has_steps(structure: PassageStructure, groups: Section) -> bool:
 
 
 def without_lone_lead_ins(structure: PassageStructure, parts: set[int]) -> set[int]:
-    """Leave out introductions ("You need:") that nothing of what they introduce follows, unless this is all."""
+    """Leave out introductions ("You need:") without what they introduce, unless there is nothing else."""
     introduced = {structure.lead_in(part) for part in parts}
     lone = {
         part

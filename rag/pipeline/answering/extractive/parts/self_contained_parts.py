@@ -27,7 +27,7 @@ _TITLED_CLAUSE = re.compile(r"\d{1,3}[.)]\s+[^\W\d_a-z]\w*(?: \w+){0,2}\.\s")
 _MIN_CLAUSES = 3
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 _TITLE = re.compile(r"# |= [^=]")
-# A sentence is preceded by at most so many others that it needs.
+# How many sentences before a sentence it can need at most.
 _MAX_PREDECESSORS = 2
 # A very long sentence is cut between two words; a row or a code block is not.
 MAX_QUOTE_CHARACTERS = 600
