@@ -26,7 +26,7 @@ _MAX_MATCHES = 1_000
 
 
 class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Pages of a list whose rows are not counted again for every request if they are very many."""
+    """Pages of a list. The number of rows is remembered if there are very many, and not counted for every request."""
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

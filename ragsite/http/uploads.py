@@ -43,8 +43,8 @@ class BoundedBody(io.RawIOBase):
 
 def body_too_large_message(limit: int, setting: str, length: int | None = None) -> str:
     """Return the message for a body over the limit. Limit and length are in bytes; `setting` names the limit."""
-    has = f"The body has {length:,} bytes; at" if length else "At"
-    return f"{has} most {limit:,} are accepted here ({setting}). Send less data per request."
+    beginning = f"The body has {length:,} bytes; at" if length else "At"
+    return f"{beginning} most {limit:,} are accepted here ({setting}). Send less data per request."
 
 
 class _Part:

@@ -1,8 +1,8 @@
 """Positions in PostgreSQL's write-ahead log (WAL) that a replica must have replayed before it may serve a caller.
 
 A position is the number of bytes that were written since the log began. Redis has one for each user and organisation:
-where the log was when they last changed something, or saw what others had changed. What Redis had lost is replaced by
-the position at which that was noticed.
+where the log was when they last changed something, or saw what others had changed. If Redis has lost its data, the
+position at which a process noticed the loss counts for everybody.
 """
 
 import contextlib
