@@ -16,7 +16,8 @@ from ragsite.postgres.locks import session_lock
 
 logger = structlog.get_logger(__name__)
 
-# m and ef_construction: docs/decisions/0020-vector-storage.md.
+# m and ef_construction: docs/decisions/0020-vector-storage.md. The SQL functions that search set hnsw.ef_search
+# (`rag_nearest_by_index`, in the newest file of rag/migrations/sql that has it).
 _CREATE = (
     "CREATE INDEX CONCURRENTLY {name} ON {table} USING hnsw (embedding halfvec_cosine_ops) "
     "WITH (m = 16, ef_construction = 128)"
