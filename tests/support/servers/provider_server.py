@@ -29,11 +29,12 @@ class ProviderServer:
     def __init__(self, dimensions: int = 384, address: str = "127.0.0.1") -> None:
         self.dimensions = dimensions
         self.requests: list[dict[str, Any]] = []
-        self.answered = 0  # answered requests; a client that gave up before is not counted
+        self.answered = 0  # answered requests, without those whose client gave up before the answer
         self.replies: list[str | dict[str, Any]] = []  # texts, or complete messages (with tool calls)
         self.faults: list[tuple[int, dict[str, str], bytes | None]] = []
         self.break_on = ""  # embedding a text that contains this fails
-        self.stall = threading.Event()  # cleared: answers wait until it is set, at most a minute
+        # While this is cleared, answers wait until it is set, at most a minute.
+        self.stall = threading.Event()
         self.stall.set()
         # A stream pauses after its first event until this is set; with None it does not pause.
         self.may_continue: threading.Event | None = None
