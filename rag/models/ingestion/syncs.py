@@ -178,7 +178,7 @@ class SyncRun(UUIDModel):
 
 
 class SyncItemQuerySet(models.QuerySet["SyncItem"]):
-    """Queries of items by what a sync has to do with them."""
+    """Queries of items by the next step of a sync."""
 
     def missing_in(self, run: SyncRun) -> Self:
         """Return the items that the run has not listed: they have disappeared."""

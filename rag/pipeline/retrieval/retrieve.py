@@ -70,7 +70,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
 
 
 def _search(question: Question, queries: Sequence[EmbeddedQuery]) -> _Outcome:
-    """Find the candidates of the scopes, and read the best passages. A read replica may do all but the latter.
+    """Find the candidates of the scopes, on a read replica if there is one, and read the best passages.
 
     The passages are read from the primary, where access is checked again: what was revoked or deleted is not returned.
     """

@@ -45,7 +45,7 @@ def recall(sample: int) -> float:
 
 
 def finish_return() -> None:
-    """End to record changes. Processes that still search in Qdrant would find outdated copies from then on."""
+    """Stop recording changes. Processes that still search in Qdrant would find outdated copies from then on."""
     provider_factory.qdrant_store().record_changes(False)
 
 

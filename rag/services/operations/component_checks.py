@@ -32,7 +32,7 @@ def check_agent_components() -> dict[str, bool | None]:
     Returns:
         language_model: Whether the language model answers; None if no language model is configured.
         vector_store: Whether the database and its vector index answer.
-        retrieval: Whether `vector_store` holds and the default embedding model answers.
+        retrieval: Whether `vector_store` is true and the default embedding model answers.
     """
     has_database = _is_database_reachable()
     has_store = has_database and _is_vector_index_usable()

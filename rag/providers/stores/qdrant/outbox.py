@@ -31,7 +31,7 @@ def are_recorded() -> bool:
 
 
 def record(is_on: bool) -> None:
-    """Begin or end to record changes. Waits for transactions that are writing, and writers wait for it."""
+    """Begin or stop recording changes. Waits for transactions that are writing, and writers wait for it."""
     action = "ENABLE" if is_on else "DISABLE"
     with run_as_owner(), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout = '10s'")

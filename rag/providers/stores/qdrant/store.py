@@ -115,7 +115,7 @@ class QdrantStore(PgVectorStore):
     # --- Moving to Qdrant and back
 
     def record_changes(self, is_on: bool) -> None:
-        """Begin or end to record changes. Waits for transactions that are writing."""
+        """Begin or stop recording changes. Waits for transactions that are writing."""
         outbox.record(is_on)
         if not is_on:
             IndexChange.objects.all().delete()
