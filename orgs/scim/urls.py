@@ -5,6 +5,7 @@ from django.urls import re_path
 from . import description_views, views
 
 urlpatterns = [
+    re_path(r"^\.search/?$", views.Search.as_view(), name="scim-search"),
     re_path(r"^Users/?$", views.Users.as_view(), name="scim-users"),
     re_path(r"^Users/\.search/?$", views.UserSearch.as_view(), name="scim-user-search"),
     re_path(r"^Users/(?P<pk>[^/]+)/?$", views.User.as_view(), name="scim-user"),

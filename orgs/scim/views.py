@@ -1,6 +1,6 @@
 """/scim/v2: a directory creates, changes and deactivates the members and groups of one organisation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,30 +52,60 @@ GROUPS = ResourceKind(
 )
 
 
+def list_resources(
+    request: Request, organization: Organization, kinds: Sequence[ResourceKind], parameters: Parameters
+) -> Response:
+    """Respond with one page of the resources of these kinds, one kind after the other."""
+    start = max(1, read_integer(parameters, "startIndex", 1))
+    count = min(max(0, read_integer(parameters, "count", 100)), resources.MAX_RESULTS)
+    total, page = 0, []
+    for kind, rows in _select_rows(organization, kinds, parameters.get("filter", "")):
+        first = max(0, start - 1 - total)
+        page += [kind.render(row, base_address(request)) for row in rows[first : first + count - len(page)]]
+        total += rows.count()
+    return Response(
+        {
+            "schemas": [resources.LIST_SCHEMA],
+            "totalResults": total,
+            "startIndex": start,
+            "itemsPerPage": len(page),
+            "Resources": [select(parameters, body) for body in page],
+        }
+    )
+
+
+def _select_rows(
+    organization: Organization, kinds: Sequence[ResourceKind], text: str
+) -> list[tuple[ResourceKind, QuerySet[Any]]]:
+    """Return the rows of each kind that the filter matches.
+
+    A kind without an attribute of the filter has none.
+
+    Raises:
+        ScimError: If the filter is valid for no kind.
+    """
+    if not text:
+        return [(kind, kind.list_rows(organization)) for kind in kinds]
+    matching, errors = [], []
+    for kind in kinds:
+        try:
+            condition = filters.to_condition(text, kind.fields)
+        except ScimError as error:
+            errors.append(error)
+        else:
+            matching.append((kind, kind.list_rows(organization).filter(condition).distinct()))
+    if not matching:
+        raise errors[0]
+    return matching
+
+
 class ResourceList(ScimView):
     """Lists and creates resources of one type."""
 
     kind: ResourceKind
 
     def get(self, request: Request) -> Response:
-        return self._list(request, request.query_params)
-
-    def _list(self, request: Request, parameters: Parameters) -> Response:
-        rows = self.kind.list_rows(self.organization(request))
-        if text := parameters.get("filter", ""):
-            rows = rows.filter(filters.to_condition(text, self.kind.fields)).distinct()
-        start = max(1, read_integer(parameters, "startIndex", 1))
-        count = min(max(0, read_integer(parameters, "count", 100)), resources.MAX_RESULTS)
-        page = [self.kind.render(row, base_address(request)) for row in rows[start - 1 : start - 1 + count]]
-        return Response(
-            {
-                "schemas": [resources.LIST_SCHEMA],
-                "totalResults": rows.count(),
-                "startIndex": start,
-                "itemsPerPage": len(page),
-                "Resources": [select(parameters, body) for body in page],
-            }
-        )
+        return list_resources(request, self.organization(request), [self.kind], request.query_params)
 
     def post(self, request: Request) -> Response:
         organization = self.organization(request)
@@ -133,15 +163,17 @@ class ResourceDetail(ScimView):
             raise ScimError(412, "The resource was changed in the meantime.")
 
 
-class Search(ResourceList):
-    """Lists resources of one type with the parameters in a body, which no log shows (RFC 7644, 3.4.3)."""
+class Search(ScimView):
+    """Lists resources with the parameters in a body, which no log shows (RFC 7644, 3.4.3)."""
 
     http_method_names = ("post",)
+    kinds: Sequence[ResourceKind] = (USERS, GROUPS)
 
     def post(self, request: Request) -> Response:
         if not isinstance(request.data, dict):
             raise ScimError(400, "The body must be a JSON object.", "invalidSyntax")
-        return self._list(request, {name: _as_text(value) for name, value in request.data.items()})
+        parameters = {name: _as_text(value) for name, value in request.data.items()}
+        return list_resources(request, self.organization(request), self.kinds, parameters)
 
 
 def _as_text(value: Any) -> str:
@@ -157,7 +189,7 @@ class Users(ResourceList):
 
 
 class UserSearch(Search):
-    kind = USERS
+    kinds = (USERS,)
 
 
 class User(ResourceDetail):
@@ -194,7 +226,7 @@ class Groups(ResourceList):
 
 
 class GroupSearch(Search):
-    kind = GROUPS
+    kinds = (GROUPS,)
 
 
 class Group(ResourceDetail):

@@ -224,7 +224,6 @@ def test_the_service_describes_itself(directory: Directory) -> None:
     for path in ("/Bulk", "/Schemas/x", "/Users/x/y"):
         assert directory.send("GET", path).status_code == 404, path
     assert directory.send("PUT", "/Users", {}).status_code == 405
-    assert directory.send("POST", "/.search", {}).status_code == 404, "over all types, it is not supported"
 
 
 def test_a_search_has_its_parameters_in_the_body(directory: Directory) -> None:
@@ -241,6 +240,21 @@ def test_a_search_has_its_parameters_in_the_body(directory: Directory) -> None:
     for body in bodies:
         assert directory.send("POST", "/Users/.search", body).status_code == 400, body
     assert directory.send("GET", "/Users/.search").status_code == 405
+
+
+def test_a_search_over_both_types_lists_users_and_then_groups(directory: Directory) -> None:
+    directory.create("Group", displayName="Sales")
+    every = [*directory.get("/Users")["Resources"], *directory.get("/Groups")["Resources"]]
+
+    def search(**body: Any) -> Any:
+        return directory.send("POST", "/.search", body).json()
+
+    assert (search()["totalResults"], search()["Resources"]) == (len(every), every)
+    for start in range(1, len(every) + 2):
+        assert search(startIndex=start, count=2)["Resources"] == every[start - 1 : start + 1]
+    assert search(filter='displayName eq "Sales"')["Resources"] == every[-1:]
+    assert search(filter='userName eq "owner@home.example"')["totalResults"] == 1, "an attribute of users only"
+    assert search(filter='shoeSize eq "43"')["scimType"] == "invalidFilter"
 
 
 def test_the_documented_program_runs(live_server: LiveServer, live_world: World) -> None:
