@@ -1,36 +1,32 @@
 """Integrations show each caller what the access rule allows: in random worlds, for every user and key."""
 
-import json
+import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import httpx2
 import pytest
-from django.urls import resolve
 from hypothesis import Phase, given, settings
-from ragsite_client import Client, RagsiteError
-from rest_framework.test import APIRequestFactory, force_authenticate
+from ragsite_client import RagsiteError
 
 from orgs.access.caller import Caller
-from rag.contracts.mcp.views import Mcp
-from rag.contracts.openai_api.views import ChatCompletions, Embeddings, Models
-from rag.contracts.pipeline.documents.views import Documents
-from rag.contracts.pipeline.queries.views import Queries
 from rag.errors import RagError
 from rag.models import DataSource, Document
 from rag.services.openai_api import sources_as_models
 from ragsite.postgres import identity
 from tests.access import check_counts
+from tests.access.calls import Calls
 from tests.access.rule import oracle
 from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import Rows, add_content, build, worlds
 
 pytestmark = pytest.mark.django_db
 QUERY = "query"
-# Every caller of a world asks for several answers.
-COMPARED_WORLDS = max(2, int(os.environ.get("PROVE_WORLDS", "20")) // 10)
+# Every caller of a world asks for some forty answers. A world has at least six callers who are signed in.
+COMPARED_CALLERS = int(os.environ.get("PROVE_WORLDS", "12"))
+COMPARED_WORLDS = math.ceil(COMPARED_CALLERS / 6)
+# Id of a source → the id of its document, as the APIs write it.
+Documents = dict[Any, str]
 
 
 @given(world=worlds())
@@ -60,148 +56,127 @@ def is_usable(caller: Caller, reference: str) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Views:
-    """Calls the views of MCP and of REST as one caller."""
+def test_integrations_return_what_rest_returns() -> None:
+    readers: list[int] = []  # of each caller, how many sources they may query
 
-    caller: Caller
-
-    def post(self, view: Any, body: dict[str, object], **path: str) -> tuple[int, Any]:
-        return self._send(view, APIRequestFactory().post("/", body, format="json"), **path)
-
-    def get(self, view: Any, **path: str) -> tuple[int, Any]:
-        return self._send(view, APIRequestFactory().get("/"), **path)
-
-    def _send(self, view: Any, request: Any, **path: str) -> tuple[int, Any]:
-        force_authenticate(request, self.caller.user, self.caller)  # type: ignore[arg-type]  # any credential
-        response = view(request, **path)
-        response.render()
-        return response.status_code, json.loads(response.content)
-
-    def tool(self, name: str, **arguments: object) -> Any:
-        """What a tool returns; None if it, or the whole request, is refused."""
-        result = self.rpc("tools/call", name=name, arguments=arguments)
-        return None if result is None or result["isError"] else result["structuredContent"]
-
-    def rpc(self, method: str, **params: object) -> Any:
-        status, body = self.post(
-            Mcp.as_view({"post": "create"}), {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        )
-        return body.get("result") if status == 200 else None
-
-    def client(self) -> Client:
-        """The Python client, whose requests go to the views."""
-        return Client("http://testserver", "any key", max_retries=0, transport=httpx2.MockTransport(self._answer))
-
-    def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        match, address = resolve(request.url.path), request.url.raw_path.decode()
-        content_type = request.headers.get("Content-Type", "application/json")
-        sent = APIRequestFactory().generic(request.method, address, request.content.decode(), content_type)
-        force_authenticate(sent, self.caller.user, self.caller)  # type: ignore[arg-type]  # any credential
-        response = match.func(sent, **match.kwargs)
-        response.render()
-        return httpx2.Response(response.status_code, headers=dict(response.items()), content=response.content)
-
-    def rest(self, action: str, **body: object) -> Any:
-        status, reply = self.post(Queries.as_view({"post": action}), body)
-        return reply if status == 200 else None
-
-
-@given(world=worlds())
-@settings(max_examples=COMPARED_WORLDS, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
-def test_integrations_return_what_rest_returns(world: oracle.World) -> None:
-    with rolled_back():
-        rows = build(world)
-        add_content(DataSource.objects.all())
-        documents = {document.source_id: document for document in Document.objects.all()}
-        for user, key, caller in rows.callers():
-            if user is None:  # the contracts refuse anonymous requests
-                continue
-            with identity.run_as(caller.database_identity):
+    @given(world=worlds())
+    @settings(max_examples=COMPARED_WORLDS, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+    def compare_world(world: oracle.World) -> None:
+        with rolled_back():
+            rows = build(world)
+            add_content(DataSource.objects.all())
+            documents = {document.source_id: str(document.pk) for document in Document.objects.all()}
+            for user, key, caller in rows.callers():
+                if user is None:  # the contracts refuse anonymous requests
+                    continue
                 readable = rows.expected(user, key, QUERY)
-                views = Views(caller)
-                answered = views.rest("query", query="a", topK=10)
-                compare_tools(views, answered, readable, documents)
-                compare_openai_api(views, answered, rows, readable, documents)
-                compare_python_client(views, answered, readable, documents)
-            check_counts.count("callers for whom MCP, OpenAI's API and the Python client were compared with REST")
+                with identity.run_as(caller.database_identity):
+                    compare_integrations(Calls(caller), rows, readable, documents)
+                readers.append(len(readable))
+
+    compare_world()
+    check_counts.count("callers for whom the contracts, MCP, OpenAI's API and the Python client agree", len(readers))
+    check_counts.count("of them may query a source", sum(map(bool, readers)))
+    assert len(readers) >= COMPARED_CALLERS
+    assert 4 * sum(map(bool, readers)) >= len(readers), "most callers may query nothing, which compares little"
 
 
-def compare_tools(views: Views, queried: Any, readable: set[Any], documents: dict[Any, Document]) -> None:
-    """Compare every tool and the resources with REST and with the sources that the oracle lets the caller query."""
-    ids = {str(documents[source_id].pk) for source_id in readable}
-    searched, retrieved = (
-        views.tool("search", query="a", top_k=50),
-        views.rest("retrieve_passages", query="a", topK=50),
-    )
+def compare_integrations(calls: Calls, rows: Rows, readable: set[Any], documents: Documents) -> None:
+    """Compare each integration with REST, and REST with the sources that the oracle lets the caller query."""
+    retrieved = calls.answer("/api/rag/retrieve", query="a", topK=50)
     passages = retrieved["documents"] if retrieved else []
-    assert [passage["chunk_id"] for passage in (searched or {"passages": []})["passages"]] == [
-        passage["chunkId"] for passage in passages
-    ]
-    assert {passage["documentId"] for passage in passages} <= ids
-    answered = views.tool("ask", question="a")
-    assert (answered or {}).get("answer") == (queried or {}).get("answer")
-    listed = views.tool("list_sources")
+    assert {passage["documentId"] for passage in passages} == {documents[source_id] for source_id in readable}
+    chunk_ids = [passage["chunkId"] for passage in passages]
+    answered = calls.answer("/api/rag/query", query="a", topK=10)
+    text = answered["answer"] if answered else None
+    compare_contracts(calls, passages, {name for name, source in rows.sources.items() if source.pk in readable})
+    compare_tools(calls, chunk_ids, text, readable, documents)
+    compare_openai_api(calls, text, rows, readable, documents)
+    compare_python_client(calls, chunk_ids, text, readable, documents)
+
+
+def compare_contracts(calls: Calls, passages: list[Any], names: set[str]) -> None:
+    """Compare the search, chat and agent of the other contracts with REST. names: of the readable sources."""
+    documents, chunks = ({passage[field] for passage in passages} for field in ("documentId", "chunkId"))
+    searched = calls.answer("/api/rag/search", query="a", topK=20)
+    assert {found["metadata"]["documentId"] for found in (searched or {"results": []})["results"]} == documents
+    searched = calls.answer("/api/rag/search", query_text="a", top_k=50)
+    assert {found["chunk_id"] for found in (searched or {"results": []})["results"]} == chunks
+    searched = calls.answer("/api/v1/search", query="a", top_k=10)
+    assert {found["id"] for found in (searched or {"results": []})["results"]} == chunks
+    answered = calls.answer("/api/rag/answer", query_text="a", top_k=50)
+    assert {citation["source_id"] for citation in (answered or {"citations": []})["citations"]} <= documents
+    assert (answered["context_used"]["unique_sources"] if answered else 0) == len(documents)
+    message = {"role": "user", "content": "a"}
+    chatted = calls.answer("/api/chat", messages=[message], useRag=True, ragTopK=20)
+    assert {source["source"] for source in (chatted or {"ragSources": []})["ragSources"]} == names
+    agreed = calls.answer("/agent/respond", query="abc", top_k=50, min_score=0)
+    assert {chunk["chunk_id"] for chunk in (agreed or {"retrieved_chunks": []})["retrieved_chunks"]} == chunks
+
+
+def compare_tools(
+    calls: Calls, chunk_ids: list[str], answer: str | None, readable: set[Any], documents: Documents
+) -> None:
+    """Compare every tool and the resources of MCP with REST."""
+    searched = calls.tool("search", query="a", top_k=50)
+    assert [passage["chunk_id"] for passage in (searched or {"passages": []})["passages"]] == chunk_ids
+    assert (calls.tool("ask", question="a") or {}).get("answer") == answer
+    listed = calls.tool("list_sources")
     assert {source["id"] for source in (listed or {"sources": []})["sources"]} == {str(pk) for pk in readable}
-    resources = views.rpc("resources/list")
-    assert {resource["uri"].rpartition("/")[2] for resource in (resources or {"resources": []})["resources"]} == ids
-    for source_id, document in documents.items():
-        shown = views.tool("get_document", document_id=str(document.pk))
+    resources = calls.rpc("resources/list")
+    assert {resource["uri"].rpartition("/")[2] for resource in (resources or {"resources": []})["resources"]} == {
+        documents[source_id] for source_id in readable
+    }
+    for source_id, document_id in documents.items():
+        shown = calls.tool("get_document", document_id=document_id)
         assert (shown is not None) == (source_id in readable)
-        assert (views.rpc("resources/read", uri=f"ragsite://documents/{document.pk}") is not None) == bool(shown)
+        assert (calls.rpc("resources/read", uri=f"ragsite://documents/{document_id}") is not None) == bool(shown)
         if shown:
-            status, fields = views.get(
-                Documents.as_view({"get": "retrieve"}), reference=str(source_id), document_id=str(document.pk)
-            )
+            status, fields = calls.get(f"/api/rag/sources/{source_id}/documents/{document_id}")
             assert (status, fields["id"], fields["path"]) == (200, shown["document_id"], shown["path"])
 
 
-def compare_openai_api(
-    views: Views, queried: Any, rows: Rows, readable: set[Any], documents: dict[Any, Document]
-) -> None:
+def compare_openai_api(calls: Calls, answer: str | None, rows: Rows, readable: set[Any], documents: Documents) -> None:
     """Compare the models and completions with REST and with the sources that the oracle lets the caller query."""
-    status, models = views.get(Models.as_view({"get": "list"}))
+    status, models = calls.get("/v1/models")
     assert len(models["data"]) - 1 == len(readable) if readable else status == 403 or models["data"] == []
-    content, cited = complete(views, "ragsite")
-    assert content == (queried or {}).get("answer")
-    assert cited <= {str(documents[source_id].pk) for source_id in readable}
+    content, cited = complete(calls, "ragsite")
+    assert content == answer
+    assert cited <= {documents[source_id] for source_id in readable}
     # One source that the caller may query, and one that they may not, if there are such.
     ids = {source.pk for source in rows.sources.values()}
     for source_id in [*sorted(readable)[:1], *sorted(ids - readable)[:1]]:
-        content, cited = complete(views, f"ragsite/{source_id}")
-        of_source = views.rest("query", query="a", topK=10, dataSources=[str(source_id)])
+        content, cited = complete(calls, f"ragsite/{source_id}")
+        of_source = calls.answer("/api/rag/query", query="a", topK=10, dataSources=[str(source_id)])
         assert (content is not None) == (source_id in readable) == (of_source is not None)
         assert content == (of_source or {}).get("answer")
-        assert cited <= {str(documents[source_id].pk)}
+        assert cited <= {documents[source_id]}
     # Vectors are of no source: the scope of a key decides. An unknown model is a 404 for those who pass.
-    status, _ = views.post(Embeddings.as_view({"post": "create"}), {"model": "unknown", "input": "a"})
-    key = views.caller.key
+    status, _ = calls.post("/v1/embeddings", model="unknown", input="a")
+    key = calls.caller.key
     assert status == (404 if key is None or QUERY in key.scopes else 403)
 
 
-def complete(views: Views, model: str) -> tuple[str | None, set[str]]:
+def complete(calls: Calls, model: str) -> tuple[str | None, set[str]]:
     """The text of a chat completion, and the documents that it cites; None if it is refused."""
-    body: dict[str, object] = {"model": model, "messages": [{"role": "user", "content": "a"}]}
-    status, completion = views.post(ChatCompletions.as_view({"post": "create"}), body)
-    if status != 200:
+    completion = calls.answer("/v1/chat/completions", model=model, messages=[{"role": "user", "content": "a"}])
+    if completion is None:
         return None, set()
     message = completion["choices"][0]["message"]
     return message["content"], {item["url_citation"]["document_id"] for item in message["annotations"]}
 
 
-def compare_python_client(views: Views, queried: Any, readable: set[Any], documents: dict[Any, Document]) -> None:
+def compare_python_client(
+    calls: Calls, chunk_ids: list[str], answer: str | None, readable: set[Any], documents: Documents
+) -> None:
     """Compare what the client returns with REST; what REST refuses is an error of the client."""
-    retrieved = views.rest("retrieve_passages", query="a", topK=10)
-    with views.client() as client:
-        passages, answer = or_none(lambda: client.search("a")), or_none(lambda: client.ask("a"))
-        assert [passage.chunk_id for passage in passages or []] == [
-            passage["chunkId"] for passage in (retrieved or {"documents": []})["documents"]
-        ]
-        assert (answer and answer.answer) == (queried or {}).get("answer")
-        for source_id, document in documents.items():
+    with calls.client() as client:
+        passages, answered = or_none(lambda: client.search("a", top_k=50)), or_none(lambda: client.ask("a"))
+        assert [passage.chunk_id for passage in passages or []] == chunk_ids
+        assert (answered and answered.answer) == answer
+        for source_id in sorted(readable)[:2]:
             listed = or_none(lambda: [item.id for item in client.list_documents(str(source_id))])  # noqa: B023
-            if source_id in readable:
-                assert listed == [str(document.pk)]
+            assert listed == [documents[source_id]]
 
 
 def or_none(call: Callable[[], Any]) -> Any:

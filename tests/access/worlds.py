@@ -240,14 +240,25 @@ def _moment(ends: int | None) -> Any:
 
 
 def add_content(sources: Iterable[DataSource]) -> None:
-    """Add a document with one chunk and its vector, and a job, to each source."""
+    """Add a document with one chunk and its vector, and a job, to each source.
+
+    No two sources have the same text, so that a search finds the chunk of each.
+    """
     sizes = {"chunk_size": 1000, "chunk_overlap": 0}
     documents = [
-        Document(source=source, path="a", title="a", text="a", chunk_count=1, revision=uuid7(), **sizes)
+        Document(source=source, path="a", title="a", text=source.name, chunk_count=1, revision=uuid7(), **sizes)
         for source in sources
     ]
     chunks = [
-        Chunk(source=document.source, document=document, position=0, start=0, end=1, text="a", tokens=1)
+        Chunk(
+            source=document.source,
+            document=document,
+            position=0,
+            start=0,
+            end=len(document.text),
+            text=document.text,
+            tokens=1,
+        )
         for document in documents
     ]
     _insert(documents)
