@@ -45,11 +45,13 @@ def test_files_are_uploaded_without_script(world: World) -> None:
 def test_the_script_sends_paths_and_receives_the_jobs_url(world: World) -> None:
     source = world.source()
     client = browser(world.users["owner"])
-    values: dict[str, Any] = {"files": [file(), file()], "paths": json.dumps(["a/zebras.md", "b/zebras.md"])}
+    files, paths = [file(), file(), file(content=b"")], ["a/zebras.md", "b/zebras.md", "empty.md"]
+    values: dict[str, Any] = {"files": files, "paths": json.dumps(paths)}
     reply = client.post(page(source), values, headers={"Accept": "application/json"})
     job = IngestionJob.objects.get()
     assert reply.json() == {"job": str(job.pk), "url": f"/admin/rag/ingestionjob/{job.pk}/change/"}
-    assert list(job.documents.values_list("path", flat=True)) == ["a/zebras.md", "b/zebras.md"]
+    states = [*["queued"] * 2, "failed"]
+    assert list(job.documents.values_list("path", "state")) == list(zip(paths, states, strict=True))
 
 
 def test_invalid_uploads_are_rejected_with_a_reason(world: World, settings: Any, stored_files: Path) -> None:

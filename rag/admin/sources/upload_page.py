@@ -148,8 +148,8 @@ def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
     files = request.FILES.getlist("files")
     if not files:
         raise _UploadRejected(400, gettext("Choose at least one file."))
-    if empty := next((file for file in files if not file.size), None):
-        raise _UploadRejected(400, gettext("{name} is empty.").format(name=empty.name))
+    if not any(file.size for file in files):
+        raise _UploadRejected(400, gettext("{name} is empty.").format(name=files[0].name))
     paths = _paths(request, files)
     documents = [
         uploads.build_upload(

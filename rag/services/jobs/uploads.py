@@ -9,7 +9,7 @@ from typing import IO
 from django.db import transaction
 
 from accounts.models import User
-from rag.errors import UnsupportedFormat
+from rag.errors import ParseFailed, UnsupportedFormat
 from rag.models import DataSource, IngestionJob, Original
 from rag.parsing import parse
 from rag.pipeline.ingestion import quota
@@ -56,7 +56,8 @@ def submit_documents(
 ) -> IngestionJob:
     """Store the files, and submit a job of texts and files. If it raises, no file is left.
 
-    A file of an unsupported format becomes a failed document of the job, unless it is the only document.
+    An empty file becomes a failed document of the job. So does one of an unsupported format, unless it is the only
+    document.
 
     Args:
         source: A source that the caller has found among those that the actor may send documents to.
@@ -75,7 +76,7 @@ def submit_documents(
         UnknownSource: If the source was deleted in the meantime.
     """
     quota.check_not_full(source.organization_id)
-    documents = [_replace_if_unsupported(document, source, is_only=len(documents) == 1) for document in documents]
+    documents = [_replace_if_unreadable(document, source, is_only=len(documents) == 1) for document in documents]
     files = [
         original_files.IncomingFile(document.open_content, document.name, document.submission.content_type)
         for document in documents
@@ -94,12 +95,16 @@ def submit_documents(
     return job
 
 
-def _replace_if_unsupported(document: Submission | Upload, source: DataSource, *, is_only: bool) -> Submission | Upload:
-    """Return the document, or a submission with a `parse_error` in place of a file that no parser reads."""
+def _replace_if_unreadable(document: Submission | Upload, source: DataSource, *, is_only: bool) -> Submission | Upload:
+    """Return the document, or a submission with a `parse_error` in place of a file that is empty or has no parser."""
     if isinstance(document, Submission):
         return document
     with document.open_content() as file:
         head = file.read(_BYTES_FOR_DETECTION)
+    if len(head) < _BYTES_FOR_DETECTION and not head.strip():
+        return dataclasses.replace(
+            document.submission, parse_error="The file is empty.", parse_error_code=ParseFailed.code
+        )
     try:
         content_type = document.submission.content_type
         parse.detect_type(head, content_type=content_type, name=document.name, ocr=source.has_ocr)

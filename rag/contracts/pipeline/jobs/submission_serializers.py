@@ -91,9 +91,8 @@ class FileIn(serializers.FileField):
     def to_internal_value(self, data: Any) -> Any:
         path = fields.Path("the name of the file").run_validation(data.name)
         content_type = fields.Text("Content-Type", max_length=200, allow_blank=True).run_validation(data.content_type)
-        if not any(chunk.strip() for chunk in data.chunks()):
-            raise serializers.ValidationError(f"{path} is empty")
-        return {"path": path, "contentType": content_type, "file": data}
+        is_empty = not any(chunk.strip() for chunk in data.chunks())
+        return {"path": path, "contentType": content_type, "file": data, "isEmpty": is_empty}
 
 
 class FileAttributesField(fields.Text):
@@ -130,6 +129,8 @@ class UploadIn(JobIn):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         files = attrs.pop("files")
+        if all(file["isEmpty"] for file in files):
+            raise serializers.ValidationError({"files": {0: f"{files[0]['path']} is empty"}})
         attributes = attrs.get("documents") or [{}] * len(files)
         if len(attributes) != len(files):
             message = f"documents must have an entry for each of the {len(files)} files, in their order"

@@ -170,8 +170,11 @@ def test_forms_to_other_paths_have_the_limit_of_every_body(api: Api, settings: A
         assert client.post(path, b"x" * 10_001).status == 413
 
 
-def test_an_empty_file_is_named(api: Api, live_world: World) -> None:
+def test_an_empty_file_is_named_and_the_others_are_accepted(api: Api, live_world: World) -> None:
     live_world.source()
-    files: list[File] = [("good.txt", b"Alpha.", "text/plain"), ("empty.txt", b"", "text/plain")]
-    reply = send(api("editor"), files)
-    assert (reply.status, reply.body["message"]) == (400, "empty.txt is empty")
+    empty: list[File] = [("empty.txt", b"", "text/plain"), ("blank.md", b" \n", "application/octet-stream")]
+    refused = send(api("editor"), empty)
+    assert (refused.status, refused.body["message"]) == (400, "empty.txt is empty")
+    job = send(api("editor"), [*empty, ("good.txt", b"Alpha.", "text/plain")]).body
+    assert (job["status"], len(job["errors"])) == ("queued", 2)
+    assert {(error["code"], error["message"]) for error in job["errors"]} == {("PARSE_ERROR", "The file is empty.")}
