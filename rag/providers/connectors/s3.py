@@ -51,7 +51,7 @@ class S3Connector:
             items = [
                 ListedItem(path, version)
                 for key, version in zip(keys, versions, strict=True)
-                if is_storable(path := key.removeprefix(self._prefix)) and not key.endswith("/")
+                if is_storable(path := key.removeprefix(self._prefix)) and not key.endswith("/") and not _leads_up(key)
             ]
             previous, after = after, keys[-1] if keys else after
             is_last = _text(listing, "IsTruncated") != "true"
@@ -66,6 +66,8 @@ class S3Connector:
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
         key = self._prefix + path
+        if _leads_up(key):
+            raise ItemGone
         try:
             with self._request(f"/{quote(self._bucket)}/{quote(key)}") as response:
                 if response.status_code == 404:
@@ -124,6 +126,11 @@ def _translated(parts: Iterator[bytes]) -> Iterator[bytes]:
         yield from parts
     except httpx2.HTTPError as error:
         raise ItemFailed(describe(error), code="UNREACHABLE", is_location_down=True) from error
+
+
+def _leads_up(key: str) -> bool:
+    """Return whether clients and servers would shorten the key's address, so that it may name another bucket."""
+    return not {".", ".."}.isdisjoint(key.split("/"))
 
 
 def _text(element: Any, name: str) -> str:

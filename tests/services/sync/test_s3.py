@@ -75,6 +75,17 @@ def test_a_bucket_is_synced(connection: SyncConnection, bucket: Any, monkeypatch
     assert document.uri == "s3://library/docs/plain.txt"
 
 
+def test_keys_that_lead_upwards_are_skipped(connection: SyncConnection, bucket: Any) -> None:
+    vault = bucket.meta.client
+    vault.create_bucket(Bucket="vault")
+    vault.put_object(Bucket="vault", Key="secret.txt", Body=b"The text of another bucket.")
+    for key in ("docs/../../vault/secret.txt", "docs/./../../vault/secret.txt", "docs/good.txt"):
+        bucket.put_object(Key=key, Body=b"Good.")
+    run = run_to_end(connection)
+    assert (run.state, run.listed, run.skipped, run.added) == (State.FINISHED, 1, 2, 1)
+    assert contents(connection.source) == {"good.txt": "Good."}
+
+
 def test_a_missing_bucket_removes_nothing(connection: SyncConnection, bucket: Any) -> None:
     bucket.put_object(Key="docs/a.txt", Body=b"Kept.")
     run_to_end(connection)

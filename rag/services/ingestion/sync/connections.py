@@ -96,7 +96,7 @@ def _check_folder(connection: SyncConnection) -> None:
 
 def _check_s3(connection: SyncConnection) -> None:
     bucket = connection.location.partition("/")[0]
-    if not bucket or not all(character.isalnum() or character in ".-_" for character in bucket):
+    if not bucket.strip(".") or not all(character.isalnum() or character in ".-_" for character in bucket):
         raise InvalidRequest(_("Enter the bucket and a prefix: bucket/folder/"), field="location")
     if connection.endpoint:
         _check_address(connection, connection.endpoint, field="endpoint", needs_https=True)
