@@ -1,16 +1,20 @@
 """Web processes behind PgBouncer in transaction mode: many callers share two sessions, and none sees another's rows."""
 
+import select
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import psycopg
 import pytest
-from django.db import connection, transaction
+from django.db import close_old_connections, connection, transaction
+from django.http import HttpResponse
 from django.test import Client
 
 from orgs.access.permissions import Visibility
 from rag.models import Chunk
 from ragsite.postgres import identity, logins
+from ragsite.postgres.derived_keys import role_password
 from ragsite.postgres.roles import checks
 from tests.access.database.injection import RESIDUE, execute, web_process
 from tests.support.factories import World, ingest_text
@@ -53,6 +57,45 @@ def test_requests_of_many_callers_share_two_sessions(live_world: World, start: C
     assert len(results) == 24
     assert all(passages == [texts[name]] for name, passages in results)
     assert parts == [texts["owner"]]
+
+
+@pytest.fixture
+def search(live_world: World) -> Callable[[str], HttpResponse]:
+    """Sends a request to a path, as the web server does: connections that were lost are replaced before it."""
+    ingest_text(live_world.source(visibility=Visibility.PUBLIC), "zebra.txt", "A zebra.")
+    secret = live_world.key("member").secret
+
+    def send(path: str) -> HttpResponse:
+        close_old_connections()  # Django's test client leaves this out
+        return Client().post(path, {"query": "zebra"}, content_type="application/json", headers={"X-API-Key": secret})
+
+    return send
+
+
+def test_a_request_without_a_session_in_time_is_answered_and_can_be_sent_again(
+    search: Callable[[str], HttpResponse], start: Callable[..., int]
+) -> None:
+    login: dict[str, Any] = {"host": "127.0.0.1", "port": start(timeouts={"query_wait_timeout": 0.2})}
+    role = identity.NOBODY.role
+    login |= {"user": role, "password": role_password(role), "dbname": "pooled"}
+    with web_process():
+        with psycopg.connect(**login) as first, psycopg.connect(**login) as second:
+            for client in (first, second):
+                client.execute("SELECT 1")  # its transaction keeps a session: both are in use
+            for path in ("/api/rag/query", "/api/rag/retrieve"):
+                reply = search(path)
+                assert (reply.status_code, reply["Retry-After"]) == (503, "2"), reply.content
+        assert search("/api/rag/query").status_code == 200
+
+
+def test_connections_that_the_pooler_closes_for_idleness_are_replaced(
+    search: Callable[[str], HttpResponse], start: Callable[..., int]
+) -> None:
+    start(timeouts={"client_idle_timeout": 0.1, "server_idle_timeout": 0.1})
+    with web_process():
+        for _ in range(2):
+            assert search("/api/rag/query").status_code == 200
+            select.select([connection.connection.fileno()], [], [])  # until it is closed
 
 
 def test_the_documented_reset_is_the_tested_one(settings: Any) -> None:

@@ -25,14 +25,29 @@ class PgBouncer:
     Its database `pooled` is that of the test.
     """
 
-    def __init__(self, folder: Path, *, reset_always: bool = True, replicas: Mapping[str, str] | None = None) -> None:
-        """Start it. Of each replica, `replicas` has the name of its database and the server's address."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        reset_always: bool = True,
+        replicas: Mapping[str, str] | None = None,
+        timeouts: Mapping[str, float] | None = None,
+    ) -> None:
+        """Start it.
+
+        Args:
+            folder: Where its configuration is written.
+            reset_always: Whether it resets sessions between transactions.
+            replicas: Name of the database → the server's address, of each replica.
+            timeouts: Settings of PgBouncer, in seconds.
+        """
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
         parameters = connection.get_connection_params()
         hosts = {"pooled": parameters["host"], **(replicas or {})}
         databases = "\n".join(f"{name} = host={host} dbname={parameters['dbname']}" for name, host in hosts.items())
+        limits = "\n".join(f"{name} = {seconds}" for name, seconds in (timeouts or {}).items())
         (folder / "userlist.txt").write_text(preparation.userlist())
         (folder / "pgbouncer.ini").write_text(
             f"""
@@ -48,6 +63,7 @@ pool_mode = transaction
 default_pool_size = 2
 server_reset_query = {logins.RESET_SESSION}
 server_reset_query_always = {int(reset_always)}
+{limits}
 """
         )
         as_user: dict[str, Any] = {}
