@@ -10,6 +10,7 @@ from django.utils import timezone
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, Document
+from rag.providers import provider_factory
 from rag.types import Mode
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity
@@ -70,6 +71,23 @@ def test_a_caller_finds_their_own_changes_at_once(
         replica.resume()
     in_sync()
     assert search(Caller(editor)) == ({kept}, True)
+
+
+def test_words_are_counted_on_a_replica_that_is_behind(
+    live_world: World, replicas: list[Replica], in_sync: Callable[..., None]
+) -> None:
+    """Its frequencies belong to its chunks. What the primary has deleted is missed there, and a lost right counts."""
+    member, source = Caller(live_world.users["member"]), live_world.source()
+    kept, purged = (ingest_text(source, name, f"animals that are {name}").document_id for name in ("kept", "purged"))
+    search(member)
+    in_sync()
+    for replica in replicas:
+        replica.pause()
+    assert purged
+    provider_factory.chunk_store().delete_document_chunks([purged], limit=10)
+    assert search(member, "purged animals", mode=Mode.LEXICAL) == ({kept}, True)
+    DataSource.objects.update(visibility=Visibility.PRIVATE)
+    assert search(member, "purged animals", mode=Mode.LEXICAL) == (set(), False)
 
 
 def test_what_was_ingested_is_found_by_everybody(
