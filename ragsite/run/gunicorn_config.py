@@ -7,7 +7,7 @@ from typing import Any
 from gunicorn.errors import AppImportError
 from gunicorn.http.errors import ParseException
 
-from ragsite.postgres.compatibility import OutdatedDatabaseError, require_current_database
+from ragsite.postgres.compatibility import OutdatedDatabaseError, require_current_database, wait_until_migrated
 from ragsite.postgres.roles.checks import RoleError, require_safe_roles
 
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
@@ -29,13 +29,17 @@ def _database_problem() -> str:
 
 
 def on_starting(server: Any) -> None:
-    """Refuse to start with a database that cannot be used, and import what requests need. Nobody is accepted yet."""
+    """Refuse to start with a database that cannot be used, import what requests need, and wait for `migrate`.
+
+    Nobody is accepted yet.
+    """
     if message := _database_problem():
         raise RuntimeError(message)  # gunicorn prints the message and stops
     # Needs the settings, which are not loaded when this module is imported.
     from . import warm_up
 
     warm_up.import_libraries()
+    wait_until_migrated()
 
 
 def post_worker_init(worker: Any) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import psycopg
@@ -14,6 +15,9 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from ragsite.postgres import compatibility
+from ragsite.run import gunicorn_config
+from tests.access.database.injection import web_process
+from tests.support.factories import World
 
 ROOT = Path(__file__).parents[3]
 MESSAGE = "This database was created by a version before 0.1.0 and cannot be upgraded"
@@ -76,3 +80,25 @@ def test_a_database_of_the_first_commits_of_the_release_is_refused() -> None:
     """`migrate` would end with a traceback about an inconsistent history."""
     MigrationRecorder(connection).record_unapplied("orgs", "0002_security")
     assert compatibility.is_outdated(connection)
+
+
+def test_a_web_server_waits_for_the_migrations_before_it_accepts_requests(
+    live_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder, missing, pauses = MigrationRecorder(connection), ("rag", "0060_access_version"), list[float]()
+    name = connection.settings_dict["NAME"]
+
+    def migrate(pause: float) -> None:
+        pauses.append(pause)
+        with psycopg.connect(os.environ["DATABASE_URL"], dbname=name) as owner:
+            owner.execute("INSERT INTO django_migrations (app, name, applied) VALUES (%s, %s, now())", missing)
+
+    monkeypatch.setattr(compatibility, "time", SimpleNamespace(sleep=migrate))
+    recorder.record_unapplied(*missing)
+    try:
+        with web_process():
+            gunicorn_config.on_starting(None)
+        assert len(pauses) == 1
+    finally:
+        recorder.record_unapplied(*missing)
+        recorder.record_applied(*missing)

@@ -25,7 +25,7 @@ from ragsite.run import commands
 from tests.system.chaos.documents import DocumentGenerator
 from tests.system.chaos.endpoint import Endpoint
 from tests.system.cluster.recorded_client import RecordedClient
-from tests.system.cluster.verdict import Request, judge_requests
+from tests.system.cluster.verdict import Request, judge_requests, longest_pause
 
 from . import contents
 from .versions import OLDEST_SUPPORTED_COMMIT, ROOT, Proxy, Version, extract_old_version, install_old_packages
@@ -163,6 +163,7 @@ def _rehearse(old: Version, new: Version, base_url: str, embeddings_url: str) ->
     bind = f"127.0.0.1:{old.port}"
     old.start_web([sys.executable, "-m", "gunicorn", "ragsite.wsgi", "--bind", bind, "--preload", "--threads", "16",
                    "--worker-class", "ragsite.run.gunicorn_worker.Worker", "--no-control-socket"])  # fmt: skip
+    old.wait_until_ready()
     old.start_workers()
     generator, count = DocumentGenerator(1), int(os.environ.get("UPGRADE_DOCUMENTS") or 3000)
     documents = [
@@ -192,6 +193,8 @@ def _rehearse(old: Version, new: Version, base_url: str, embeddings_url: str) ->
     other = [question for question in questions if new_results[question] != fresh_results[question]]
     print(f"{len(questions) - len(other)} as those of the same documents in a new data source")
     broken += [f"other results than in a new data source: {question}" for question in other]
+    answers = [request.ended_at for request in rehearsal.reads if not request.error]
+    print(f"no read was answered for {longest_pause(answers, begin, end):.1f} s at most", flush=True)
     for name, requests in (("reads", rehearsal.reads), ("writes", rehearsal.writes)):
         figures = judge_requests(requests, begin, end)
         print(
@@ -211,12 +214,17 @@ def _rehearse(old: Version, new: Version, base_url: str, embeddings_url: str) ->
 def _upgrade(old: Version, new: Version) -> dict[str, float]:
     """Upgrade as docs/operations/backup-and-upgrade.md says; return the seconds of each step.
 
-    The old processes stop first: the functions of the database that they call are replaced.
+    The old processes stop before the migrations: the functions of the database that they call are replaced. What can
+    be done while they run is done before.
     """
     steps: dict[str, Callable[[], object]] = {
-        "stop the old version": old.stop,
-        "migrate": lambda: new.run("-m", "ragsite.run.migrate_and_collect"),
-        "start the web server": lambda: new.start_web(commands.web(host="127.0.0.1", port=new.port)),
+        "start the new web server": lambda: new.start_web(commands.web(host="127.0.0.1", port=new.port)),
+        "prepare the migration": new.prepare_migration,
+        "until the new web server waits for it": new.wait_until_migration_is_awaited,
+        "stop the old workers": lambda: old.stop("worker", "scheduler"),
+        "stop the old web server": old.stop,
+        "migrate": new.migrate,
+        "until the new web server is ready": new.wait_until_ready,
         "start the workers": new.start_workers,
     }
     seconds = {}

@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -58,10 +59,35 @@ class Version:
 
     def start_web(self, command: list[str]) -> None:
         self._start("web", command)
+
+    def wait_until_ready(self) -> None:
+        """Wait until the web server answers."""
+        self._wait_for("web", self._is_ready)
+
+    def prepare_migration(self) -> None:
+        """Start the migration up to the point at which the processes of the earlier version have to be stopped."""
+        self._start("migrate", [sys.executable, "-m", "ragsite.run.migrate_and_collect", "--pause"])
+        self._wait_for("migrate", lambda: self._has_logged("migrate", "press Enter"))
+
+    def wait_until_migration_is_awaited(self) -> None:
+        """Wait until the web server has imported everything."""
+        self._wait_for("web", lambda: self._has_logged("web", "waiting_for_migrate"))
+
+    def migrate(self) -> None:
+        """Let the prepared migration run to its end."""
+        process = self._processes.pop("migrate")
+        process.communicate(b"\n")
+        if process.returncode:
+            raise RuntimeError(f"the migration failed; see {self._logs}/{self._name}-migrate.log")
+
+    def _has_logged(self, name: str, text: str) -> bool:
+        return text in (self._logs / f"{self._name}-{name}.log").read_text()
+
+    def _wait_for(self, name: str, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _MAX_START_SECONDS
-        while not self._is_ready():
-            if self._processes["web"].poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the web server did not become ready; see {self._logs}/{self._name}-web.log")
+        while not condition():
+            if self._processes[name].poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"{name} did not become ready; see {self._logs}/{self._name}-{name}.log")
             time.sleep(0.1)
 
     def start_workers(self) -> None:
@@ -84,7 +110,13 @@ class Version:
     def _start(self, name: str, command: list[str]) -> None:
         with open(self._logs / f"{self._name}-{name}.log", "ab") as log:
             self._processes[name] = subprocess.Popen(
-                command, cwd=self._code, env=self._environment, stdout=log, stderr=log, start_new_session=True
+                command,
+                cwd=self._code,
+                env=self._environment,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     def _is_ready(self) -> bool:
