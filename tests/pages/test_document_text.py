@@ -90,7 +90,7 @@ def test_a_quote_has_no_marks_of_markdown() -> None:
     assert show_quote("snake_case and 2 * 3 * 4 stay") == "snake_case and 2 * 3 * 4 stay"
 
 
-def test_an_underlined_heading_opens_no_code_and_a_fence_is_closed_by_its_own_character() -> None:
+def test_an_underlined_heading_opens_no_code_and_a_block_ends_with_its_own_marks() -> None:
     blocks = divide_text("Feeding\n~~~~~~~\nTwice a day.\n\n```\n~~~\nfeed\n```\nDone.", (0, 0))
     assert [(block.kind, cell_texts(block)) for block in blocks] == [
         ("paragraph", [["Feeding\n~~~~~~~\nTwice a day."]]),
