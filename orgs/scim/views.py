@@ -58,7 +58,7 @@ def list_resources(
     """Respond with one page of the resources of these kinds, one kind after the other."""
     start = max(1, read_integer(parameters, "startIndex", 1))
     count = min(max(0, read_integer(parameters, "count", 100)), resources.MAX_RESULTS)
-    total, page = 0, []
+    total, page = 0, list[dict[str, Any]]()
     for kind, rows in _select_rows(organization, kinds, parameters.get("filter", "")):
         first = max(0, start - 1 - total)
         page += [kind.render(row, base_address(request)) for row in rows[first : first + count - len(page)]]
