@@ -88,7 +88,9 @@ def request(
     except private_networks.ForbiddenAddress as error:
         raise ProviderFailed(str(error)) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise ProviderFailed(f"The identity provider could not be reached: {type(error).__name__}.") from None
+        raise ProviderFailed(
+            f"The identity provider could not be reached: {private_networks.explain(error)}."
+        ) from None
     if response.status_code != 200:
         raise ProviderFailed(f"The identity provider answered with the status {response.status_code}.")
     try:

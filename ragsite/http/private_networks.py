@@ -28,6 +28,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # Services of clouds for their machines: Azure's, whose address is in a public range, and Oracle's, whose range only
 # newer versions of Python call private.
 _CLOUD_SERVICES = (ipaddress.ip_network("168.63.129.16/32"), ipaddress.ip_network("192.0.0.0/24"))
+_UNKNOWN_HOST = "Unknown host name."
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 _IPV4_WITHIN_IPV6 = ipaddress.ip_network("64:ff9b::/96")
 
@@ -38,6 +39,17 @@ class ForbiddenAddress(httpx2.ConnectError):
     def __init__(self, host: str, setting: str) -> None:
         text = gettext("{host} is an address within a private network. To allow it, add it to {setting}.")
         super().__init__(text.format(host=host, setting=setting))
+
+
+def explain(error: Exception) -> str:
+    """Return why a server could not be reached, for those who entered its address."""
+    text = str(error)
+    reasons = {
+        _UNKNOWN_HOST: "there is no host of this name",
+        "Connection refused": "it refuses connections at this port",
+        "CERTIFICATE_VERIFY_FAILED": "its certificate is not trusted",
+    }
+    return next((reason for part, reason in reasons.items() if part in text), type(error).__name__)
 
 
 def allowed_hosts(setting: str, organization: str = "") -> list[str]:
@@ -146,7 +158,7 @@ class GuardedBackend(httpcore2.SyncBackend):
         try:
             addresses = _resolve(host, port, self._setting, self._organization)
         except OSError as error:
-            raise httpcore2.ConnectError("Unknown host name.") from error
+            raise httpcore2.ConnectError(_UNKNOWN_HOST) from error
         deadline = time.monotonic() + timeout if timeout is not None else None
         for number, address in enumerate(addresses, start=1):
             remaining = max(0.01, deadline - time.monotonic()) if deadline is not None else None

@@ -34,4 +34,4 @@ def describe(error: Exception) -> str:
         return str(error)
     if isinstance(error, httpx2.TimeoutException | TimeoutError):
         return f"There was no complete response within {TIMEOUT_SECONDS:g} seconds."
-    return f"The server could not be reached: {type(error).__name__}."
+    return f"The server could not be reached: {private_networks.explain(error)}."

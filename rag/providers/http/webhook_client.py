@@ -49,6 +49,6 @@ def post(url: str, *, body: bytes, headers: Mapping[str, str], timeout_seconds: 
     except httpx2.TimeoutException:
         raise PostFailed(f"There was no response within {timeout_seconds:g} seconds.") from None
     except httpx2.HTTPError as error:
-        raise PostFailed(f"The address could not be reached: {type(error).__name__}.") from None
+        raise PostFailed(f"The address could not be reached: {private_networks.explain(error)}.") from None
     except (httpx2.InvalidURL, ValueError):
         raise PostFailed("The address is not a valid URL.") from None

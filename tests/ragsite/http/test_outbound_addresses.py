@@ -1,5 +1,6 @@
 """Which addresses processes connect to: private ones only if the operator allows them (docs/security.md)."""
 
+import socket
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from accounts.models import User
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
+from rag.providers.http import webhook_client
 from ragsite.http import private_networks
 from tests.support.factories import World
 from tests.support.servers.provider_server import ProviderServer
@@ -76,6 +78,20 @@ def test_the_checked_address_is_the_one_that_is_connected_to(
     model = create_model(provider, base_url=provider.base_url.replace("127.0.0.1", "models.example"))
     assert len(provider_factory.embedder(model).embed(["Zebras."])) == 1
     assert [host for host in resolved_hosts if not host[0].isdigit()] == ["models.example"]
+
+
+def test_a_failure_says_what_is_wrong_with_the_address(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def know_nobody(*arguments: Any, **options: Any) -> Any:
+        raise socket.gaierror
+
+    settings.RAG_WEBHOOK_PRIVATE_HOSTS = ["127.0.0.1"]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        closed = f"http://127.0.0.1:{server.getsockname()[1]}/"
+    with pytest.raises(webhook_client.PostFailed, match="it refuses connections at this port"):
+        webhook_client.post(closed, body=b"", headers={}, timeout_seconds=5)
+    monkeypatch.setattr("socket.getaddrinfo", know_nobody)
+    with pytest.raises(webhook_client.PostFailed, match="there is no host of this name"):
+        webhook_client.post("https://hooks.example/", body=b"", headers={}, timeout_seconds=5)
 
 
 def test_the_form_rejects_private_addresses(db: None, settings: Any) -> None:

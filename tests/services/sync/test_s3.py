@@ -114,7 +114,10 @@ def test_a_store_that_is_down_ends_the_sync(connection: SyncConnection, bucket: 
     run_to_end(connection)
     SyncConnection.objects.update(endpoint="http://127.0.0.1:9")
     run = run_to_end(SyncConnection.objects.get())
-    assert (run.state, run.error) == (State.FAILED, "The server could not be reached: ConnectError.")
+    assert (run.state, run.error) == (
+        State.FAILED,
+        "The server could not be reached: it refuses connections at this port.",
+    )
     assert set(contents(connection.source)) == {"a.txt"}
 
 
