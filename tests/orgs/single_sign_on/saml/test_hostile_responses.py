@@ -202,3 +202,9 @@ def test_metadata_of_several_providers_or_of_none_is_refused(idp: SamlProvider) 
             read_metadata(text)
     single = both.replace(one + one, one)
     assert read_metadata(single).issuer == idp.issuer
+
+
+def test_metadata_with_a_form_only_is_refused_and_the_missing_binding_named(idp: SamlProvider) -> None:
+    service = '<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-'
+    with pytest.raises(ProviderFailed, match="no SingleSignOnService with the binding HTTP-Redirect"):
+        read_metadata(idp.metadata().replace(f"{service}Redirect", f"{service}Artifact"))
