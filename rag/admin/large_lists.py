@@ -12,9 +12,8 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext
 
 from orgs.admin.bases.plain_change_list import PlainChangeList
+from orgs.admin.bases.text_lookup import ContainsWord
 from rag.services.operations import row_counts
-
-from .text_lookup import ContainsWord
 
 # Search fields of these lists end with its name.
 TextField.register_lookup(ContainsWord)

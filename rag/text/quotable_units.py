@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from . import html_tags
+from .markup import html_tags
 from .sentences import quotable_sentence_spans
 
 

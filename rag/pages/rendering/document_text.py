@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.parsing import formats
-from rag.text.code_block_marks import closes_block, find_opening_marks
+from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 
 _LINE = re.compile(r"[^\n]*\n?")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rag.text.code_block_marks import closes_block, find_opening_marks
+from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 
 _HEADING = re.compile(r"^#{1,6}\s+(\S.*)$")
 _BULLET = re.compile(r"^(\s*)[-*•]\s+(\S.*)$")

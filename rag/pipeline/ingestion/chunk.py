@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag.text.code_block_marks import closes_block, find_opening_marks
+from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 from rag.text.sentences import SENTENCE_END
 from rag.text.tokens import count_tokens
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, ParsedDocument

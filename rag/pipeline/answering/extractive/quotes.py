@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag.text import citation_markers, html_tags
+from rag.text import citation_markers
+from rag.text.markup import html_tags
 from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 

@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from rag.text import html_tags
+from rag.text.markup import html_tags
 from rag.text.quotable_units import UnitKind
 from rag.text.sentences import depends_on_predecessor
 from rag.text.words import content_words, stem, stems
