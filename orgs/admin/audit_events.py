@@ -81,6 +81,15 @@ class AuditEventAdmin(ScopedAdmin):
         organizations = organizations_with_permission(request, Permission.MEMBERS_MANAGE)
         return AuditEvent.objects.filter(organization_id__in=organizations.values("pk"))
 
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AuditEvent], search_term: str
+    ) -> tuple[QuerySet[AuditEvent], bool]:
+        """Also find the events of a data source's grants and re-embeddings if the term is the data source's id."""
+        events, has_duplicates = super().get_search_results(request, queryset, search_term)
+        if key := as_uuid(search_term.strip()):
+            events |= _about_source(queryset, str(key))
+        return events, has_duplicates
+
     def is_allowed(self, request: HttpRequest) -> bool:
         return bool(request.user.is_superuser) or holds_permission(request, Permission.MEMBERS_MANAGE)
 
@@ -130,6 +139,20 @@ class AuditEventAdmin(ScopedAdmin):
     @admin.display(description=_("after"))
     def values_after(self, event: AuditEvent) -> SafeString | str:
         return _render_values(event.after)
+
+
+def _about_source(events: QuerySet[AuditEvent], source_id: str) -> QuerySet[AuditEvent]:
+    """Return the events of what belongs to a data source, since it exists. They name it by the slugs that it had."""
+    changes = AuditEvent.objects.filter(kind=AuditObject.SOURCE, object_id=source_id)
+    first = changes.order_by("pk").values("pk", "organization_id").first()
+    if first is None:
+        return events.none()
+    return events.filter(
+        kind__in=(AuditObject.GRANT, AuditObject.REEMBEDDING),
+        pk__gte=first["pk"],
+        organization_id=first["organization_id"],
+        object_label__in=set(changes.values_list("object_label", flat=True)),
+    )
 
 
 def _render_values(values: dict[str, Any]) -> SafeString | str:

@@ -205,6 +205,8 @@ def test_changes_of_sources_and_grants_in_the_admin_are_recorded(world: World, l
     assert grant == ("grant", "created", {}, {"user": str(member.pk)})
     event = newest_event()
     assert (event.actor_email, event.subject_email, event.object_label) == (owner.email, member.email, "board-papers")
+    page = client.get("/admin/accounts/auditevent/", {"q": str(DataSource.objects.get().pk)})
+    assert [event.kind for event in page.context["cl"].result_list] == ["grant", "source"]
     Grant.objects.all().delete()
     assert list_events()[-1][:2] == ("grant", "deleted")
     DataSource.objects.update(visibility=Visibility.PUBLIC)
