@@ -75,6 +75,17 @@ def test_any_account_signs_in_and_sees_which_sources_it_may_query(world: World, 
     assert client.get("/").status_code == 302
 
 
+def test_a_superuser_without_an_organisation_learns_how_to_ask(world: World) -> None:
+    client = browser(User.objects.create_superuser("root@ragsite.example", PASSWORD))
+    page = client.get("/").content.decode()
+    (url,) = re.findall(r'href="(/admin/orgs/membership/add/[^"]*)"', page)
+    choices = client.get(url).content.decode()
+    (query,) = re.findall(rf'href="([^"]*organization={world.home.pk}[^"]*)"', choices)
+    form = client.get(f"/admin/orgs/membership/add/{query.replace('&amp;', '&')}").content.decode()
+    assert "selected>root@ragsite.example" in form
+    assert "/membership/add/" not in browser(world.users["supporter"]).get("/").content.decode()
+
+
 def test_the_sign_in_page_has_the_locks_and_the_second_factor(world: World) -> None:
     member = world.users["member"]
     with identity.run_as(identity.SIGN_IN):
