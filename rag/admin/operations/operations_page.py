@@ -47,6 +47,8 @@ _ADVICE = {
         "Their model did not answer. They are tried again by themselves, or now with the button below."
     ),
 }
+# Conditions that end by themselves only while nothing is down.
+_WAITING_FOR_OPERATORS = (Condition.QUEUED, Condition.LOST)
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -80,7 +82,9 @@ def _build_context(state: InstallationState) -> dict[str, Any]:
             "name": condition.value,
             "label": _CONDITIONS[condition],
             "count": state.conditions.get(condition, 0),
-            "advice": advice,
+            "advice": gettext("They wait until everything above works again.")
+            if level == Level.CRITICAL and condition in _WAITING_FOR_OPERATORS
+            else advice,
         }
         for condition, advice in _ADVICE.items()
     ]
