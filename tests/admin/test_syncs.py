@@ -143,7 +143,12 @@ def test_others_see_and_do_nothing(world: World, connection: SyncConnection, nam
 
 
 def test_the_list_of_syncs_names_the_counts_that_are_not_0(admin: Client, connection: SyncConnection) -> None:
-    SyncRun.objects.create(connection=connection, state=State.FINISHED, listed=1234, failed=1)
-    assert "1,234 listed, 1 failed" in admin.get(RUNS).content.decode()
+    counts = {"listed": 1234, "failed": 1}
+    run = SyncRun.objects.create(connection=connection, state=State.RUNNING, phase=SyncRun.Phase.REMOVING, **counts)
+    assert "removing" in admin.get(RUNS).content.decode()
+    SyncRun.objects.filter(pk=run.pk).update(state=State.FINISHED)
+    page = admin.get(RUNS).content.decode()
+    assert "1,234 listed, 1 failed" in page
+    assert "removing" not in page, "it does nothing any more"
     with translation.override("en"):  # a request leaves its language to the thread
         assert "1.234 aufgelistet, 1 fehlgeschlagen" in admin.get(RUNS, HTTP_ACCEPT_LANGUAGE="de").content.decode()

@@ -25,13 +25,13 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
 
     empty_text = gettext_lazy("Nothing was synced yet. Each run of a sync connection is listed here.")
     _COUNTS = ("listed", "added", "changed", "renamed", "removed", "failed")
-    list_display = ("created_at", "source", "state", "phase", "counts", "error")
+    list_display = ("created_at", "source", "state", "phase_now", "counts", "error")
     list_filter = ("state", "connection")
     list_select_related = ("connection__source__organization",)
     list_per_page = 50
     show_full_result_count = False
     fields = (
-        *("source", "location", "state", "phase", "error", "started_by", "created_at", "finished_at"),
+        *("source", "location", "state", "phase_now", "error", "started_by", "created_at", "finished_at"),
         *(*_COUNTS, "missing", "skipped", "failed_items"),
     )
     actions = ("stop", "resume", "confirm_removal", "refuse_removal")
@@ -57,6 +57,11 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
     @admin.display(description=gettext_lazy("data source"))
     def source(self, run: SyncRun) -> str:
         return str(run.connection.source)
+
+    @admin.display(description=gettext_lazy("phase"))
+    def phase_now(self, run: SyncRun) -> str:
+        """Return what the sync is doing; nothing if it has ended."""
+        return run.get_phase_display() if run.state in SyncRun.OPEN_STATES else "–"
 
     @admin.display(description=gettext_lazy("items"))
     def counts(self, run: SyncRun) -> str:
