@@ -111,6 +111,11 @@ def test_creating_a_source_with_a_grant(world: World) -> None:
     assert reply.status_code == 302, reply.content.decode()
     grant = Grant.objects.get()
     assert (grant.source.slug, grant.user, grant.granted_by) == ("board-papers", world.users["member"], owner)
+    page = browser(owner).get(reply.headers["Location"]).content.decode()
+    assert "Upload documents" in page
+    assert "you cannot query it yourself" in page
+    Grant.objects.create(source=grant.source, user=owner)
+    assert "you cannot query it yourself" not in browser(owner).get(reply.headers["Location"]).content.decode()
 
 
 @pytest.mark.parametrize(

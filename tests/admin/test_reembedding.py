@@ -101,7 +101,7 @@ def test_all_steps_of_a_reembedding(world: World, source: DataSource, second: Em
     assert "all-MiniLM-L6-v2</option>" not in page, "the current model is not offered"
     page = act(client, source, "start", model=second.pk)
     assert 'http-equiv="refresh"' in page
-    assert "of 0 chunks" in page
+    assert "A worker counts the chunks" in page
     worker.advance_due()
     page = text(client, url)
     assert 'http-equiv="refresh"' not in page

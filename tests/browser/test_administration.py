@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from rag.models import Document, IngestionDocument
-from tests.support.factories import process_queue
+from rag.models import Document, EmbeddingModel, IngestionDocument
+from rag.services.reembedding import worker
+from tests.support.factories import ingest_text, process_queue
+from tests.support.servers.provider_server import ProviderServer
 
 from .site import LONG_PATH, Site, submit_document
 from .visitor import Visitor
@@ -48,9 +50,11 @@ def test_the_page_of_a_source_says_who_can_query_it(site: Site, visitor: Callabl
     expect(page.get_by_role("row", name=site.users["owner"].email)).to_be_visible()
     assert not owner.check_page()
     page.get_by_role("link", name="Show what the audit trail records about it").click()
-    expect(page.get_by_role("row", name="created")).to_contain_text("for-team")
+    expect(page.get_by_role("row", name="created data source")).to_contain_text("for-team")
+    expect(page.get_by_role("row", name="deleted grant")).to_contain_text("for-team")
     page.goto(SOURCES)
-    expect(page.get_by_role("row", name="For team")).to_contain_text("team: nobody yet")
+    expect(page.get_by_role("row", name="For team")).to_contain_text("nobody yet")
+    expect(page.get_by_role("row", name="For role")).to_contain_text("role editor")
 
 
 def test_the_list_of_jobs_updates_by_itself(site: Site, visitor: Callable[..., Visitor]) -> None:
@@ -76,6 +80,28 @@ def test_a_failed_document_is_retried_with_a_button_and_a_job_cancelled(
     page.goto(f"{JOBS}{site.failed.pk}/change/")
     page.get_by_role("button", name="Cancel the job").click()
     expect(page.locator(".field-state")).to_contain_text("cancelled")
+
+
+def test_a_reembedding_is_followed_until_searches_use_the_new_model(
+    site: Site, visitor: Callable[..., Visitor], provider: ProviderServer
+) -> None:
+    EmbeddingModel.objects.create(name="second", provider="openai", dimensions=384, base_url=provider.base_url)
+    source = site.world.source("notes", name="Notes")
+    ingest_text(source, "lions.md", "The lion sleeps most of the day.")
+    owner = visitor(site.users["owner"])
+    page, step = owner.page, owner.page.locator("[aria-current=step]")
+    page.goto(f"{SOURCES}{source.pk}/reembed/")
+    page.get_by_label("New embedding model").select_option(label="second")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_text("A worker counts the chunks")).to_be_visible()
+    worker.advance_due()
+    expect(page.get_by_text("1 of 1 chunks have a vector of second.")).to_be_visible()
+    expect(step).to_have_text("Compare and switch")
+    assert not owner.check_page()
+    page.get_by_role("link", name="Switch").click()
+    page.get_by_role("button", name="Switch").click()
+    expect(step).to_have_text("Drop the old vectors")
+    expect(page.get_by_text("Searches of this data source use second")).to_be_visible()
 
 
 def test_the_page_of_a_document_shows_its_chunks_to_those_who_may_query(

@@ -5,21 +5,20 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.db.models import Case, Model, QuerySet, When
-from django.http import HttpRequest, HttpResponse
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from orgs.access.permissions import Visibility
 from orgs.admin.bases.plain_change_list import PlainChangeList
 from orgs.models import Organization
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
 from rag.admin.reparsing import reparse
 from rag.models import Action, DataSource, Document
-from rag.services.access.audience import NOBODY_YET, describe_audience, has_audience
+from rag.services.access.audience import describe_audience, summarize_audiences
 from rag.services.operations import row_counts
 from rag.services.sources import deletion, documents
 
@@ -31,7 +30,7 @@ from .upload_page import UploadPageMixin, upload_context
 
 
 class SourceChangeList(PlainChangeList):
-    """Counts the documents of the sources that are shown, and of no others."""
+    """Counts the documents of the sources that are shown, and of no others, and says who can query them."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -40,19 +39,11 @@ class SourceChangeList(PlainChangeList):
         counts = row_counts.count_rows(
             user.pk, Document.objects.live().filter(source__in=[source.pk for source in shown]), by="source"
         )
+        summaries = summarize_audiences(shown)
         for source in shown:
+            source.audience = summaries[source.pk]
             source.document_count = counts.get(str(source.pk), 0)
         self.result_list = shown
-
-
-# The first words of the visibilities' labels, for lists.
-_VISIBILITIES = {
-    Visibility.PUBLIC: pgettext_lazy("visibility", "public"),
-    Visibility.ROLE: pgettext_lazy("visibility", "role"),
-    Visibility.TEAM: pgettext_lazy("visibility", "team"),
-    Visibility.PRIVATE: pgettext_lazy("visibility", "private"),
-    Visibility.PERSONAL: pgettext_lazy("visibility", "personal"),
-}
 
 
 @admin.register(DataSource)
@@ -82,6 +73,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         source = find_source(request, object_id, Action.MANAGE)
         extra = {
             "audience": describe_audience(source) if source else None,
+            "is_queryable": find_source(request, object_id, Action.QUERY) is not None,
             **(_suggestions(source.organization) if source else {}),
             **(upload_context(source) if source and may_ingest else {}),
         }
@@ -94,14 +86,13 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **_suggestions(organizations[0])}
         return super().add_view(request, *args, **kwargs)
 
+    def response_post_save_add(self, request: HttpRequest, obj: DataSource) -> HttpResponse:
+        """Open the page of the new data source: its documents are uploaded there."""
+        return HttpResponseRedirect(reverse("admin:rag_datasource_change", args=[obj.pk]))
+
     @admin.action(description=_("Parse all documents again"))
     def reparse(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
         reparse(self, request, Document.objects.filter(source__in=[source.pk for source in queryset]))
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[DataSource]:
-        with_audience = Case(When(has_audience(), then=True), default=False)
-        sources: QuerySet[DataSource] = super().get_queryset(request).annotate(has_audience=with_audience)
-        return sources
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[SourceChangeList]:
         return SourceChangeList
@@ -144,8 +135,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
 
     @admin.display(description=_("who may query it"), ordering="visibility")
     def visibility_display(self, source: Any) -> str:
-        visibility = str(_VISIBILITIES[source.visibility])
-        return visibility if source.has_audience else f"{visibility}: {NOBODY_YET}"
+        return str(source.audience)
 
     def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Return the fields; nothing is stored before the source exists."""

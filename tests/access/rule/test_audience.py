@@ -9,7 +9,7 @@ from orgs.access.permissions import Visibility
 from orgs.models import Role, Team
 from rag.models import Action, DataSource, Grant
 from rag.services.access.access_matrix import build_matrix, preview_team
-from rag.services.access.audience import describe_audience, has_audience
+from rag.services.access.audience import describe_audience, summarize_audiences
 from tests.admin.test_admin import browser
 from tests.support.factories import World
 
@@ -39,7 +39,12 @@ def test_a_source_without_grants_that_count_has_no_audience(world: World) -> Non
         open_to(world, Visibility.ROLE, role=Role.objects.get(organization=world.home, name="editor")),
         world.source("own", visibility=Visibility.PERSONAL),
     ]
-    assert set(DataSource.objects.filter(has_audience())) == set(open_sources)
+    summaries = summarize_audiences([*empty, *open_sources])
+    assert {summaries[source.pk] for source in empty} == {"nobody yet"}
+    expected = ["all members", "team support", world.users["member"].email, "role editor", "only its owner"]
+    assert [summaries[source.pk] for source in open_sources] == expected
+    Grant.objects.create(source=open_sources[2], user=world.users["supporter"])
+    assert summarize_audiences(open_sources)[open_sources[2].pk] == "2 people"
     assert all("Nobody can query" in describe_audience(source).sentence for source in empty)
     assert all(describe_audience(source).is_empty for source in empty)
     sentences = [describe_audience(source).sentence for source in open_sources]

@@ -100,7 +100,7 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
     fields = ("grantee", "expires_at", "state", "granted")
     readonly_fields = ("state", "granted")
     verbose_name = _("person, role or team that may query it")
-    verbose_name_plural = _("chosen people, roles and teams (for the visibilities private, role and team)")
+    verbose_name_plural = _("chosen people, roles and teams (without effect on a public or personal source)")
 
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
         formset: Any = super().get_formset(request, obj, **kwargs)
