@@ -254,6 +254,7 @@ def test_names_are_written_as_people_write_them(world: World) -> None:
     deletion = read(f"orgs/role/{role.pk}/delete/")
     assert "<li>Roles: 1</li>" in deletion
     assert "relationship" not in deletion
+    assert 'the role "editor"?' in deletion
 
 
 def test_an_empty_list_offers_nothing_to_do_with_its_rows(world: World) -> None:
@@ -275,6 +276,7 @@ def test_editors_delete_documents(world: World, foreign: DataSource, by_action: 
     else:
         url, values = f"/admin/rag/document/{document.pk}/delete/", {}
     confirmation = (client.post(url, values) if by_action else client.get(url)).content.decode()
+    assert ("the selected documents?" in confirmation) == by_action
     assert ("Documents: 1" in confirmation, "Chunks: 1" in confirmation, "secret" in confirmation) == (
         True,
         True,
