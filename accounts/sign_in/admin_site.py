@@ -69,6 +69,14 @@ class Site(AdminSite):
         return super().index(request, {**(extra_context or {}), **figures})
 
     def has_permission(self, request: HttpRequest) -> bool:
+        """Return whether this request's user may open the admin. A page asks it three times, of another login."""
+        if request.method != "GET":  # a form may change the answer
+            return self._may_open(request)
+        if not hasattr(request, "_may_open_admin"):
+            request._may_open_admin = self._may_open(request)  # type: ignore[attr-defined]
+        return bool(request._may_open_admin)  # type: ignore[attr-defined]
+
+    def _may_open(self, request: HttpRequest) -> bool:
         if not super().has_permission(request):
             return False
         return second_factor.is_verified(request.user) or request.path == reverse("admin:logout")

@@ -40,7 +40,7 @@ def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(world: World, nam
         assert page.context["cl"].result_count >= first + number
         counts.append(len(queries))
     assert counts[0] == counts[1]
-    assert counts[1] <= 45
+    assert counts[1] <= 22
 
 
 def test_the_list_of_jobs_counts_each_job_s_documents(world: World) -> None:
