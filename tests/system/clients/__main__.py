@@ -2,6 +2,7 @@
 
 - supabase-js, and a program in TypeScript with types generated from the served schema. They need Node and npm, and are
   left out with a message if these are missing.
+- The check of signatures in the workflow of n8n, on an event that the product's own code has signed. It needs Node.
 - The wheel of clients/python in an environment of its own: its command, and its retrievers in LangChain and LlamaIndex.
 
 What they need is installed into $RAGSITE_DATA, with the versions and hashes of the package-lock.json in supabase and
@@ -24,6 +25,7 @@ from tests.support.database import delete_all_rows
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 PAGES = [ROOT / "docs" / "user" / name for name in ("langchain.md", "llamaindex.md")]
+WORKFLOW = ROOT / "docs" / "user" / "n8n-webhook.json"
 _UV = [sys.executable, "-m", "uv"]
 
 
@@ -40,6 +42,8 @@ def main() -> int:
         delete_all_rows()
         world, credentials = data.create()
         environment = {**os.environ, "ADDRESS": server.address, **credentials}
+        if javascript:
+            javascript.append(["node", str(HERE / "n8n" / "check.mjs"), str(WORKFLOW), data.signed_event()])
         statuses = [subprocess.run(command, env=environment).returncode for command in javascript]
         data.create_office(world)
         check = [str(python), "-I", str(HERE / "integrations" / "check.py"), *map(str, PAGES)]

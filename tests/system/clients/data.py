@@ -1,9 +1,13 @@
 """What the clients find on the server that `make clients` starts."""
 
+import json
+import time
+
 from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.access.permissions import Scope
 from orgs.api_keys import key_lifecycle
+from rag.services.webhooks import signing
 from tests.support.factories import World, ingest_text
 
 
@@ -26,6 +30,18 @@ def create() -> tuple[World, dict[str, str]]:
         "LIMITED_KEY": limited.secret,
         "TOKEN": str(AccessToken.for_user(world.users["member"])),
     }
+
+
+def signed_event() -> str:
+    """Return a message to a webhook, as it is sent: its headers and body, and the secret of its signature."""
+    secret, body, now = (
+        signing.generate_secret(),
+        json.dumps({"type": "job.failed", "data": {"path": "ü.md"}}),
+        time.time(),
+    )
+    signature = signing.sign(secret, message_id="m1", timestamp=int(now), body=body.encode())
+    headers = {"webhook-id": "m1", "webhook-timestamp": str(int(now)), "webhook-signature": signature}
+    return json.dumps({"secret": secret, "headers": headers, "body": body})
 
 
 def create_office(world: World) -> None:
