@@ -21,4 +21,5 @@ if __name__ == "__main__":
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        sys.exit(f"{error}. (`make run` sets up this checkout; docs/operations/settings.md lists all settings.)")
+        reason = str(error).removesuffix(".")
+        sys.exit(f"{reason}. (`make run` sets up this checkout; docs/operations/settings.md lists all settings.)")
