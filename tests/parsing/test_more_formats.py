@@ -6,8 +6,8 @@ import pytest
 
 from rag.errors import ParseFailed
 from rag.parsing import formats
-from rag.parsing.readers.xberg_adapter import promote_bold_lines
 from rag.types import Heading, Page
+from tests.support.deferred import xberg_adapter
 
 from . import files
 from .conftest import Read
@@ -147,7 +147,9 @@ def test_utf_16_without_a_mark_is_read(read: Read, encoding: str) -> None:
 
 
 def test_a_bold_line_in_a_pdf_is_a_heading() -> None:
-    assert promote_bold_lines("**Bees**\n\nText **bold** here.\n\n**12,50**\n\n## A").split("\n\n")[1:5] == [
+    assert xberg_adapter.promote_bold_lines("**Bees**\n\nText **bold** here.\n\n**12,50**\n\n## A").split("\n\n")[
+        1:5
+    ] == [
         "# Bees",
         "Text **bold** here.",
         "**12,50**",

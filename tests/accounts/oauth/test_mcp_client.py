@@ -1,5 +1,7 @@
 """The official SDK's client: discovery, registration, sign-in, consent, tools, refresh; the documented program."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import re
@@ -12,15 +14,12 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import pytest
 from django.test import Client
-from mcp import Client as McpClient
-from mcp.client.auth import AuthorizationCodeResult, OAuthClientProvider
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import OAuthClientMetadata
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import OAuthClient, TokenFamily
 from orgs.access.permissions import Visibility
 from tests.support.consent import decide_over_http
+from tests.support.deferred import mcp, mcp_auth, mcp_http, mcp_metadata
 from tests.support.factories import World, ingest_text
 
 PAGE = Path(__file__).parents[3] / "docs" / "user" / "mcp.md"
@@ -65,18 +64,18 @@ def session_key(live_world: World) -> str:
     return browser.session.session_key or ""
 
 
-def sign_in(server: str, session_key: str, storage: Storage) -> OAuthClientProvider:
-    metadata = OAuthClientMetadata(client_name="SDK", redirect_uris=["http://127.0.0.1:9/callback"])  # type: ignore[list-item]
+def sign_in(server: str, session_key: str, storage: Storage) -> mcp_auth.OAuthClientProvider:
+    metadata = mcp_metadata.OAuthClientMetadata(client_name="SDK", redirect_uris=["http://127.0.0.1:9/callback"])  # type: ignore[list-item]
     answers: list[dict[str, str]] = []
 
     async def open_browser(url: str) -> None:
         address = await asyncio.to_thread(decide_over_http, url, session_key)
         answers.append(dict(parse_qsl(urlsplit(address).query)))
 
-    async def wait_for_browser() -> AuthorizationCodeResult:
-        return AuthorizationCodeResult(**answers[-1])
+    async def wait_for_browser() -> mcp_auth.AuthorizationCodeResult:
+        return mcp_auth.AuthorizationCodeResult(**answers[-1])
 
-    return OAuthClientProvider(server, metadata, storage, open_browser, wait_for_browser)
+    return mcp_auth.OAuthClientProvider(server, metadata, storage, open_browser, wait_for_browser)
 
 
 def test_the_sdk_signs_in_calls_tools_and_refreshes(live_server: LiveServer, session_key: str) -> None:
@@ -86,7 +85,7 @@ def test_the_sdk_signs_in_calls_tools_and_refreshes(live_server: LiveServer, ses
     async def search() -> list[str]:
         async with (
             httpx2.AsyncClient(auth=auth, timeout=60) as http,
-            McpClient(streamable_http_client(server, http_client=http)) as client,
+            mcp.Client(mcp_http.streamable_http_client(server, http_client=http)) as client,
         ):
             reply: Any = await client.call_tool("search", {"query": "Where are the bicycles parked?"})
             return [passage["text"] for passage in reply.structured_content["passages"]]

@@ -1,5 +1,6 @@
 """Shared rules: what holds for every path of the five contracts and for the additional paths."""
 
+import functools
 import re
 from collections.abc import Callable
 
@@ -17,11 +18,6 @@ from tests.support.servers.provider_server import ProviderServer
 
 Api = Callable[..., Client]
 UNKNOWN = "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11"
-OPERATIONS = [
-    (method.upper(), re.sub(r"\{\w+\}", UNKNOWN, path))
-    for path, operations in get_schema()["paths"].items()
-    for method in operations
-]
 # Every path that searches: a body, and the status and error name of an index outage.
 SEARCHES = [
     ("/api/rag/search", {"query": "zebra"}, 503, "Service unavailable"),
@@ -37,9 +33,19 @@ SEARCHES = [
 ]
 
 
+@functools.cache
+def operations() -> list[tuple[str, str]]:
+    """(method, path) of every operation."""
+    return [
+        (method.upper(), re.sub(r"\{\w+\}", UNKNOWN, path))
+        for path, methods in get_schema()["paths"].items()
+        for method in methods
+    ]
+
+
 def test_the_paths_are_exactly_the_documented_ones() -> None:
     """Shared rules, the table of paths, and the additional paths."""
-    assert {(method, path.replace(UNKNOWN, "{}")) for method, path in OPERATIONS} == {
+    assert {(method, path.replace(UNKNOWN, "{}")) for method, path in operations()} == {
         ("POST", "/api/rag/ingest"), ("POST", "/api/rag/search"), ("POST", "/api/chat"),
         ("POST", "/api/rag/answer"), ("POST", "/functions/v1/rag-search"), ("POST", "/functions/v1/rag-answer"),
         ("GET", "/api/rag/ingest"), ("GET", "/api/rag/ingest/{}/documents"), ("POST", "/api/rag/ingest/{}/retry"),
@@ -67,7 +73,7 @@ def test_the_paths_are_exactly_the_documented_ones() -> None:
 def test_every_path_works_with_and_without_a_slash_and_requires_authentication(api: Api) -> None:
     """Shared rules: "with and without a trailing slash, and never by a redirect on POST"; 401: `WWW-Authenticate`."""
     anonymous_client, owner = api(), api("owner")
-    for method, path in OPERATIONS:
+    for method, path in operations():
         anonymous = [anonymous_client.send(method, url, b"{}") for url in (path, path + "/")]
         if path.startswith("/api/auth/token"):
             assert [reply.status for reply in anonymous] == [400, 400], path
@@ -96,7 +102,7 @@ def scope_of(method: str, path: str) -> str:
 def test_every_path_requires_its_scope_of_a_key(api: Api, live_world: World) -> None:
     """Shared rules: "has scopes (`query`, `ingest`, `manage`)"."""
     clients = {scope: api().with_headers(X_API_Key=live_world.key("owner", scope).secret) for scope in Scope.values}
-    for method, path in OPERATIONS:
+    for method, path in operations():
         if path.startswith("/api/auth/"):
             continue
         needed = scope_of(method, path)
@@ -107,7 +113,7 @@ def test_every_path_requires_its_scope_of_a_key(api: Api, live_world: World) -> 
 def test_an_admin_session_is_not_a_credential(live_world: World, client: Browser) -> None:
     """Shared rules: "Session login serves the admin and the playground only"."""
     client.force_login(live_world.users["owner"])
-    for method, path in OPERATIONS:
+    for method, path in operations():
         if not path.startswith("/api/auth/token"):
             reply = client.generic(method, path, b"{}", content_type="application/json")
             assert reply.status_code == 401, (method, path)

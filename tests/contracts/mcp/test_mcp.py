@@ -1,5 +1,7 @@
 """POST /mcp, through the official SDK's client; the documented program."""
 
+from __future__ import annotations
+
 import asyncio
 import re
 import subprocess
@@ -10,20 +12,18 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client as McpClient
-from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
 from pytest_django.live_server_helper import LiveServer
 
 from orgs.access.permissions import Visibility
 from rag.models import Document
+from tests.support.deferred import mcp, mcp_http
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 
 QUESTION = "Where are the bicycles parked?"
 PAGE = Path(__file__).parents[3] / "docs" / "user" / "mcp.md"
 Api = Callable[..., Client]
-Run = Callable[[Callable[[McpClient], Awaitable[Any]]], Any]
+Run = Callable[[Callable[["mcp.Client"], Awaitable[Any]]], Any]
 
 
 @pytest.fixture
@@ -39,11 +39,11 @@ def run(live_server: LiveServer, library: World) -> Run:
     """Run a coroutine with the SDK's client, which has a member's key."""
     key = library.key("member", "query").secret
 
-    def run_with_client(use: Callable[[McpClient], Awaitable[Any]]) -> Any:
+    def run_with_client(use: Callable[[mcp.Client], Awaitable[Any]]) -> Any:
         async def main() -> Any:
             async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http:
-                transport = streamable_http_client(f"{live_server.url}/mcp", http_client=http)
-                async with McpClient(transport) as client:
+                transport = mcp_http.streamable_http_client(f"{live_server.url}/mcp", http_client=http)
+                async with mcp.Client(transport) as client:
                     return await use(client)
 
         return asyncio.run(main())
@@ -87,13 +87,13 @@ def test_documents_are_resources(run: Run) -> None:
 def test_a_closed_document_does_not_exist(run: Run) -> None:
     hidden = str(Document.objects.get(title="Hidden").pk)
 
-    async def use(client: McpClient) -> None:
+    async def use(client: mcp.Client) -> None:
         for source in ("closed", "nowhere"):
             reply: Any = await client.call_tool("search", {"query": QUESTION, "sources": [source]})
             assert (reply.is_error, "not visible to you" in reply.content[0].text) == (True, True)
         for document_id in (hidden, "0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", "x"):
             assert (await client.call_tool("get_document", {"document_id": document_id})).is_error
-            with pytest.raises(MCPError, match="not visible to you"):
+            with pytest.raises(mcp.MCPError, match="not visible to you"):
                 await client.read_resource(f"ragsite://documents/{document_id}")
 
     run(use)
@@ -102,7 +102,7 @@ def test_a_closed_document_does_not_exist(run: Run) -> None:
 def test_null_is_like_leaving_out(run: Run) -> None:
     """Language models fill in every argument that a tool describes."""
 
-    async def use(client: McpClient) -> None:
+    async def use(client: mcp.Client) -> None:
         reply: Any = await client.call_tool("search", {"query": QUESTION, "sources": None, "top_k": None})
         assert [passage["title"] for passage in reply.structured_content["passages"]] == ["Bicycles"]
         missing: Any = await client.call_tool("search", {"query": None})

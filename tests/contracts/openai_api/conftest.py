@@ -1,15 +1,13 @@
 """Fixtures of the tests of OpenAI's API: the official client with a member's key."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
-import openai
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from orgs.access.permissions import Visibility
+from tests.support.deferred import openai
 from tests.support.factories import World, ingest_text
-
-OpenAI = Callable[..., openai.OpenAI]
 
 
 @pytest.fixture

@@ -1,14 +1,16 @@
 """POST /v1/chat/completions, through OpenAI's own client and as chat front ends send it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from typing import Any
 
-import openai
 import pytest
 
 from rag.contracts.openai_api.completions import CORRECTION
 from rag.models import Conversation
+from tests.support.deferred import openai
 from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer

@@ -1,5 +1,7 @@
 """GET /v1/models, POST /v1/embeddings and the errors, through OpenAI's own client; the documented program."""
 
+from __future__ import annotations
+
 import math
 import re
 import subprocess
@@ -8,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import openai
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from rag.services.openai_api import text_embeddings
+from tests.support.deferred import openai
 from tests.support.factories import World
 from tests.support.http import Client
 

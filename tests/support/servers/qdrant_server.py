@@ -14,7 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from pydantic import BaseModel
-from qdrant_client import QdrantClient, models
+
+from tests.support.deferred import qdrant_client
 
 _PATH = re.compile(r"/collections(?:/(?P<name>[^/?]+))?(?P<rest>[^?]*)")
 
@@ -23,7 +24,7 @@ class QdrantServer:
     """A server on a free port of the loopback interface."""
 
     def __init__(self) -> None:
-        self.engine = QdrantClient(":memory:")
+        self.engine = qdrant_client.QdrantClient(":memory:")
         self.is_down = False
         self.drops = 0
         self.refused_documents: set[str] = set()
@@ -91,7 +92,7 @@ class QdrantServer:
             return 200, _dump(self._run(operation, name, body))
 
     def _run(self, operation: str, name: str, body: dict[str, Any]) -> Any:
-        engine = self.engine
+        engine, models = self.engine, qdrant_client.models
         match operation:
             case "PUT ":
                 settings = models.CreateCollection.model_validate(body)

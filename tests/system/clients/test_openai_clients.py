@@ -1,17 +1,18 @@
 """OpenAI's Python client and Agents SDK, used with an API key as a customer's program would."""
 
+from __future__ import annotations
+
 import asyncio
 import json
 import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import agents
-import openai
 import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from orgs.access.permissions import Visibility
+from tests.support.deferred import agents, openai
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer, tool_call
