@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from ragsite.postgres import identity
 from ragsite.settings.rag.files import in_folder
 from tests.support.cache import delete_own_keys
 from tests.support.database import delete_all_rows
+from tests.support.database_copies import prepare_database
 from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
@@ -80,6 +82,20 @@ def pytest_collection_finish() -> None:
 def as_worker() -> Iterator[None]:
     with identity.run_as(identity.WORKER):
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    request: pytest.FixtureRequest,
+    django_test_environment: None,
+    django_db_blocker: Any,
+    django_db_createdb: bool,
+    django_db_modify_db_settings: None,
+) -> None:
+    """Replace Django's own: see tests.support.database_copies. Processes of one run create the template once."""
+    run = getattr(request.config, "workerinput", {}).get("testrunuid") or str(uuid.uuid4())
+    with django_db_blocker.unblock():
+        prepare_database(run=run if django_db_createdb else "")
 
 
 @pytest.fixture(scope="session", autouse=True)

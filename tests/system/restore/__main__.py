@@ -36,7 +36,7 @@ def main(folder: Path) -> int:
         first, second = environments.values()
         with psycopg.connect(second["DATABASE_URL"], autocommit=True) as session:
             session.execute(f"CREATE DATABASE {_RESTORED}")
-        proofs = {**second, "DJANGO_SETTINGS_MODULE": "ragsite.settings.test"}
+        proofs = {**second, "DJANGO_SETTINGS_MODULE": "ragsite.settings.test", "TEST_DATABASE_KEPT": "1"}
         second = {**second, "DATABASE_URL": second["DATABASE_URL"].replace("/ragsite?", f"/{_RESTORED}?")}
         archive, manage = folder / "ragsite.tar", "manage.py"
         run("migrate", first, manage, "migrate", "--verbosity=0")
@@ -49,7 +49,7 @@ def main(folder: Path) -> int:
         print(f"answers: {len(answers[0]):,} bytes of JSON, {'the same' if answers[0] == answers[1] else 'DIFFERENT'}")
         print(f"archive: {archive.stat().st_size:,} bytes", flush=True)
         run("empty", second, "-m", "tests.system.restore.content", "empty")
-        run("prove", proofs, "-m", "pytest", "--reuse-db", "-q", "-p", "no:xdist", *_PROOFS)
+        run("prove", proofs, "-m", "pytest", "-q", "-p", "no:xdist", *_PROOFS)
         return int(answers[0] != answers[1])
     finally:
         for data in folders.values():
