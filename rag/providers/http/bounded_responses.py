@@ -31,6 +31,8 @@ class BoundedClient(httpx2.Client):
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
         if self._guarded:
             options["transport"] = private_networks.GuardedTransport()
+        else:
+            options["verify"] = private_networks.trusted_authorities()
         return super()._init_transport(*args, **options)
 
     def __del__(self) -> None:

@@ -1,6 +1,7 @@
 """Which addresses processes connect to: private ones only if the operator allows them (docs/security.md)."""
 
 import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,6 +45,17 @@ def test_public_and_allowed_private_addresses_are_accepted(settings: Any) -> Non
         private_networks.check_allowed(url)
     with pytest.raises(private_networks.ForbiddenAddress):
         private_networks.check_allowed("http://10.2.0.1/")
+
+
+def test_connections_share_the_authorities_that_the_environment_names(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first, second = (private_networks.GuardedTransport()._pool._ssl_context for _ in range(2))
+    assert first is second
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    none = private_networks.trusted_authorities()
+    assert (none is first, none.cert_store_stats()["x509_ca"]) == (False, 0)
 
 
 def create_model(provider: ProviderServer, **fields: Any) -> EmbeddingModel:
