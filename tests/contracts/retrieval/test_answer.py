@@ -195,7 +195,7 @@ def test_streaming(member: Client, language_model: ProviderServer, settings: Any
         ({"query_text": "x", "filters": {"date_from": "yesterday"}}, "filters.date_from"),
     ],
 )
-def test_invalid_fields_are_named(member: Client, body: dict[str, Any], field: str) -> None:
-    reply = member.post("/api/rag/answer", body)
+def test_invalid_fields_are_named(api: Api, body: dict[str, Any], field: str) -> None:
+    reply = api("member").post("/api/rag/answer", body)
     assert (reply.status, reply.body["status"], reply.body["error"]) == (400, "error", "Validation error")
     assert reply.body["details"]["field"] == field

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
 from ragsite.views import api_reference_groups
@@ -57,7 +56,6 @@ def test_it_is_openapi_3_1_and_generated_without_warnings(tmp_path: Path) -> Non
     call_command("spectacular", **options)
     generated = json.loads(file.read_text())
     assert generated["openapi"].startswith("3.1.")
-    validate_schema(generated)
     assert generated == json.loads(json.dumps(get_schema()))
 
 
