@@ -1,0 +1,64 @@
+"""manage.py migrate: Django's command with few renderings of models, which take most of the time on an empty database.
+
+Django renders a model again together with all models that are related to it, for each new model and each new index.
+The statements do not depend on it: a new model can be rendered alone, and an index is one more entry of a list.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.management.commands import migrate
+from django.db.migrations.state import ModelState, ProjectState
+
+
+class Command(migrate.Command):
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        if options["migration_name"]:  # may go backwards, which needs the models as they were before each migration
+            return super().handle(*args, **options)
+        with few_renderings():
+            return super().handle(*args, **options)
+
+
+@contextlib.contextmanager
+def few_renderings() -> Iterator[None]:
+    """Migrate forwards in this block."""
+    replacements = {
+        "add_model": _add_model,
+        "_append_option": _append_option,
+        "_remove_option": _remove_option,
+    }
+    originals = {name: getattr(ProjectState, name) for name in replacements}
+    try:
+        for name, replacement in replacements.items():
+            setattr(ProjectState, name, replacement)
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(ProjectState, name, original)
+
+
+def _add_model(state: Any, model_state: ModelState) -> None:
+    key = (model_state.app_label, model_state.name_lower)
+    state.models[key] = model_state
+    if state._relations is not None:
+        state.resolve_model_relations(key)
+    if "apps" in state.__dict__:
+        state.apps.render_multiple([model_state])
+
+
+def _append_option(state: Any, app_label: str, model_name: str, option_name: str, entry: Any) -> None:
+    entries = state.models[app_label, model_name].options[option_name]
+    _set_option(state, app_label, model_name, option_name, [*entries, entry])
+
+
+def _remove_option(state: Any, app_label: str, model_name: str, option_name: str, name: str) -> None:
+    entries = state.models[app_label, model_name].options[option_name]
+    _set_option(state, app_label, model_name, option_name, [entry for entry in entries if entry.name != name])
+
+
+def _set_option(state: Any, app_label: str, model_name: str, option_name: str, entries: list[Any]) -> None:
+    """Set the indexes or constraints of a model, also of the rendered one: AlterField reads them there."""
+    state.models[app_label, model_name].options[option_name] = entries
+    if "apps" in state.__dict__:
+        setattr(state.apps.get_model(app_label, model_name)._meta, option_name, list(entries))
