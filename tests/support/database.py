@@ -16,6 +16,7 @@ BEGIN
     SET LOCAL session_replication_role = replica;
     FOR table_name IN
         SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+        AND pg_relation_size(oid) > 0  -- never written otherwise: no query is planned for it
         AND relname NOT IN ('django_migrations', 'django_content_type', 'auth_permission')
     LOOP
         EXECUTE format('SELECT EXISTS (SELECT FROM %s)', table_name) INTO has_rows;
