@@ -109,6 +109,8 @@ def _filter(stated: dict[str, Any]) -> Any:
 
 
 def _condition(condition: dict[str, Any]) -> Any:
+    if ids := condition.get("has_id"):
+        return edge.HasIdCondition(set(ids))
     if dates := condition.get("range"):
         return edge.FieldCondition(condition["key"], range=edge.RangeDateTime(**dates))
     match = condition["match"]
