@@ -6,6 +6,7 @@ With --pause it does everything that the running processes of an earlier version
 standard input. So these have to be stopped for the migrations alone.
 """
 
+import gc
 import sys
 from collections.abc import Sequence
 
@@ -29,6 +30,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     _run(_COLLECT, _CHECK)
     MigrationLoader(connection)  # imports the migrations
     connection.close()
+    gc.disable()  # a third of the time of migrations, for up to 200 MB
     input("Stop the processes of the earlier version, then press Enter.\n")
     _run((*_MIGRATE, "--skip-checks"))
 

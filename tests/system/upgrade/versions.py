@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -12,6 +13,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+
+import psutil
 
 ROOT = Path(__file__).parents[3]
 # 0.1.0, since the first commit whose first migrations are today's (docs/operations/backup-and-upgrade.md).
@@ -76,7 +79,11 @@ class Version:
     def migrate(self) -> None:
         """Let the prepared migration run to its end."""
         process = self._processes.pop("migrate")
+        prepared, before = psutil.Process(process.pid).cpu_times(), resource.getrusage(resource.RUSAGE_CHILDREN)
         process.communicate(b"\n")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime - prepared.user - prepared.system
+        print(f"the migrations needed {used:.1f} seconds of a core, besides PostgreSQL", flush=True)
         if process.returncode:
             raise RuntimeError(f"the migration failed; see {self._logs}/{self._name}-migrate.log")
 
