@@ -1,7 +1,8 @@
 """make cluster: two web hosts, two worker hosts, a data host and a proxy, as network namespaces, under load and faults.
 
 The exit status is 1 if a promise was broken, and 2 if no namespaces can be made here. CLUSTER_PARTS names what to run:
-faults, scaling (default: both). Needs root, iproute2, HAProxy and OpenSSL.
+faults, scaling (default: both). CLUSTER_WORKERS has the numbers of workers of the latter (1,2,3,4,5,6,7,8). Needs root,
+iproute2, HAProxy and OpenSSL.
 """
 
 import os
