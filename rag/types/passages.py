@@ -1,8 +1,10 @@
 """What a search returns: passages, with what it recorded about its stages."""
 
 import datetime
+import functools
+import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 
@@ -110,6 +112,25 @@ class SearchTrace:
     ranked: tuple[uuid.UUID, ...] = ()
 
 
+@dataclass(frozen=True)
+class SourceIds:
+    """Ids of data sources in ascending order. 100,000 of them are passed on as the text that the database wrote.
+
+    Attributes:
+        json: A JSON array of strings, on one line.
+    """
+
+    json: str = "[]"
+
+    @classmethod
+    def of(cls, ids: Iterable[uuid.UUID]) -> "SourceIds":
+        return cls(json.dumps([str(source_id) for source_id in sorted(ids)]))
+
+    @functools.cached_property
+    def ids(self) -> tuple[uuid.UUID, ...]:
+        return tuple(map(uuid.UUID, json.loads(self.json)))
+
+
 @dataclass(frozen=True, slots=True)
 class Retrieval:
     """The result of a search.
@@ -124,7 +145,7 @@ class Retrieval:
 
     passages: tuple[Passage, ...]
     total_found: int
-    source_ids: tuple[uuid.UUID, ...]
+    source_ids: SourceIds
     warnings: tuple[str, ...] = ()
     trace: SearchTrace = SearchTrace()
 

@@ -21,7 +21,7 @@ REST_FRAMEWORK = {
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["ragsite.http.parsers.BoundedJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["ragsite.http.json_renderer.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "ragsite.http.parsers.LenientNegotiation",
     "DEFAULT_SCHEMA_CLASS": "ragsite.http.openapi.Schema",
     "EXCEPTION_HANDLER": "ragsite.http.errors.exception_handler",

@@ -9,10 +9,10 @@ import structlog
 from django.db import connection
 from django.http import StreamingHttpResponse
 from rest_framework.exceptions import APIException
-from rest_framework.renderers import JSONRenderer
 
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import AnswerEvents, Result, Retrieval
+from ragsite.http.json_renderer import JSONRenderer
 from ragsite.http.openapi.field_types import EventStream
 
 from .errors import ErrorHandler

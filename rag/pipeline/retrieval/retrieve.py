@@ -2,13 +2,11 @@
 
 import dataclasses
 import functools
-import uuid
 from collections.abc import Sequence
 
 from django.db import transaction
 
-from rag.models import DataSource
-from rag.models.search import granted_scopes
+from rag.models.search import searched_sources
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope, SearchTrace
 from ragsite.observability import measurement_buffer
@@ -63,7 +61,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     return Retrieval(
         passages=_with_ranks(add_standout_scores(passages, question.top_k)),
         total_found=len(hits),
-        source_ids=_searched_sources(scopes, with_unlisted=question.names_sources),
+        source_ids=searched_sources.list_ids(scopes, with_unlisted=question.names_sources),
         warnings=warnings,
         trace=dataclasses.replace(trace, ranked=tuple(passage.chunk_id for passage in passages)),
     )
@@ -84,16 +82,6 @@ def _search(question: Question, queries: Sequence[EmbeddedQuery]) -> _Outcome:
         if question.rerank:
             passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED])
     return hits, passages, warnings, trace, is_complete
-
-
-def _searched_sources(scopes: Sequence[SearchScope], *, with_unlisted: bool) -> tuple[uuid.UUID, ...]:
-    source_ids = dict.fromkeys(source_id for scope in scopes for source_id in scope.source_ids)
-    organization_ids = {key for scope in scopes for key in scope.public_in}
-    if with_unlisted and organization_ids:
-        source_ids |= dict.fromkeys(DataSource.objects.public_in(organization_ids).values_list("pk", flat=True))
-    if with_unlisted and (grants := next((scope.grants for scope in scopes if scope.grants), None)):
-        source_ids |= dict.fromkeys(granted_scopes.read_granted_ids(grants))
-    return tuple(sorted(source_ids))
 
 
 def _read_best(hits: Sequence[Hit], limit: int, *, removes_copies: bool) -> tuple[list[Passage], bool]:

@@ -31,9 +31,10 @@ from rag.types import (
     Result,
     Retrieval,
     SearchScope,
+    SourceIds,
 )
 
-NO_RESULTS = Retrieval(passages=(), total_found=0, source_ids=())
+NO_RESULTS = Retrieval(passages=(), total_found=0, source_ids=SourceIds())
 
 
 @dataclass(frozen=True, slots=True)

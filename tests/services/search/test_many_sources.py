@@ -65,7 +65,9 @@ def test_granted_sources_are_searched_without_listing_them(world: World, monkeyp
         monkeypatch.setattr(granted_scopes, "MAX_LISTED", limit)
         question = Question("Where is a zebra?", 5, rerank=True, names_sources=True)
         retrieval = permitted_queries.search(question, SourceSelection(Caller(member)))
-        results.append(([(passage.title, passage.relevance) for passage in retrieval.passages], retrieval.source_ids))
+        results.append(
+            ([(passage.title, passage.relevance) for passage in retrieval.passages], retrieval.source_ids.ids)
+        )
     assert results[0] == results[1]
     assert {title for title, _ in results[0][0]} == {"granted", "own", "open"}
     assert set(results[0][1]) == {sources[name].pk for name in ("granted", "own", "open")}

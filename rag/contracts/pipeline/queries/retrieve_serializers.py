@@ -1,7 +1,7 @@
 """The fields of retrieval (pipeline contract, sub-contract 2)."""
 
 import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, TypedDict, cast
 
 from rest_framework import serializers
 
@@ -10,6 +10,7 @@ from rag.contracts.common.field_schemas import NON_BLANK_PATTERN
 from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question, Retrieval
 from ragsite.http import request_warnings
+from ragsite.http.json_renderer import EncodedJson
 from ragsite.http.openapi.field_types import Count, Id, Share
 
 _NON_BLANK: dict[str, object] = {"type": "string", "pattern": NON_BLANK_PATTERN}
@@ -127,7 +128,7 @@ def retrieval_out(retrieval: Retrieval) -> RetrieveOut:
         "documents": [passage_out(passage) for passage in retrieval.passages],
         "scores": [passage.relevance for passage in retrieval.passages],
         "totalFound": retrieval.total_found,
-        "dataSources": [str(source_id) for source_id in retrieval.source_ids],
+        "dataSources": cast(list[Id], EncodedJson(retrieval.source_ids.json)),
         "warnings": [*retrieval.warnings, *request_warnings.collected()],
     }
 

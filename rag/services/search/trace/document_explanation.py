@@ -57,7 +57,7 @@ def relevant_ids(grounding: Grounding) -> set[uuid.UUID]:
 
 def _excluded_at(document: Document, question: Question, retrieval: Retrieval, grounding: Grounding) -> tuple[str, str]:
     """Return the stage that removed the document's last chunk, and the reason; both empty if a chunk remained."""
-    if document.source_id not in retrieval.source_ids:
+    if document.source_id not in retrieval.source_ids.ids:
         return "sources", gettext(
             "Its data source was not searched. Only sources that you and the user may query are searched."
         )

@@ -115,7 +115,7 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
         is_groundable=grounding.is_groundable,
         grounding_score=grounding.score,
         gaps=grounding.gaps,
-        source_ids=retrieval.source_ids,
+        source_ids=retrieval.source_ids.ids,
         warnings=(*retrieval.warnings, *grounding.warnings),
         document=document_explanation,
         unsearched=scope.unsearched,
@@ -145,9 +145,9 @@ def _get_document(document_id: str, managed: DataSourceQuerySet) -> Document:
 def _stage_counts(retrieval: Retrieval, grounding: Grounding, filters: Filters) -> StageCounts:
     """Count what remained after each stage."""
     trace = retrieval.trace
-    documents = Document.objects.live().matching(filters).filter(source__in=retrieval.source_ids)
+    documents = Document.objects.live().matching(filters).filter(source__in=retrieval.source_ids.ids)
     return StageCounts(
-        sources=len(retrieval.source_ids),
+        sources=len(retrieval.source_ids.ids),
         chunks=documents.aggregate(chunks=Sum("chunk_count"))["chunks"] or 0,
         dense=len(trace.dense),
         lexical=len(trace.lexical),
