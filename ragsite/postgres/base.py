@@ -195,7 +195,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         assert target.role == self.login or not self.login
         with self.wrap_database_errors:
             signed = sign(target, self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid)
-            values = {"rag.identity": signed} | ({} if self.login else {"role": target.role or "none"})
+            values = {"rag.identity": signed, "rag.sources": ",".join(map(str, target.sources))}
+            values |= {} if self.login else {"role": target.role or "none"}
             settings_sql = ", ".join(
                 f"pg_catalog.set_config('{name}', ${number}, true)" for number, name in enumerate(values, start=1)
             )

@@ -10,6 +10,7 @@ from rag.models import DataSource
 from rag.text.languages import detect_language
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Passage
+from ragsite.postgres import identity
 
 from .calibration_curve import Curve
 
@@ -38,7 +39,8 @@ def find_other_languages(query: str, passages: Sequence[Passage]) -> frozenset[u
         return frozenset()
     is_compared = Q(second_model_ready_at__isnull=False) | Q(embedding_model__name=settings.RAG_MULTILINGUAL_MODEL)
     source_ids = {passage.source_id for passage in others}
-    compared = set(DataSource.objects.filter(is_compared, pk__in=source_ids).values_list("pk", flat=True))
+    with identity.about_sources(source_ids):
+        compared = set(DataSource.objects.filter(is_compared, pk__in=source_ids).values_list("pk", flat=True))
     return frozenset(passage.chunk_id for passage in others if passage.source_id in compared)
 
 

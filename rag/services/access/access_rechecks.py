@@ -5,12 +5,15 @@ from collections.abc import Collection
 from contextlib import closing
 from uuid import UUID
 
+from django.db import transaction
+
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.api_keys import key_lifecycle
 from rag.errors import AccessEnded
 from rag.models import Action, DataSource
 from rag.types import AnswerEvents, Result, Retrieval
+from ragsite.postgres import identity
 
 # An answer that takes less time is covered by the check that admitted the request.
 CHECK_INTERVAL_SECONDS = 1.0
@@ -26,6 +29,11 @@ def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
     Raises:
         AccessEnded: If the API key or the account is no longer usable, or a data source may no longer be queried.
     """
+    with transaction.atomic(), identity.about_sources(source_ids):  # one transaction, which states the identity once
+        _require_access(caller, source_ids)
+
+
+def _require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
     if caller.key is not None:
         is_usable = key_lifecycle.is_usable(caller.key)
     else:

@@ -1,6 +1,6 @@
 """Finds the data source that a caller names, if the caller may perform the action on it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 from operator import or_
 from uuid import UUID
@@ -13,6 +13,7 @@ from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource
 from rag.models.sources import DataSourceQuerySet
+from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
 MAY_NOT_CHANGE = (
@@ -82,7 +83,8 @@ def get_source(sources: DataSourceQuerySet, reference: str) -> DataSource:
         InvalidRequest: If sources of several organisations have this slug.
     """
     matches = sources.filter(organization_resolver.match_reference(reference))
-    candidates = list(matches.select_related("organization", "embedding_model")[:2])
+    with identity.about_sources(_ids_among([reference])):
+        candidates = list(matches.select_related("organization", "embedding_model")[:2])
     if not candidates:
         raise UnknownSource(reference=reference)
     if len(candidates) > 1:
@@ -99,10 +101,16 @@ def get_source_ids(sources: DataSourceQuerySet, references: Collection[str]) -> 
     """
     is_named = reduce(or_, map(organization_resolver.match_reference, references))
     ids_by_reference: dict[str, list[UUID]] = {}
-    for source_id, slug in sources.filter(is_named).order_by().values_list("pk", "slug"):
+    with identity.about_sources(_ids_among(references)):
+        rows = list(sources.filter(is_named).order_by().values_list("pk", "slug"))
+    for source_id, slug in rows:
         for reference in (str(source_id), slug):
             ids_by_reference.setdefault(reference, []).append(source_id)
     return [_only_id(ids_by_reference, reference) for reference in references]
+
+
+def _ids_among(references: Iterable[str]) -> list[UUID]:
+    return [key for key in map(as_uuid, references) if key]
 
 
 def _only_id(ids_by_reference: dict[str, list[UUID]], reference: str) -> UUID:

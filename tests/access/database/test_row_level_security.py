@@ -18,10 +18,9 @@ from orgs.access.caller import Caller
 from orgs.models import Organization, Role, Team
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
-from rag.models.search import granted_scopes
-from rag.models.search.granted_scopes import read_granted_ids
+from rag.models.search import granted_scopes, searched_sources
 from rag.models.sources import QueryableSources
-from rag.types import MemberGrants
+from rag.types import MemberGrants, SearchScope
 from ragsite.postgres import identity, logins
 from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import check_counts
@@ -78,6 +77,11 @@ def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
         check_counts.count("worlds")
 
 
+def read_granted_ids(grants: MemberGrants) -> list[uuid.UUID]:
+    scope = SearchScope((), model_id=uuid.uuid4(), grants=grants)
+    return list(searched_sources.list_ids([scope], with_unlisted=True).ids)
+
+
 def check_grants(caller: Caller, queryable: QueryableSources, expected: set[uuid.UUID]) -> None:
     """A search that names grants instead of sources reads these sources, by each of the two layers alone."""
     everything = MemberGrants(
@@ -109,6 +113,7 @@ def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> No
     with rolled_back():
         rows = build(world)
         add_content(DataSource.objects.all())
+        stated = (*(source.pk for source in rows.sources.values()), uuid.uuid4())
         for person, key, caller in rows.callers():
             with identity.run_as(identity_of(caller)):
                 for model, actions in VISIBLE_FOR.items():
@@ -117,6 +122,8 @@ def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> No
                     expected = set[uuid.UUID]().union(*(rows.expected(person, key, action) for action in actions))
                     assert shown == expected, (person, key, model)
                     check_counts.count("tables read without a filter")
+                    with identity.about_sources(stated):  # shows neither more nor less
+                        assert set(model._default_manager.values_list(field, flat=True)) == expected
 
 
 def permitted_by_function(source_ids: list[uuid.UUID]) -> list[uuid.UUID]:

@@ -51,8 +51,8 @@ def count_rows() -> Counter[str]:
         return Counter({name: int(rows or 0) for name, rows in cursor.fetchall()})
 
 
-def rows_read(world: World, visibility: str, count: int, mode: Mode) -> tuple[Counter[str], Counter[str]]:
-    """Of a search, and of the check by the queryset rule alone that its caller may still query five sources."""
+def rows_read(world: World, visibility: str, count: int, mode: Mode) -> tuple[Counter[str], ...]:
+    """Of a search, and of the check that its caller may still query five sources: by the rule alone, by both layers."""
     caller = Caller(world.users["member"])
     with transaction.atomic():
         divide_chunks(world, visibility, count)
@@ -65,9 +65,13 @@ def rows_read(world: World, visibility: str, count: int, mode: Mode) -> tuple[Co
         before = count_rows()
         access_rechecks.require_access(caller, checked)
         of_check = count_rows() - before
+        with identity.run_as(caller.database_identity):
+            before = count_rows()
+            access_rechecks.require_access(caller, checked)
+            of_both = count_rows() - before
         assert len(retrieval.passages) == 10
         transaction.set_rollback(True)
-    return of_search, of_check
+    return of_search, of_check, of_both
 
 
 @pytest.mark.parametrize("visibility", ["public", "private"])
