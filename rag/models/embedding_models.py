@@ -1,6 +1,8 @@
 """Embedding models and where they are served. Vectors of different models are never compared."""
 
 import re
+import uuid
+from collections.abc import Mapping
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -16,8 +18,35 @@ _COSINE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 _MEAN = "A mean score of the best five passages, 0 to 1. Empty: as the operator set it for all models."
 
 
+# In SQL: a digest of the row of a model.
+MODEL_VERSION = "md5(rag_embeddingmodel::text)"
+
+
+def model_version() -> models.Func:
+    """Return MODEL_VERSION for a queryset that reads the table of models."""
+    return models.Func(template=MODEL_VERSION, output_field=models.TextField())
+
+
+# The models that this process has read, with their versions.
+_read_models: "dict[uuid.UUID, tuple[str, EmbeddingModel]]" = {}
+
+
 class EmbeddingModelManager(models.Manager["EmbeddingModel"]):
-    """Finds the default model."""
+    """Finds the default model, and the models of a search."""
+
+    def of_versions(self, versions: Mapping[uuid.UUID, str]) -> "dict[uuid.UUID, EmbeddingModel]":
+        """Return these models, of which the database has just stated the versions. Only changed ones are read again.
+
+        Args:
+            versions: The version of each model; empty if it is not known.
+        """
+        kept = {key: _read_models[key] for key in versions if key in _read_models}
+        current = {key: model for key, (version, model) in kept.items() if version == versions[key]}
+        if outdated := versions.keys() - current.keys():
+            for model in self.filter(pk__in=outdated).annotate(version=model_version()):
+                _read_models[model.pk] = model.version, model
+                current[model.pk] = model
+        return current
 
     def multilingual(self) -> "EmbeddingModel | None":
         """Return the model for texts that are not English (RAG_MULTILINGUAL_MODEL); None if there is to be none."""

@@ -128,6 +128,7 @@ class SearchScope:
             these sources are listed.
         second_of: Primary keys of the models of sources that may have the model as their second one.
         organization_ids: The organisations of all sources, for measurements and read replicas.
+        model_version: The version of the model's row; empty if it is not known.
     """
 
     source_ids: tuple[uuid.UUID, ...]
@@ -138,3 +139,4 @@ class SearchScope:
     second_of: tuple[uuid.UUID, ...] = ()
     grants: MemberGrants | None = None
     organization_ids: tuple[uuid.UUID, ...] = field(default=(), compare=False)
+    model_version: str = field(default="", compare=False)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
+from rag.models.embedding_models import MODEL_VERSION
 from rag.types import MemberGrants
 
 # Up to this number, granted sources are listed. It is also the number up to which an unanswered question is stored
@@ -17,8 +18,10 @@ from rag.types import MemberGrants
 MAX_LISTED = 200
 # The type of the grants in SQL, with the values of `grant_values`.
 GRANTS = "ROW(%s, %s::uuid[], %s::uuid[], %s::uuid[])::rag_grants"
-_READ = f"SELECT * FROM rag_searched_models(%s::uuid[], {GRANTS}, %s::text[], %s)"
-_READ_IDS = f"SELECT * FROM rag_list_sources(ROW(NULL, '{{}}', NULL, NULL, '{{}}', {GRANTS}, NULL)::rag_scope)"
+_READ = (
+    f"SELECT searched.*, {MODEL_VERSION} FROM rag_searched_models(%s::uuid[], {GRANTS}, %s::text[], %s) AS searched "
+    "JOIN rag_embeddingmodel ON rag_embeddingmodel.id = searched.model_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class SearchedModel:
         has_without: Whether there are sources of the model without complete vectors of a second model.
         has_with: Whether there are sources of the model with complete vectors of a second model.
         is_second: Whether there are sources with complete vectors of this model as their second one.
+        version: The version of the model's row.
     """
 
     is_granted: bool
@@ -46,6 +50,7 @@ class SearchedModel:
     has_without: bool
     has_with: bool
     is_second: bool
+    version: str
 
 
 def read(
@@ -61,13 +66,6 @@ def read(
     with connection.cursor() as cursor:
         cursor.execute(_READ, [list(organizations), *grant_values(grants), list(english_names), MAX_LISTED])
         return [SearchedModel(*row) for row in cursor.fetchall()]
-
-
-def read_granted_ids(grants: MemberGrants) -> list[uuid.UUID]:
-    """Return the ids of all sources that the grants open, however many."""
-    with connection.cursor() as cursor:
-        cursor.execute(_READ_IDS, grant_values(grants))
-        return [source_id for (source_id,) in cursor.fetchall()]
 
 
 def grant_values(grants: MemberGrants | None) -> list[uuid.UUID | list[uuid.UUID] | None]:

@@ -37,7 +37,7 @@ def embed_query(question: Question, scopes: Sequence[SearchScope]) -> list[Embed
     # Models do not belong to an organisation. They are read with the identity of the process, so that the caller's
     # identity is not set for the queries that follow.
     with identity.run_as(identity.of_process()):
-        models = EmbeddingModel.objects.in_bulk([scope.model_id for scope in scopes])
+        models = EmbeddingModel.objects.of_versions({scope.model_id: scope.model_version for scope in scopes})
     return [_embed_in_scope(question, scope, models[scope.model_id]) for scope in scopes]
 
 

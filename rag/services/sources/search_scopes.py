@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from django.conf import settings
 
-from rag.models.embedding_models import ENGLISH_MODELS
+from rag.models.embedding_models import ENGLISH_MODELS, model_version
 from rag.models.search import granted_scopes
 from rag.models.search.granted_scopes import SearchedModel
 from rag.models.sources import DataSourceQuerySet, QueryableSources
@@ -64,13 +64,15 @@ class _Builder:
         self._public, self._granted = set[_Key](), set[_Key]()
         self._second_of: tuple[uuid.UUID, ...] = ()
         self._organization_ids = set[uuid.UUID]()
+        self._versions = dict[uuid.UUID, str]()
         self.without_second_model: list[uuid.UUID] = []
 
     def add_listed(self, sources: DataSourceQuerySet) -> None:
         """Add sources one by one."""
         columns = ("pk", "organization_id", "embedding_model_id", "embedding_model__name", "second_model_id")
-        rows = sources.order_by("pk").values_list(*columns, "second_model_ready_at")
-        for pk, organization_id, model_id, model_name, second_id, ready_at in rows:
+        rows = sources.order_by("pk").values_list(*columns, "second_model_ready_at", model_version())
+        for pk, organization_id, model_id, model_name, second_id, ready_at, version in rows:
+            self._versions[model_id] = version
             self._add_source(pk, organization_id, model_id, model_name, second_id if ready_at else None)
             if not self._is_english_question and _is_english_only(model_name) and second_id is None:
                 self.without_second_model.append(pk)
@@ -84,6 +86,7 @@ class _Builder:
         english_names = [name for name in ENGLISH_MODELS if _is_english_only(name)]
         models = granted_scopes.read(sources.organizations, sources.grants, english_names)
         self._second_of = tuple(sorted({model.model_id for model in models if model.model_name in english_names}))
+        self._versions |= {model.model_id: model.version for model in models}
         for model in models:
             if model.source_id and model.organization_id:
                 ready_id = model.second_id if model.has_with else None
@@ -138,7 +141,8 @@ class _Builder:
 
     def _scope(self, key: _Key, sources: QueryableSources) -> SearchScope:
         listed, organization_ids = tuple(self._listed.get(key, ())), tuple(sorted(self._organization_ids))
-        scope = SearchScope(listed, model_id=key[0], filters=key[1], organization_ids=organization_ids)
+        version = self._versions.get(key[0], "")
+        scope = SearchScope(listed, key[0], key[1], organization_ids=organization_ids, model_version=version)
         if key not in self._uses:
             return scope
         return dataclasses.replace(

@@ -20,19 +20,19 @@ _ASKED = [{"role": "user", "content": "What do zebras have?"}]
 _MCP = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 # Endpoint, body → the statements at most.
 MAX_STATEMENTS = [
-    ("/api/rag/search", {"query": "What do zebras have?"}, 7),
-    ("/api/chat", {"messages": _ASKED, "useRag": True}, 24),
-    ("/api/rag/search", {"query_text": "What do zebras have?"}, 7),
-    ("/functions/v1/rag-search", {"query_text": "What do zebras have?"}, 7),
-    ("/api/rag/answer", {"query_text": "What do zebras have?"}, 9),
-    ("/functions/v1/rag-answer", {"query_text": "What do zebras have?"}, 9),
-    ("/api/rag/retrieve", {"query": "What do zebras have?"}, 9),
-    ("/api/rag/retrieve", {"query": "What do zebras have?", "dataSources": ["library", "archive"]}, 9),
-    ("/api/rag/query", {"query": "What do zebras have?"}, 11),
-    ("/agent/respond", {"query": "What do zebras have?"}, 13),
-    ("/api/v1/search", {"query": "What do zebras have?"}, 15),
-    ("/v1/chat/completions", {"model": "ragsite", "messages": _ASKED}, 12),
-    ("/mcp", {**_MCP, "params": {"name": "search", "arguments": {"query": "What do zebras have?"}}}, 8),
+    ("/api/rag/search", {"query": "What do zebras have?"}, 6),
+    ("/api/chat", {"messages": _ASKED, "useRag": True}, 23),
+    ("/api/rag/search", {"query_text": "What do zebras have?"}, 6),
+    ("/functions/v1/rag-search", {"query_text": "What do zebras have?"}, 6),
+    ("/api/rag/answer", {"query_text": "What do zebras have?"}, 8),
+    ("/functions/v1/rag-answer", {"query_text": "What do zebras have?"}, 8),
+    ("/api/rag/retrieve", {"query": "What do zebras have?"}, 8),
+    ("/api/rag/retrieve", {"query": "What do zebras have?", "dataSources": ["library", "archive"]}, 8),
+    ("/api/rag/query", {"query": "What do zebras have?"}, 10),
+    ("/agent/respond", {"query": "What do zebras have?"}, 12),
+    ("/api/v1/search", {"query": "What do zebras have?"}, 14),
+    ("/v1/chat/completions", {"model": "ragsite", "messages": _ASKED}, 11),
+    ("/mcp", {**_MCP, "params": {"name": "search", "arguments": {"query": "What do zebras have?"}}}, 7),
 ]
 
 

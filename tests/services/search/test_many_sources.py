@@ -8,6 +8,9 @@ from django.db import connection
 from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel, Grant
 from rag.models.search import granted_scopes
+from rag.pipeline.embed import embed_question
+from rag.pipeline.retrieval import embed_query
+from rag.providers.base import Vectors
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection
 from rag.types import Question
@@ -15,9 +18,9 @@ from tests.support.factories import World, ingest_text
 
 # The tests run in a transaction, where those of the code are savepoints.
 _TRANSACTION = ("SAVEPOINT", "RELEASE SAVEPOINT")
-# A search of the caller's sources: permissions, granted sources and models, the model; frequencies of terms,
+# A search of the caller's sources: permissions, granted sources and models; frequencies of terms,
 # candidates, passages, token signatures.
-STATEMENTS = 7
+STATEMENTS = 6
 
 
 def create_sources(world: World, count: int) -> list[str]:
@@ -79,3 +82,20 @@ def test_naming_many_sources_costs_no_more_statements(world: World) -> None:
     unnamed = count_statements(world, [])
     assert unnamed == STATEMENTS
     assert count_statements(world, slugs[:1]) == count_statements(world, slugs) == STATEMENTS + 1  # reads the names
+
+
+def test_a_changed_embedding_model_is_used_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches keep the models that they have read."""
+    slug, *_ = create_sources(world, 1)
+    used: list[str] = []
+
+    def embed(text: str, *, model: EmbeddingModel) -> Vectors:
+        used.append(model.query_prefix)
+        return embed_question(text, model=model)
+
+    monkeypatch.setattr(embed_query, "embed_question", embed)
+    for prefix in ("", "", "query: ", ""):
+        EmbeddingModel.objects.update(query_prefix=prefix)
+        count_statements(world, [])
+        count_statements(world, [slug])
+    assert used == ["", "", "", "", "query: ", "query: ", "", ""]
