@@ -1,4 +1,4 @@
-"""manage.py migrate: Django's command with few renderings of models, which take most of the time on an empty database.
+"""manage.py migrate: on an empty database, Django's command with few renderings of models, which take most of its time.
 
 Django renders a model again together with all models that are related to it, for each new model and each new index.
 The statements do not depend on it: a new model can be rendered alone, and an index is one more entry of a list.
@@ -9,15 +9,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.commands import migrate
+from django.db import connections
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ModelState, ProjectState
 
 
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> str | None:
-        if options["migration_name"]:  # may go backwards, which needs the models as they were before each migration
+        with few_renderings() if self._is_database_empty(options["database"]) else contextlib.nullcontext():
             return super().handle(*args, **options)
-        with few_renderings():
-            return super().handle(*args, **options)
+
+    @staticmethod
+    def _is_database_empty(alias: str) -> bool:
+        """Return whether nothing is migrated. An upgrade is Django's own: it has data, and few migrations."""
+        return not MigrationRecorder(connections[alias]).applied_migrations()
 
 
 @contextlib.contextmanager
