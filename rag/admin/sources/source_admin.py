@@ -86,7 +86,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **_suggestions(organizations[0])}
         return super().add_view(request, *args, **kwargs)
 
-    def response_post_save_add(self, request: HttpRequest, obj: DataSource) -> HttpResponse:
+    def response_post_save_add(self, request: HttpRequest, obj: DataSource) -> HttpResponseRedirect:
         """Open the page of the new data source: its documents are uploaded there."""
         return HttpResponseRedirect(reverse("admin:rag_datasource_change", args=[obj.pk]))
 
