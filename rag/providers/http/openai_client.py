@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
-from ragsite.http.private_networks import ForbiddenAddress
+from ragsite.http.private_networks import ForbiddenAddress, trusted_authorities
 
 from . import bounded_responses
 
@@ -42,7 +42,9 @@ def open_async_client(*, api_key: str, base_url: str, **options: Any) -> "openai
     """Create an asynchronous client that follows no redirects. The arguments are those of `open_client`."""
     import openai
 
-    http_client = openai.DefaultAsyncHttpxClient(follow_redirects=False, timeout=options.get("timeout"))
+    http_client = openai.DefaultAsyncHttpxClient(
+        follow_redirects=False, timeout=options.get("timeout"), verify=trusted_authorities()
+    )
     return openai.AsyncOpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 

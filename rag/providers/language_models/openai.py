@@ -17,6 +17,7 @@ from rag.providers.http import bounded_responses
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, open_client, translate_error
 from rag.types import Message
+from ragsite.http.private_networks import trusted_authorities
 from ragsite.observability import tracing
 
 from .async_iteration import iterate_async
@@ -180,7 +181,8 @@ def is_reachable(base_url: str, api_key: str) -> bool:
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
         with (
-            httpx2.Client(timeout=1.5) as client,  # each for connecting and for the answer
+            # The timeout is each for connecting and for the answer.
+            httpx2.Client(timeout=1.5, verify=trusted_authorities()) as client,
             client.stream("GET", base_url.rstrip("/") + "/models", headers=headers) as response,
         ):
             return response.status_code < 500 and response.status_code not in (401, 403)
