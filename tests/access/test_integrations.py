@@ -99,11 +99,11 @@ def compare_contracts(calls: Calls, passages: list[Any], names: set[str]) -> Non
     """Compare the search, chat and agent of the other contracts with REST. names: of the readable sources."""
     documents, chunks = ({passage[field] for passage in passages} for field in ("documentId", "chunkId"))
     searched = calls.answer("/api/rag/search", query="a", topK=20)
-    assert {hit["metadata"]["documentId"] for hit in (searched or {"results": []})["results"]} == documents
+    assert {result["metadata"]["documentId"] for result in (searched or {"results": []})["results"]} == documents
     searched = calls.answer("/api/rag/search", query_text="a", top_k=50)
-    assert {hit["chunk_id"] for hit in (searched or {"results": []})["results"]} == chunks
+    assert {result["chunk_id"] for result in (searched or {"results": []})["results"]} == chunks
     searched = calls.answer("/api/v1/search", query="a", top_k=10)
-    assert {hit["id"] for hit in (searched or {"results": []})["results"]} == chunks
+    assert {result["id"] for result in (searched or {"results": []})["results"]} == chunks
     answered = calls.answer("/api/rag/answer", query_text="a", top_k=50)
     assert {citation["source_id"] for citation in (answered or {"citations": []})["citations"]} <= documents
     assert (answered["context_used"]["unique_sources"] if answered else 0) == len(documents)
