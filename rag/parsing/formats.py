@@ -8,6 +8,7 @@ bytes or in `container_formats.py` and `zip_files.py` by the content of its cont
 from pathlib import PurePosixPath
 
 PLAIN = "text/plain"
+RESTRUCTURED_TEXT = "text/x-rst"
 MARKDOWN = "text/markdown"
 HTML = "text/html"
 CSV = "text/csv"
@@ -52,6 +53,8 @@ IN_OLE = frozenset({MSG, DOC, XLS, PPT})
 PICTURES = frozenset({PNG, JPEG, TIFF, WEBP})
 BINARY = ZIPPED | IN_OLE | PICTURES | {PDF, RTF}
 CONTAINERS = frozenset({ZIP, OLE})
+# Texts that show their structure by lines and indentation, unlike source code.
+PLAIN_TEXTS = frozenset({PLAIN, RESTRUCTURED_TEXT})
 # Text formats that are converted; other texts are kept unchanged.
 CONVERTED = frozenset({HTML, CSV, TSV, JSON, JSON_LINES, NOTEBOOK, VTT, SRT, EML, MBOX, FB2, ICS, VCF})
 

@@ -90,5 +90,8 @@ def default_content_type(content_type: str, path: str) -> str:
 
 
 def _keep_unchanged(content: str, media_type: str) -> ParsedDocument:
-    parsed = markdown.parse_markdown(content) if media_type == formats.MARKDOWN else plain_text.parse_plain(content)
+    if media_type == formats.MARKDOWN:
+        parsed = markdown.parse_markdown(content)
+    else:
+        parsed = plain_text.parse_plain(content) if media_type in formats.PLAIN_TEXTS else ParsedDocument(content)
     return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, (), parsed.title, media_type)

@@ -1,9 +1,11 @@
 """Plain text, and decoding of Unicode."""
 
 import codecs
+import itertools
 
 from rag.errors import ParseFailed
-from rag.types import ParsedDocument
+from rag.text.markup.plain_structure import find_headings
+from rag.types import Heading, ParsedDocument
 
 _BOMS = [
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -12,11 +14,26 @@ _BOMS = [
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
+# Longer texts are logs and tables; their lines would need as much memory as the text.
+_MAX_STRUCTURED_CHARACTERS = 5_000_000
 
 
 def parse_plain(content: str) -> ParsedDocument:
-    """Return a document with this text, unchanged. Its media type is empty: the calling code sets it."""
-    return ParsedDocument(text=content)
+    """Return a document with this text, unchanged, and its headings. Its media type is empty: the calling code sets it.
+
+    Headings are underlined, as in reStructuredText, or those of a manual page. As in reStructuredText, their order
+    says which style of underlining belongs to which level.
+    """
+    if len(content) > _MAX_STRUCTURED_CHARACTERS:
+        return ParsedDocument(text=content)
+    lines = content.splitlines(keepends=True)
+    starts = [0, *itertools.accumulate(map(len, lines))]
+    levels: dict[str, int] = {}
+    headings = [
+        Heading(starts[number], levels.setdefault(style, len(levels) + 1), title)
+        for number, title, style in find_headings([line.rstrip("\r\n") for line in lines])
+    ]
+    return ParsedDocument(text=content, headings=tuple(headings))
 
 
 def unmarked_utf16(data: bytes) -> str:

@@ -5,18 +5,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .markup import html_tags
+from .markup import html_tags, plain_structure
 from .sentences import quotable_sentence_spans
 
 
 class UnitKind(enum.Enum):
-    """The kind of a unit. RULE is for code fences, horizontal rules, marks of notes and the line below a header."""
+    """The kind of a unit.
+
+    TERM is what a definition below it explains, or an option. RULE is for code fences, horizontal rules, marks of notes
+    and the line below a header.
+    """
 
     SENTENCE = "sentence"
     ITEM = "item"
     ROW = "row"
     CODE = "code"
     HEADING = "heading"
+    TERM = "term"
     RULE = "rule"
 
 
@@ -54,7 +59,7 @@ LABEL = re.compile(r"[^\W\d_][\w-]*(?: [\w-]+){0,2}:\s+\S")
 _CLAUSE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[^\W\d_a-z]")
 # More than three tildes are the line below a heading of reStructuredText.
 _FENCE = re.compile(r"```|~~~(?!~)")
-_RULE = re.compile(r"[-=*_~`|:+ \t]+")
+_RULE = re.compile(r"[-=*_~`|:+ \t]+|([\^\"'.#])\1{2,}")
 # The first line of a note in Markdown for MkDocs and for GitHub: `!!! note "Title"`, `> [!NOTE]`; and a directive of
 # reStructuredText: `.. note::`.
 _ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$|\.\. [\w-]+::(?: [\w-]+)?$")
@@ -63,7 +68,8 @@ _COMMAND = re.compile(r"\$ \S")
 # Markdown's headings, and those of wikis: `== Title ==`.
 _HEADING = re.compile(r"#{1,6}\s|(?P<marks>=(?: ?=){0,5}) ?[^=\s][^=]{0,200}(?P=marks)$")
 _ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
-_ROW = re.compile(r"\||[^|]*\|[^|]*\||[^\t]*\S\t+\S")
+# A word between bars within a sentence is no cell: reStructuredText marks replaced texts like this.
+_ROW = re.compile(r"\||(?![^|]*\s\|[^\s|](?:[^|]*[^\s|])?\|)[^|]*\|[^|]*\||[^\t]*\S\t+\S")
 _CODE = re.compile(
     r"(?:def|class|import|return|async|elif|except|function|const|let|var|public|private|protected|static|func|fn|pub"
     r"|package|struct|enum|interface)\s+\S.*[:;{(),]?$|from \S+ import |(?:else|try|finally):$|@\w+|//|/\*|\*/|#include"
@@ -116,17 +122,24 @@ def _classify_lines(text: str) -> list[_Line | None]:
     looks_like_code = [bool(_CODE.match(line) or _CODE_END.search(line[-200:])) for line in stripped_lines]
     is_code = sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
     is_fenced = _starts_in_code(stripped_lines)
+    whole_lines = text.splitlines()
+    literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
     classified: list[_Line | None] = []
     is_command = False
-    for (start, end), line, is_code_line in zip(spans, stripped_lines, looks_like_code, strict=True):
+    rows = zip(spans, stripped_lines, looks_like_code, strict=True)
+    for number, ((start, end), line, is_code_line) in enumerate(rows):
         is_command = bool(line) and (is_command or bool(_COMMAND.match(line)))
         if _FENCE.match(line):
             is_fenced, is_command = not is_fenced, False
             kind = UnitKind.RULE
-        elif is_fenced or is_command or (is_code_line and is_code):
+        elif is_fenced or is_command or number in literal_lines or (is_code_line and is_code):
             kind = UnitKind.CODE
+        elif plain_structure.is_underlined(whole_lines, number):
+            kind = UnitKind.HEADING
         else:
             kind = _kind(line, is_code)
+            if kind is UnitKind.SENTENCE and number in terms:
+                kind = UnitKind.HEADING if plain_structure.is_capital_heading(line) else UnitKind.TERM
         is_clause = kind is UnitKind.SENTENCE and bool(_CLAUSE.match(line))
         classified.append(_Line(kind, start, end, is_clause) if line else None)
     return classified
@@ -154,7 +167,12 @@ def _opening_evidence(lines: list[str], number: int) -> int:
 
 
 def _kind(line: str, is_code: bool) -> UnitKind:
-    if _RULE.fullmatch(line) or _ADMONITION.match(line) or html_tags.is_only_tags(line):
+    if (
+        _RULE.fullmatch(line)
+        or _ADMONITION.match(line)
+        or html_tags.is_only_tags(line)
+        or plain_structure.is_markup(line)
+    ):
         return UnitKind.RULE
     if line.startswith("#"):
         return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE

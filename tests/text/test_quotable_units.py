@@ -101,7 +101,7 @@ def test_a_part_of_a_text_may_begin_within_a_code_block() -> None:
 def test_headings_of_wikis_are_headings() -> None:
     assert [unit.kind for unit in split_units("== Tea ==\nIt is hot.")] == [UnitKind.HEADING, UnitKind.SENTENCE]
     assert [unit.kind for unit in split_units("= = Green tea = =\nIt is hot.")] == [UnitKind.HEADING, UnitKind.SENTENCE]
-    assert [unit.kind for unit in split_units("Tea\n=====")] == [UnitKind.SENTENCE, UnitKind.RULE]
+    assert [unit.kind for unit in split_units("Tea\n=====")] == [UnitKind.HEADING, UnitKind.RULE]
 
 
 def test_the_first_line_of_a_note_is_no_sentence() -> None:

@@ -1,1 +1,1 @@
-"""Markup within texts: tags of HTML, and the marks of code blocks in Markdown."""
+"""Markup within texts: tags of HTML, marks of code blocks in Markdown, and the structure that plain texts have without it."""

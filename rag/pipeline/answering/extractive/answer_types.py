@@ -26,7 +26,7 @@ _QUESTIONS = {
     r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
     r"|what (?:is|was|are) the (?:price|cost|fee|rent|salary)|was kostet|wie teuer|combien coûte|cuánto cuesta",
     AnswerType.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
-    r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|which version"
+    r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|(?:which|what) (?:\w+ )?version"
     r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
 }
 _NUMBER_WORDS = (

@@ -26,7 +26,7 @@ def section_beginning(
     """
     number = structure.section_of(heading)
     groups = structure.sections[number]
-    if groups and not _has_quotable(structure, groups):  # a remark above the first section within this one
+    if not _has_quotable(structure, groups):  # nothing or a remark is above the first section within this one
         groups = next(iter(structure.sections[number + 1 : number + 2]), [])
     while groups and not _has_quotable(structure, groups[:1]):
         groups = groups[1:]
@@ -69,6 +69,18 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
     has_heading = structure.section_of(index) > 0
     first = 0 if has_heading and _length(structure, groups[: group_number + 1]) <= max_characters else group_number
     return needed | _beginning(structure, groups[first:], max_characters)
+
+
+def rest_of_section(structure: PassageStructure, parts: set[int], max_characters: int) -> set[int]:
+    """Return what follows these parts in their section, as far as all fits together."""
+    groups = structure.sections[structure.section_of(min(parts))]
+    following = [group for group in groups if group[0] > max(parts)]
+    chosen: set[int] = set()
+    for group in following:
+        if structure.parts[group[-1]].end - structure.parts[min(parts)].start > max_characters:
+            break
+        chosen |= _readable(structure, group)
+    return chosen
 
 
 def _beginning(structure: PassageStructure, groups: Section, max_characters: int) -> set[int]:

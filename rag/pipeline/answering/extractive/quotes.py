@@ -20,7 +20,10 @@ CitationFormatter = Callable[[int, Passage], str]
 # A link within the documents leads nowhere in an answer.
 _RELATIVE_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?!https?://)[^()\s]{0,300}\)")
 _PICTURE = re.compile(r"!\[[^\[\]\n]{0,200}\]\([^()\s]{0,500}\)")
+# Manual pages divide words with this hyphen at the ends of lines.
+_HYPHENATION = re.compile(r"\u2010[ \t]*\n\s*")
 _QUOTATION_MARK = re.compile(r"^\s*(?:>\s*)+", re.MULTILINE)
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]*_`]*(?=\s)")
 _HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
 
 
@@ -35,6 +38,7 @@ class Quote:
         is_block: Whether the text is on lines of its own.
         continues: Whether the next quote belongs to this one, so that one citation is enough for both.
         is_in_section: Whether a heading, other than the document's title, is above the quote.
+        heading: The nearest heading above the quote within its passage; empty if there is none.
         has_matching_heading: Whether it is the beginning of a section whose heading matches the question.
     """
 
@@ -44,6 +48,7 @@ class Quote:
     is_block: bool
     continues: bool
     is_in_section: bool
+    heading: str = ""
     has_matching_heading: bool = False
 
 
@@ -109,7 +114,10 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         part = structure.parts[index]
         rendered = _render_part(structure, index)
         is_labelled = bool(LABEL.match(structure.text(index)))  # a line of its own: "Decision: …"
-        if lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
+        term = structure.term_of(index) if index == run[0] else structure.term_above(index)
+        if term is not None and part.kind is UnitKind.SENTENCE:
+            lines.append(f"{_plain(structure.text(term))}: {rendered}")
+        elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
             lines[-1] += f" {rendered}"
         else:
             lines.append(rendered)
@@ -118,6 +126,7 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         lines = [label for label in (_label(structure, run[0]),) if label] + lines
     kinds = {structure.parts[index].kind for index in run}
     citations = tuple(_cite(number, structure, index) for index in run)
+    heading = structure.heading_index(run[0])
     return Quote(
         number,
         citations,
@@ -125,6 +134,7 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         is_block=kinds != {UnitKind.SENTENCE} or len(lines) > 1,
         continues=continues,
         is_in_section=is_in_section(structure, run[0]),
+        heading="" if heading is None else structure.visible_text(heading),
     )
 
 
@@ -158,8 +168,9 @@ def _render_part(structure: PassageStructure, index: int) -> str:
 
 def _plain(text: str) -> str:
     """Return a text on one line, without tags, pictures, marks of quotations and links within the documents."""
-    unmarked = _PICTURE.sub("", _QUOTATION_MARK.sub("", text))
-    return _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(" ".join(unmarked.split())))
+    unmarked = _PICTURE.sub("", _QUOTATION_MARK.sub("", _HYPHENATION.sub("", text)))
+    plain = _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(" ".join(unmarked.split())))
+    return f"{plain[:-1]}" if plain.endswith("::") else plain  # code follows, in reStructuredText
 
 
 def _dedent(structure: PassageStructure, index: int) -> str:
@@ -193,4 +204,7 @@ def _quote_end(structure: PassageStructure, index: int) -> int:
     if part.end <= max_end or part.kind in (UnitKind.ROW, UnitKind.CODE):
         return part.end
     shortened = text[part.start : max_end]
+    sentence_end = max((match.end() for match in _SENTENCE_END.finditer(shortened)), default=0)
+    if sentence_end > MAX_QUOTE_CHARACTERS / 2:
+        return part.start + sentence_end
     return part.start + (len(shortened.rsplit(None, 1)[0]) or MAX_QUOTE_CHARACTERS)

@@ -38,6 +38,9 @@ _MAX_TERM_CHARACTERS = 120
 _HEADING_SIMILARITY = np.float32(0.9)
 # Penalty for parts of less relevant passages: relevance is at most 1, and that of the best ones differs by tenths.
 _PASSAGE_WEIGHT = 4.0
+# Bonus for a part of the best passage, in standard deviations: relevances differ little where the search is sure. Not
+# if the question asks for a time or a number: then what a part says decides.
+_BEST_PASSAGE_BONUS = 0.8
 # Penalty for a sentence that says too little alone, in standard deviations.
 _FRAGMENT_PENALTY = 1.0
 _MIN_WORDS = 4
@@ -73,6 +76,7 @@ def score_candidates(
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
         + _passage_score(structures, candidate)
+        + (_BEST_PASSAGE_BONUS if candidate.passage_number == 1 and question.answer_type is None else 0.0)
         + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
         + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
         for candidate in candidates
@@ -141,7 +145,7 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
         len(text.split()) < _MIN_WORDS or not text.endswith(SENTENCE_ENDINGS)
     ):
         bonus -= _FRAGMENT_PENALTY
-    if group and group is groups[0] and structure.section_of(index) > 0:
+    if group and group is groups[0] and structure.section_of(index) > 0 and structure.term_above(group[0]) is None:
         bonus += _START_BONUS
     if question.is_procedure and any(structure.is_step_or_code(part) for part in group):
         bonus += _PROCEDURE_BONUS

@@ -9,13 +9,14 @@ from rag.text.words import split_words
 
 from .answer_candidates import QuoteCandidate, find_candidates
 from .answer_types import has_answer_of_type
-from .extent import section_beginning, surrounding_parts, without_lone_lead_ins
+from .extent import rest_of_section, section_beginning, surrounding_parts, without_lone_lead_ins
 from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.self_contained_parts import PassageStructure
 from .question_type import AnalysedQuestion
 from .scoring import score_candidates, total, word_weights
 from .section_headings import SectionHeading, find_headings
 from .sentence_similarity import SentenceSimilarity
+from .typed_answers import find_typed_sentence, is_typed_answer
 
 # A second part is quoted only if the question asks two things and the part adds at least this share of the question's
 # weighted words: it answers the other one.
@@ -76,11 +77,14 @@ def select_parts(
         parts = _with_surroundings(structures[candidate.passage_number - 1], candidate.index, question, max_characters)
         selected.setdefault(candidate.passage_number, set()).update(parts)
     _add_following(selected, structures, chosen[0])
+    if question.asks_on and len(chosen) == 1:
+        parts, structure = selected[chosen[0].passage_number], structures[chosen[0].passage_number - 1]
+        parts |= rest_of_section(structure, parts, _max_characters(question))
     return Selection(selected, (chosen[0].passage_number, chosen[0].index))
 
 
 def _max_characters(question: AnalysedQuestion) -> int:
-    if question.answer_type is not None:
+    if question.answer_type is not None and not question.asks_on:
         return _MAX_EXPECTED
     if question.is_procedure:
         return _MAX_PROCEDURE
@@ -128,8 +132,12 @@ def _with_surroundings(
     is_paragraph = not question.is_procedure and structure.is_paragraph_item(index)
     if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.answer_type is not None) or is_paragraph:
         return structure.complete(index)
+    if is_typed_answer(structure, index, question):
+        parts = surrounding_parts(structure, index, max_characters, is_procedure=False)
+        return {part for part in parts if structure.parts[part].kind is not UnitKind.CODE} or {index}
     asks_for_steps = question.is_procedure and question.answer_type is None and max_characters > _MAX_SECOND
     parts = surrounding_parts(structure, index, max_characters, is_procedure=asks_for_steps)
+    parts |= find_typed_sentence(structure, index, parts, question)
     return _without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
 
 
@@ -148,8 +156,9 @@ def _accepts_section(
 ) -> bool:
     """Return whether the first part of a section may answer this kind of question."""
     structure = structures[heading.passage_number - 1]
-    return all(
-        question.accepts(structure.text(part)) for part in sorted(section_beginning(structure, heading.index, 1))[:1]
+    beginning = sorted(section_beginning(structure, heading.index, 1))
+    return not structure.is_fragment(beginning) and all(
+        question.accepts(structure.text(part)) for part in beginning[:1]
     )
 
 

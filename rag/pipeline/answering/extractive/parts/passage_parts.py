@@ -16,6 +16,7 @@ _CODE_BORDER = re.compile(r"(?:```|(?<!~)~~~(?!~))")
 # A line of its own without a full stop is a heading in a plain text if it is this short.
 _MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 80, 12
 # "2. Figures of the quarter": a numbered title, unless it ends as a sentence does.
+_LINE_NUMBER = re.compile(r"(\d{1,3})[.)]\s")
 _NUMBERED_TITLE = re.compile(r"(?:\d{1,2}\.){1,3}(?:\d{1,2})?\s+[^\W\d_a-z][^\n]*[^\W_]")
 # "8.1. Powers", "Chapter 2. Tea".
 _TITLE_NUMBER = re.compile(r"\A(?:chapter\s|section\s)?(?:\d{1,3}\.)*\d{1,3}\.?\s+", re.IGNORECASE)
@@ -56,7 +57,8 @@ class Part:
 def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
     """Return the parts of a text, in reading order, and the header of each table by the number of its block."""
     units = split_units(text, lang)
-    return _mark_cut(text, _mark_titles(text, _join_units(text, units))), _find_headers(text, units)
+    parts = _mark_numbered_titles(text, _mark_titles(text, _join_units(text, units)))
+    return _mark_cut(text, parts), _find_headers(text, units)
 
 
 def split_cells(row: str) -> list[str]:
@@ -110,6 +112,29 @@ def _mark_titles(text: str, parts: Sequence[Part]) -> list[Part]:
         ) or (not is_last and _is_title_above(text, part, parts[index - 1] if index else None, parts[index + 1]))
         marked.append(Part(UnitKind.HEADING, part.start, part.end, part.block) if is_title else part)
     return marked
+
+
+def _mark_numbered_titles(text: str, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts, with the numbered lines next to a numbered question as headings: "5. It does not work."."""
+    sizes = Counter(part.block for part in parts)
+    lines: dict[tuple[int, int], int] = {}  # the part by its indentation and its number
+    for index, part in enumerate(parts[:-1]):
+        number = _LINE_NUMBER.match(text, part.start, part.end)
+        is_above_text = sizes[part.block] == 1 and parts[index + 1].kind is not UnitKind.ITEM
+        if part.kind is UnitKind.ITEM and number and is_above_text:
+            lines[part.start - text.rfind("\n", 0, part.start), int(number[1])] = index
+    titles = {place for place, index in lines.items() if text[: parts[index].end].endswith(QUESTION_ENDINGS)}
+    pending = list(titles)
+    while pending:
+        indentation, number_above = pending.pop()
+        neighbours = {(indentation, number_above - 1), (indentation, number_above + 1)} & lines.keys()
+        pending += neighbours - titles
+        titles |= neighbours
+    headings = {lines[place] for place in titles}
+    return [
+        Part(UnitKind.HEADING, part.start, part.end, part.block) if index in headings else part
+        for index, part in enumerate(parts)
+    ]
 
 
 def _is_title_above(text: str, part: Part, previous: Part | None, following: Part) -> bool:

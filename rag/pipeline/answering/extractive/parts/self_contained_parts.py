@@ -125,7 +125,7 @@ class PassageStructure:
     def is_quotable(self, index: int) -> bool:
         """Return whether a part can be quoted: not a heading, a question, a table's header or a cut part."""
         part, text = self.parts[index], self.text(index)
-        if part.kind is UnitKind.HEADING or not self.is_readable(index):
+        if part.kind in (UnitKind.HEADING, UnitKind.TERM) or not self.is_readable(index):
             return False
         return not text.endswith((*QUESTION_ENDINGS, *LEAD_IN_ENDINGS)) or (
             text.endswith(LEAD_IN_ENDINGS) and bool(self._following_block(index))
@@ -151,11 +151,20 @@ class PassageStructure:
     def is_heading(self, index: int) -> bool:
         """Return whether a part is a heading, or a question on a line of its own, which may be numbered."""
         part = self.parts[index]
-        if part.kind is UnitKind.HEADING:
+        if part.kind in (UnitKind.HEADING, UnitKind.TERM):
             return True
         is_alone = self._first[part.block] == self._last[part.block]
         is_line = part.kind is UnitKind.SENTENCE or self.is_step(index)
         return is_alone and is_line and self.text(index).endswith(QUESTION_ENDINGS)
+
+    def term_above(self, index: int) -> int | None:
+        """Return the term that a part begins to explain; None if the line above it is none."""
+        return index - 1 if index and self.parts[index - 1].kind is UnitKind.TERM else None
+
+    def term_of(self, index: int) -> int | None:
+        """Return the term that a part helps to explain; None if the nearest heading above it is none."""
+        above = self.heading_index(index)
+        return above if above is not None and self.parts[above].kind is UnitKind.TERM else None
 
     def is_title(self, index: int) -> bool:
         """Return whether a heading is the title of a document: of the first level, or its first words."""
@@ -265,6 +274,13 @@ class PassageStructure:
         first = self._first[part.block]
         is_section = first > 0 and self.is_heading(first - 1) and self._last[part.block] == index
         return {code} if is_section and self._length([code]) <= _MAX_EXAMPLE_CHARACTERS else set()
+
+    def is_fragment(self, indexes: Sequence[int]) -> bool:
+        """Return whether these parts are nothing but unfinished lines, such as a list of names."""
+        return bool(indexes) and all(
+            self.parts[index].kind is UnitKind.SENTENCE and not self.text(index).endswith(SENTENCE_ENDINGS)
+            for index in indexes
+        )
 
     def lacks_following(self, index: int) -> bool:
         """Return whether a sentence goes on in something that the passage does not have."""

@@ -1,0 +1,141 @@
+"""The structure that plain texts show by lines and indentation: underlined headings, and blocks of code after `::`.
+
+Texts in reStructuredText, manual pages and many files named README or FAQ are written like this.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+# A line of one character, repeated: below a heading, or above and below it.
+_UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
+_MAX_TITLE_CHARACTERS = 120
+# A heading of a manual page: `EXIT STATUS`, `SEE ALSO`.
+_CAPITALS = re.compile(r"[A-Z][A-Z ,/&'-]{2,60}")
+# A term is at most so long; less if its explanation is not indented.
+_MAX_TERM_CHARACTERS, _MAX_LONE_TERM_CHARACTERS = 70, 30
+_MIN_EXPLANATION_WORDS = 5
+_NO_TERM_ENDINGS = (".", ",", ";", ":", "!", "?", "。", "：")
+_OPTION_MARKS = "-/+"
+_ITEM_MARKS = ("- ", "* ", "+ ", "•")
+# A directive of reStructuredText that shows code, such as `.. code-block:: python`.
+_CODE_DIRECTIVE = re.compile(r"\s*\.\. (?:code|code-block|sourcecode|parsed-literal)::(?:\s|$)")
+# What is not shown: other directives without text of their own, their options, and the targets of links.
+_MARKUP = re.compile(
+    r"\.\. (?:\|[^|]{1,100}\| )?(?:image|figure|contents|toctree|include|raw|highlight|currentmodule)::.*"
+    r"|\.\. \|[^|]{1,100}\| replace::.*|__ \S+|\.\. _[^:]{1,200}:.*|\.\.|::"
+    r"|:(?:target|alt|width|height|scale|align|depth|local|maxdepth|name|class):.*"
+)
+
+
+def is_underlined(lines: Sequence[str], number: int) -> bool:
+    """Return whether a line is a heading: a title on a line of its own above a line of one repeated character.
+
+    Args:
+        lines: The lines of the text.
+        number: The index of the line.
+    """
+    title, following = lines[number].rstrip(), lines[number + 1].rstrip() if number + 1 < len(lines) else ""
+    above = lines[number - 1].rstrip() if number else ""
+    underline = _UNDERLINE.fullmatch(following.strip())
+    if not underline or not 0 < len(title) <= _MAX_TITLE_CHARACTERS or title.lstrip()[:1] in ("|", ">", "#"):
+        return False
+    is_overlined = above == following
+    is_title = any(character.isalnum() for character in title) and not title.startswith(("- ", "* "))
+    return is_title and (not above or is_overlined) and len(title.strip()) <= len(following.strip())
+
+
+def find_headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield the index, the title and the style of each heading of a plain text: underlined, or of a manual page.
+
+    Indented lines, as in comments of source code, are no headings.
+    """
+    for number, line in enumerate(lines):
+        if not line or line[0].isspace():
+            continue
+        if is_underlined(lines, number):
+            mark = lines[number + 1][0]
+            is_overlined = number > 0 and lines[number - 1].rstrip() == lines[number + 1].rstrip()
+            yield number - is_overlined, line.strip(), mark * (1 + is_overlined)
+        elif is_capital_heading(line.rstrip()) and _stands_above_indented(lines, number):
+            yield number, line.strip(), ""
+
+
+def _stands_above_indented(lines: Sequence[str], number: int) -> bool:
+    is_alone = number == 0 or not lines[number - 1].strip()
+    following = lines[number + 1] if number + 1 < len(lines) else ""
+    return is_alone and following[:1].isspace() and bool(following.strip())
+
+
+def find_terms(lines: Sequence[str]) -> frozenset[int]:
+    """Return the indexes of the lines that the lines directly below explain: terms of a glossary, options of a command.
+
+    What explains a term is indented, or a sentence below a very short line.
+    """
+    terms: set[int] = set()
+    group: list[int] = []  # lines of the same indentation, the first after an empty line or an explanation
+    is_explanation = False
+    for number, line in enumerate(lines):
+        if not line.strip():
+            group, is_explanation = [], False
+        elif group and _indentation(line) > _indentation(lines[group[0]]):
+            if not is_explanation and _are_terms(lines, group) and not line.lstrip().startswith(_ITEM_MARKS):
+                terms.update(group)
+            is_explanation = True
+        elif group and is_explanation and _indentation(line) == _indentation(lines[group[0]]):
+            is_explanation, group = False, [number]
+        elif not is_explanation:
+            if len(group) == 1 and _is_lone_term(lines[group[0]], line):
+                terms.add(group[0])
+            group.append(number)
+    return frozenset(terms)
+
+
+def _are_terms(lines: Sequence[str], group: Sequence[int]) -> bool:
+    """Return whether the lines of a group are terms; several terms are options with one explanation."""
+    texts = [lines[number].strip() for number in group]
+    is_group = len(texts) == 1 or all(text[0] in _OPTION_MARKS for text in texts)
+    if group[0] == 0 and not (_is_lone_term(lines[0], lines[1]) or is_capital_heading(texts[0])):
+        return False  # the indentation of a passage's first line is unknown
+    return is_group and all(len(text) <= _MAX_TERM_CHARACTERS and not text.endswith(_NO_TERM_ENDINGS) for text in texts)
+
+
+def _is_lone_term(line: str, following: str) -> bool:
+    text, words = line.strip(), following.split()
+    is_short = len(text) <= _MAX_LONE_TERM_CHARACTERS and text[0].isalnum() and not text.endswith(_NO_TERM_ENDINGS)
+    return is_short and len(words) >= _MIN_EXPLANATION_WORDS and words[0][0].isupper()
+
+
+def is_capital_heading(line: str) -> bool:
+    """Return whether a line is written as the headings of manual pages are: `EXIT STATUS`."""
+    return bool(_CAPITALS.fullmatch(line))
+
+
+def find_literal_lines(lines: Sequence[str]) -> frozenset[int]:
+    """Return the indexes of the lines of code: those that are indented below a line that ends with `::`."""
+    literal: set[int] = set()
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        number += 1
+        is_directive = bool(_CODE_DIRECTIVE.match(line))
+        if not is_directive and (not line.rstrip().endswith("::") or line.lstrip().startswith(".. ")):
+            continue
+        indentation = _indentation(line)
+        block = number
+        while number < len(lines) and (not lines[number].strip() or _indentation(lines[number]) > indentation):
+            number += 1
+        literal.update(
+            index
+            for index in range(block, number)
+            if lines[index].strip() and not (is_directive and re.match(r"\s*:[a-z-]+:", lines[index]))
+        )
+    return frozenset(literal)
+
+
+def is_markup(line: str) -> bool:
+    """Return whether a line, without white space around it, is markup of reStructuredText that is not shown."""
+    return line[:1] in (".", ":", "_") and bool(_MARKUP.fullmatch(line))
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())

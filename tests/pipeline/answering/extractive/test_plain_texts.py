@@ -1,0 +1,76 @@
+"""Extractive answers from READMEs in reStructuredText, manual pages and lists of questions."""
+
+from tests.pipeline.answering.extractive.test_extract import answer, passage
+
+FAQ = """\
+ 1. Where can I get a kettle?
+
+    In the kitchen.
+
+ 2. The kettle returns E_BOIL.
+
+    Make sure that the lid is closed.
+
+ 3. I have a question about cups.
+
+    Ask the porter.
+"""
+
+
+def test_a_sentence_is_quoted_with_the_code_that_it_introduces() -> None:
+    page = passage(
+        "Tea\n---\n\nTea is made by default. In order to stop the tea timer call::\n\n    tea.stop = 1\n\nBye."
+    )
+    assert answer("How can I stop the tea timer?", page) == (
+        "Tea is made by default. In order to stop the tea timer call:\n```\ntea.stop = 1\n```\nBye. [1]"
+    )
+
+
+def test_an_explanation_is_quoted_with_its_term() -> None:
+    page = passage("groups\n\nsudo\n   Members of this group run any command. They are few.\n\nadm\n   It reads logs.")
+    assert answer("Who may run any command?", page) == (
+        "sudo: Members of this group run any command. They are few. [1]"
+    )
+
+
+def test_numbered_lines_next_to_numbered_questions_are_headings() -> None:
+    assert answer("What does E_BOIL mean?", passage(FAQ)) == "Make sure that the lid is closed. [1]"
+
+
+def test_a_heading_directly_above_another_one_selects_what_is_below_both() -> None:
+    page = passage(
+        "How to avoid cold tea\n=====================\n\nTips\n----\n\n* Hurry\n* Wait\n\n"
+        "Others\n------\n\nThey say that they avoid cold tea."
+    )
+    assert answer("How do I avoid cold tea?", page).startswith("Tips:\n* Hurry\n* Wait")
+
+
+def test_a_second_question_about_the_answer_is_answered_by_what_follows() -> None:
+    page = passage("## Cleaning\n\nThe kettle is cleaned every week.\n\nSet `days` in the file.\n\n## Other\n\nTea.")
+    first = "The kettle is cleaned every week."
+    assert answer("How often is the kettle cleaned?", page) == f"{first} [1]"
+    assert answer("How often is the kettle cleaned, and how do I change that?", page) == (
+        f"{first}\nSet `days` in the file. [1]"
+    )
+
+
+def test_a_paragraph_is_quoted_up_to_the_number_that_is_asked_for() -> None:
+    end = "Read the manual once at the start, because nobody has anything better to do than that. " * 4
+    page = passage(
+        f"The time that the kettle keeps the water warm. Old ones differ. Defaults to 20 minutes. {end}\n\nTea."
+    )
+    assert answer("How long does the kettle keep the water warm?", page).startswith(
+        "The time that the kettle keeps the water warm. Old ones differ. Defaults to 20 minutes."
+    )
+
+
+def test_a_list_of_names_is_no_section_that_answers() -> None:
+    page = passage("## Kettle\n\nboil(), stop(), Lid\n\n## Use\n\nThe kettle is switched on by its red button.")
+    assert answer("How do I use the kettle?", page).startswith("The kettle is switched on")
+
+
+def test_a_part_of_the_best_passage_is_preferred() -> None:
+    """To one of another passage that has the same words and, as an instruction should, a command."""
+    best = passage("Clean the cups with hot water.\n\nTea is green.")
+    other = passage("Clean the cups with hot water:\n```\nclean --hot\n```\n\nMilk is white.")
+    assert answer("How do I clean the cups?", best, other) == "Clean the cups with hot water. [1]"

@@ -1,0 +1,81 @@
+"""The structure of plain texts: underlined headings, terms with their explanations, and code after `::`."""
+
+from rag.parsing import parse
+from rag.text.quotable_units import UnitKind, split_units
+
+README = """\
+.. image:: https://badges.example/v1.svg
+   :target: https://example.org
+
+Tea timer
+=========
+
+It rings.
+
+installing the timer
+--------------------
+
+Run::
+
+    pip install tea-timer
+
+    tea-timer --check
+
+Options
+-------
+
+--minutes N
+    How long the tea is in the water.
+
+Two lines of a paragraph
+are not a heading
+=================
+"""
+
+
+def test_headings_of_plain_texts_are_underlined() -> None:
+    parsed = parse.parse_text(README, content_type="text/plain", path="README.rst")
+    assert [(heading.title, heading.level) for heading in parsed.headings] == [
+        ("Tea timer", 1),
+        ("installing the timer", 2),
+        ("Options", 2),
+    ]
+    assert all(README[heading.start :].startswith(heading.title) for heading in parsed.headings)
+    assert not parse.parse_text(README, content_type="text/x-python", path="tea.py").headings
+
+
+def test_headings_of_manual_pages_are_in_capitals() -> None:
+    page = "NAME\n       tea - make tea\n\nEXIT STATUS\n       0 if the tea is good\n\nNOT A HEADING\nbut a line."
+    headings = parse.parse_text(page, content_type="text/plain", path="tea.txt").headings
+    assert [heading.title for heading in headings] == ["NAME", "EXIT STATUS"]
+
+
+def test_terms_code_and_markup_are_units_of_their_own() -> None:
+    units = [(unit.kind, README[unit.start : unit.end]) for unit in split_units(README)]
+    shown = [unit for unit in units if unit[0] is not UnitKind.RULE]
+    assert shown[:9] == [
+        (UnitKind.HEADING, "Tea timer"),
+        (UnitKind.SENTENCE, "It rings."),
+        (UnitKind.HEADING, "installing the timer"),
+        (UnitKind.SENTENCE, "Run::"),
+        (UnitKind.CODE, "pip install tea-timer"),
+        (UnitKind.CODE, "tea-timer --check"),
+        (UnitKind.HEADING, "Options"),
+        (UnitKind.TERM, "--minutes N"),
+        (UnitKind.SENTENCE, "How long the tea is in the water."),
+    ]
+
+
+def test_a_line_is_a_term_only_above_its_explanation() -> None:
+    def terms(text: str) -> list[str]:
+        return [text[unit.start : unit.end] for unit in split_units(text) if unit.kind is UnitKind.TERM]
+
+    assert terms("A text.\n\n-a\n--all\n  Show all of them.\n-v\n  Say more.") == ["-a", "--all", "-v"]
+    assert terms("kettle\nThe kettle boils two litres of water.") == ["kettle"]
+    assert not terms("Bring the following things:\n  a passport")
+    assert not terms("cut off at the beginning of a chunk and goes on\n    below, where it ends.")
+
+
+def test_a_word_between_bars_is_no_cell() -> None:
+    assert [unit.kind for unit in split_units("This sets the |max age|__ of a response.")] == [UnitKind.SENTENCE]
+    assert [unit.kind for unit in split_units("tea | 5 | hot")] == [UnitKind.ROW]
