@@ -7,10 +7,11 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
+from rag.pipeline.answering.extractive.answer_types import expected_answer_type, has_answer_of_type
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
 from rag.pipeline.grounding.between_languages import is_in_other_language
 from rag.pipeline.grounding.calibration_curve import mode_name
-from rag.pipeline.grounding.gaps import select_reportable_gaps, share_in_quotes
+from rag.pipeline.grounding.gaps import count_question_words, select_reportable_gaps, share_in_quotes
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
@@ -144,11 +145,13 @@ def _generate_answer(
 
 def _quote_evidence(query: str, generation: PreparedGeneration) -> QuoteEvidence:
     citations, first = generation.quotes or (), generation.first_quote
+    answer_type = expected_answer_type(query)
     return QuoteEvidence(
         is_in_best_passage=first is not None and first.number == 1,
         is_in_section=first is not None and first.is_in_section,
-        has_matching_heading=first is not None and first.has_matching_heading,
-        word_share=share_in_quotes(query, citations),
+        word_share=share_in_quotes(query, citations, generation.headings),
+        word_count=count_question_words(query),
+        has_answer_type=answer_type is None or any(has_answer_of_type(quote.quote, answer_type) for quote in citations),
         is_between_languages=is_in_other_language(query, [quote.passage for quote in citations]),
     )
 

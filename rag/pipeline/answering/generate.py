@@ -49,12 +49,14 @@ class PreparedGeneration:
         text_parts: The text in parts. Reading them raises GenerationFailed if the language model fails.
         quotes: The quotes of an extractive answer; None for a language model's.
         first_quote: The first quote of an extractive answer.
+        headings: The headings right above its quotes.
     """
 
     model: str
     text_parts: Iterator[str]
     quotes: tuple[Citation, ...] | None = None
     first_quote: Quote | None = None
+    headings: tuple[str, ...] = ()
 
 
 def prepare_generation(
@@ -76,7 +78,8 @@ def prepare_generation(
         quotes = extract_quotes(query, passages, similarity)
         text = render_quotes(quotes, style.format_citation)
         citations = tuple(citation for quote in quotes for citation in quote.citations)
-        return PreparedGeneration(EXTRACTIVE_MODEL, _split_parts(text), citations, next(iter(quotes), None))
+        headings = tuple(dict.fromkeys(quote.heading for quote in quotes))
+        return PreparedGeneration(EXTRACTIVE_MODEL, _split_parts(text), citations, next(iter(quotes), None), headings)
     messages = [Message("system", style.system), Message("user", context.prompt)]
     return PreparedGeneration(model.name, generate_text(model, messages, generation))
 

@@ -116,19 +116,29 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
     return tuple(query[phrase[0].start : phrase[-1].end] for phrase in gaps)
 
 
-def share_in_quotes(query: str, citations: Sequence[Citation]) -> float:
+def count_question_words(query: str) -> int:
+    """Return how many different words of a question, or names of several words, a quote should have."""
+    return len(_sought_parts(query))
+
+
+def _sought_parts(query: str) -> list[QueryPart]:
+    return [part for part in extract_query_parts(query, "") if not _is_question_word(part)]
+
+
+def share_in_quotes(query: str, citations: Sequence[Citation], headings: Sequence[str] = ()) -> float:
     """Return the share of a question's words that quotes and the headings above them have, 0…1.
 
     Args:
         query: The question. Question words do not count.
         citations: The quotes.
+        headings: The headings right above the quotes.
 
     Returns:
         1 if question and quotes may be in different languages, because then they share no words.
     """
     if not is_english(query) or any(is_foreign(citation.passage.lang) for citation in citations):
         return 1.0
-    parts = [part for part in extract_query_parts(query, "") if not _is_question_word(part)]
+    parts = _sought_parts(query)
     sought = {stem(word, "") for part in parts for word in part.words}
     passages = {id(citation.passage): citation.passage for citation in citations}.values()
     above = [text for passage in passages for text in (passage.title, *passage.headings)]
@@ -138,7 +148,7 @@ def share_in_quotes(query: str, citations: Sequence[Citation]) -> float:
         for line in citation.passage.text[: citation.start - citation.passage.start].splitlines()
         if line.startswith("#")
     ]
-    quoted = "\n".join([*(citation.quote for citation in citations), *above, *inner])
+    quoted = "\n".join([*(citation.quote for citation in citations), *above, *inner, *headings])
     return len(stems_among(quoted, sought, "")) / len(sought) if sought else 1.0
 
 

@@ -8,7 +8,13 @@ import pytest
 
 from rag.pipeline.grounding import calibration_curve
 from rag.pipeline.grounding.between_languages import is_in_other_language
-from rag.pipeline.grounding.gaps import extract_query_parts, find_gaps, select_reportable_gaps, share_in_quotes
+from rag.pipeline.grounding.gaps import (
+    count_question_words,
+    extract_query_parts,
+    find_gaps,
+    select_reportable_gaps,
+    share_in_quotes,
+)
 from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
@@ -115,8 +121,15 @@ def test_quotes_without_the_words_of_the_question_never_have_high_confidence() -
     share = share_in_quotes("How do I change the colour of my address?", quotes)
     assert share == pytest.approx(1 / 3)
     assert confidence_of_quotes(0.99, QuoteEvidence(word_share=share)) == 0.75
-    assert confidence_of_quotes(0.99, QuoteEvidence(word_share=share, has_matching_heading=True)) > 0.98
+    assert share_in_quotes("How do I change the colour of my address?", quotes, ["Change the colour"]) == 1
     assert share_in_quotes("Wie ändere ich meine Adresse?", quotes) == 1
+
+
+def test_one_word_or_a_missing_number_is_too_little_for_high_confidence() -> None:
+    assert count_question_words("Who must not take Dolorin?") == 1
+    assert count_question_words("Who must not eat green bread?") > 1
+    assert confidence_of_quotes(0.99, QuoteEvidence(word_count=1)) == 0.75
+    assert confidence_of_quotes(0.99, QuoteEvidence(has_answer_type=False)) == 0.75
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Step: question and passages -> an answer without a language model, quoted from the best parts of the passages."""
 
-import dataclasses
 from collections.abc import Sequence
 
 from rag.types import Passage
@@ -38,7 +37,7 @@ def extract_quotes(
         for quote in quote_parts(number, structure, selection.parts.get(number, ()))
     ]
     if selection.best is None:
-        return [dataclasses.replace(quote, has_matching_heading=True) for quote in quotes]
+        return quotes
     number, index = selection.best
     structure = structures[number - 1]
     return _put_first(quotes, number, structure.passage.start + structure.parts[index].start)

@@ -39,7 +39,6 @@ class Quote:
         continues: Whether the next quote belongs to this one, so that one citation is enough for both.
         is_in_section: Whether a heading, other than the document's title, is above the quote.
         heading: The nearest heading above the quote within its passage; empty if there is none.
-        has_matching_heading: Whether it is the beginning of a section whose heading matches the question.
     """
 
     number: int
@@ -49,7 +48,6 @@ class Quote:
     continues: bool
     is_in_section: bool
     heading: str = ""
-    has_matching_heading: bool = False
 
 
 def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | None = None) -> str:
