@@ -126,7 +126,7 @@ def _render(
         "reasons": ConversationMessage.RatingReason.choices,
         "is_stored": ask_replies.is_stored(caller),
         "may_trace": may_trace(caller),
-        "is_member": bool(sources) or caller.user.memberships.exists(),
+        "is_member": bool(sources) or caller.authenticated_user.memberships.exists(),
         "suggestions": [] if exchanges or form.is_bound else suggested_questions.suggest_questions(caller, sources),
     }
     return render(request, "pages/ask.html", context, status=status)

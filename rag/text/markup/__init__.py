@@ -1,1 +1,1 @@
-"""Markup within texts: tags of HTML, marks of code blocks in Markdown, and the structure that plain texts have without it."""
+"""Markup within texts: tags of HTML, marks of code blocks in Markdown, and structure that plain texts only suggest."""

@@ -33,7 +33,7 @@ def rendered_models() -> dict[str, Any]:
     for operation in OPERATIONS:
         operation.state_forwards("rag", state)
     return {
-        model._meta.object_name: (
+        model.__name__: (
             sorted(map(str, model._meta.get_fields())),
             [index.name for index in model._meta.indexes],
             [constraint.name for constraint in model._meta.constraints],
