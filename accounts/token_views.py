@@ -26,8 +26,8 @@ from rest_framework_simplejwt.views import (
 )
 
 from ragsite.http import fields
+from ragsite.http.bodies.parsers import CredentialsParser
 from ragsite.http.openapi import request_example, response_example
-from ragsite.http.parsers import CredentialsParser
 from ragsite.http.request_warnings import UnknownFieldWarnings
 from ragsite.http.require_https import require_https
 from ragsite.postgres import identity

@@ -16,9 +16,9 @@ from django_structlog.middlewares import RequestMiddleware
 from rag.contracts import fallback_errors
 from rag.contracts.common import rate_limits
 from ragsite.http import request_warnings
-from ragsite.http.parsers import CHUNKED_META_KEY, release_slot
+from ragsite.http.bodies.parsers import CHUNKED_META_KEY, release_slot
+from ragsite.http.bodies.uploads import MAX_FORM_BYTES, BoundedBody, body_too_large_message
 from ragsite.http.request_id import request_id
-from ragsite.http.uploads import MAX_FORM_BYTES, BoundedBody, body_too_large_message
 
 from .postgres import identity
 from .postgres.replicas import routing

@@ -16,9 +16,9 @@ from orgs.access.caller import Caller, get_caller
 from orgs.access.permissions import Action
 from orgs.models import ApiKey, Organization
 from ragsite.http import pagination
+from ragsite.http.bodies.parsers import CredentialsParser
 from ragsite.http.errors import Conflict
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
-from ragsite.http.parsers import CredentialsParser
 from ragsite.postgres.models import as_uuid
 
 from . import key_lifecycle

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from orgs.models import Organization, ScimToken
-from ragsite.http.parsers import BoundedJSONParser
+from ragsite.http.bodies.parsers import BoundedJSONParser
 
 from . import errors
 from .errors import ScimError

@@ -4,8 +4,8 @@ from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
 from orgs.access.permissions import Scope
+from ragsite.http.bodies.parsers import BoundedJSONParser, BoundedMultipartParser
 from ragsite.http.openapi import COMMON_STATUSES
-from ragsite.http.parsers import BoundedJSONParser, BoundedMultipartParser
 
 from .common.base import CreateViewSet, SharedPathViewSet
 from .common.errors import ErrorHandler

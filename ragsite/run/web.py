@@ -17,7 +17,7 @@ from types import FrameType
 from django.conf import settings
 
 from ragsite.embedded.folder import EmbeddedError, package_folder, socket_folder
-from ragsite.http.uploads import MAX_FORM_BYTES
+from ragsite.http.bodies.uploads import MAX_FORM_BYTES
 from ragsite.settings.env import DATA_DIR
 
 # Of each process of gunicorn. Each thread has a connection to PostgreSQL.

@@ -24,7 +24,7 @@ from rag.models import Action, DataSource, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import job_lookup, uploads
-from ragsite.http.uploads import PayloadTooLarge, SpooledUploadHandler
+from ragsite.http.bodies.uploads import PayloadTooLarge, SpooledUploadHandler
 from ragsite.postgres.models import as_uuid
 
 _MAX_LISTED_FAILURES = 20

@@ -12,7 +12,7 @@ from rest_framework.exceptions import APIException
 
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import AnswerEvents, Result, Retrieval
-from ragsite.http.json_renderer import JSONRenderer
+from ragsite.http.bodies.json_renderer import JSONRenderer
 from ragsite.http.openapi.field_types import EventStream
 
 from .errors import ErrorHandler

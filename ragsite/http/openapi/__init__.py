@@ -22,8 +22,8 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
+from ragsite.http.bodies.uploads import PayloadTooLarge
 from ragsite.http.errors import TITLES
-from ragsite.http.uploads import PayloadTooLarge
 
 from . import field_types
 

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from rag.types import SourceIds
-from ragsite.http.json_renderer import EncodedJson, JSONRenderer
+from ragsite.http.bodies.json_renderer import EncodedJson, JSONRenderer
 
 
 @pytest.mark.parametrize("others", [{}, {"text": '}\u2028"', "list": [{"a": "}"}]}])

@@ -10,8 +10,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from ragsite.http.parsers import LARGE_BODIES, MAX_JSON_VALUES
-from ragsite.http.uploads import MAX_FORM_BYTES
+from ragsite.http.bodies.parsers import LARGE_BODIES, MAX_JSON_VALUES
+from ragsite.http.bodies.uploads import MAX_FORM_BYTES
 from tests.support.factories import World
 
 LARGE = "x" * (1024 * 1024)

@@ -18,7 +18,7 @@ from rag.models import SourceType
 from rag.pipeline.ingestion.chunk import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 from rag.services.jobs.uploads import Upload, rewind
 from rag.types import ChunkingOptions, Submission
-from ragsite.http.parsers import require_few_values
+from ragsite.http.bodies.parsers import require_few_values
 
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 

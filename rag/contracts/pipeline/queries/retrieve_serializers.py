@@ -10,7 +10,7 @@ from rag.contracts.common.field_schemas import NON_BLANK_PATTERN
 from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question, Retrieval
 from ragsite.http import request_warnings
-from ragsite.http.json_renderer import EncodedJson
+from ragsite.http.bodies.json_renderer import EncodedJson
 from ragsite.http.openapi.field_types import Count, Id, Share
 
 _NON_BLANK: dict[str, object] = {"type": "string", "pattern": NON_BLANK_PATTERN}

@@ -10,8 +10,8 @@ import pytest
 
 from rag.contracts.pipeline.jobs import submission_serializers
 from rag.models import Document, IngestionDocument, IngestionJob, Original
-from ragsite.http import parsers
-from ragsite.http.parsers import MAX_FIELD_BYTES
+from ragsite.http.bodies import parsers
+from ragsite.http.bodies.parsers import MAX_FIELD_BYTES
 from tests.contracts.pipeline.jobs.test_uploads import File, send
 from tests.support import factories
 from tests.support.factories import World

@@ -18,7 +18,8 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from .fair_slots import FairSlots
+from ragsite.http.fair_slots import FairSlots
+
 from .uploads import PayloadTooLarge, SpooledUploadHandler, body_too_large_message
 
 # Set for a chunked body, whose CONTENT_LENGTH is then a limit (ragsite.middleware).

@@ -1,0 +1,1 @@
+"""Bodies of requests and responses: reads them within limits, and writes JSON."""
