@@ -33,6 +33,14 @@ def test_an_explanation_is_quoted_with_its_term() -> None:
     )
 
 
+def test_a_term_does_not_name_what_follows_its_explanation() -> None:
+    page = passage(
+        "Groups of the kitchen\n\ncooks\n   They stir.\n\n   They also taste.\n\nThe porter keeps all the keys."
+    )
+    assert answer("Who keeps the keys?", page) == "The porter keeps all the keys. [1]"
+    assert answer("Who may taste also?", page).startswith("cooks: ")
+
+
 def test_numbered_lines_next_to_numbered_questions_are_headings() -> None:
     assert answer("What does E_BOIL mean?", passage(FAQ)) == "Make sure that the lid is closed. [1]"
 

@@ -144,9 +144,21 @@ class PassageStructure:
     def heading_index(self, index: int) -> int | None:
         """Return the nearest heading or question above a part within the passage."""
         for above in range(index - 1, -1, -1):
-            if self.is_heading(above):
+            if self.is_heading(above) and not self._ends_before(above, index):
                 return above
         return None
+
+    def _ends_before(self, term: int, index: int) -> bool:
+        """Return whether a heading is a term whose explanation has ended: a later paragraph is not indented."""
+        if self.parts[term].kind is not UnitKind.TERM:
+            return False
+        first = next((part for part in self.parts[term + 1 : index + 1] if part.kind is not UnitKind.TERM), None)
+        is_first_block = first is not None and first.block == self.parts[index].block
+        return not is_first_block and self._indentation(index) <= self._indentation(term)
+
+    def _indentation(self, index: int) -> int:
+        start = self.parts[index].start
+        return start - self.passage.text.rfind("\n", 0, start)
 
     def is_heading(self, index: int) -> bool:
         """Return whether a part is a heading, or a question on a line of its own, which may be numbered."""
