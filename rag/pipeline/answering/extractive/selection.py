@@ -9,14 +9,20 @@ from rag.text.words import split_words
 
 from .answer_candidates import QuoteCandidate, find_candidates
 from .answer_types import has_answer_of_type
-from .extent import rest_of_section, section_beginning, surrounding_parts, without_lone_lead_ins
+from .extent import (
+    find_typed_sentence,
+    is_typed_answer,
+    rest_of_section,
+    section_beginning,
+    surrounding_parts,
+    without_lone_lead_ins,
+)
 from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.self_contained_parts import PassageStructure
 from .question_type import AnalysedQuestion
 from .scoring import score_candidates, total, word_weights
 from .section_headings import SectionHeading, find_headings
 from .sentence_similarity import SentenceSimilarity
-from .typed_answers import find_typed_sentence, is_typed_answer
 
 # A second part is quoted only if the question asks two things and the part adds at least this share of the question's
 # weighted words: it answers the other one.
