@@ -130,7 +130,7 @@ class UploadIn(JobIn):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         files = attrs.pop("files")
         if all(file["isEmpty"] for file in files):
-            raise serializers.ValidationError({"files": [f"{files[0]['path']} is empty"]})
+            raise serializers.ValidationError({"files[0]": f"{files[0]['path']} is empty"})
         attributes = attrs.get("documents") or [{}] * len(files)
         if len(attributes) != len(files):
             message = f"documents must have an entry for each of the {len(files)} files, in their order"
