@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rag.errors import ParseFailed, UnsupportedFormat
-from rag.parsing.ocr.user_messages import OCR_IS_OFF
+from rag.parsing.ocr.ocr_is_off import OCR_IS_OFF
 from rag.types import ParsedDocument
 
 from . import detection, formats, markdown, plain_text

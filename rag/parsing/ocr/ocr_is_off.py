@@ -1,4 +1,4 @@
-"""Messages for people about text recognition."""
+"""The message for people whose document needs text recognition (OCR) while it is off or not installed."""
 
 OCR_IS_OFF = (
     "{}, and text recognition (OCR) is off. Turn it on in the settings of the data source (an administrator may have "

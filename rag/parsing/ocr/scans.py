@@ -11,8 +11,8 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import models
+from .ocr_is_off import OCR_IS_OFF
 from .pdf_pages import count_pages, read_pages
-from .user_messages import OCR_IS_OFF
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rag.errors import ParseFailed
 from rag.parsing import formats
 from rag.parsing.ocr import scans
-from rag.parsing.ocr.user_messages import OCR_IS_OFF
+from rag.parsing.ocr.ocr_is_off import OCR_IS_OFF
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
