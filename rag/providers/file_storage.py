@@ -25,6 +25,7 @@ READ_BYTES = 256 * 1024
 # The libraries of S3-compatible storages, whose exceptions have no common class.
 _BUCKET_LIBRARIES = ("botocore.", "boto3.", "s3transfer.", "urllib3.")
 _MAX_COPY_AGE_SECONDS = 24 * 3600
+_LOST = "The stored file is missing or incomplete. Send the document again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +48,12 @@ def write(name: str, content: IO[bytes], *, max_bytes: int) -> StoredFile:
         DocumentTooLarge: If the content is larger. A part of it may have been stored.
         StorageFailed: If the storage does not answer, or the name exists. A part of the content may have been stored.
     """
-    counted = _HashingReader(content, max_bytes)
-    with _translated():
-        stored = default_storage.save(name, counted)
-    if stored != name:
+    reader = _HashingReader(content, max_bytes)
+    with _translated_errors():
+        stored_name = default_storage.save(name, reader)
+    if stored_name != name:
         raise StorageFailed(f"The storage has a file named {name} already.", is_retryable=False)
-    return StoredFile(counted.count, counted.sha256.hexdigest())
+    return StoredFile(reader.count, reader.sha256.hexdigest())
 
 
 def delete(name: str) -> None:
@@ -61,7 +62,7 @@ def delete(name: str) -> None:
     Raises:
         StorageFailed: If the storage does not answer.
     """
-    with _translated():
+    with _translated_errors():
         default_storage.delete(name)
 
 
@@ -71,7 +72,7 @@ def has_originals() -> bool:
     Raises:
         StorageFailed: If the storage does not answer.
     """
-    with _translated():
+    with _translated_errors():
         try:
             folders, files = default_storage.listdir("originals")
         except FileNotFoundError:
@@ -85,7 +86,7 @@ def open_original(original: Original) -> "File[bytes]":
     Raises:
         StorageFailed: If the file is missing, or the storage does not answer.
     """
-    with _translated():
+    with _translated_errors():
         file: File[bytes] = default_storage.open(storage_path(original))
         file.seek(0)  # a bucket fetches the file only now
         return file
@@ -120,9 +121,6 @@ def delete_expired_copies() -> None:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink()
-
-
-_LOST = "The stored file is missing or incomplete. Send the document again."
 
 
 def _download(original: Original, copy: IO[bytes]) -> None:
@@ -166,7 +164,8 @@ class _HashingReader(File):  # type: ignore[type-arg]  # not subscriptable at ru
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[Any]:
+def _translated_errors() -> Iterator[Any]:
+    """Raise StorageFailed instead of what the storage raises in this block."""
     try:
         yield
     except FileNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Chunks: the parts that documents are split into. Their vectors and terms are the store's (`pgvector_tables`)."""
+"""Chunks: the parts that documents are split into. Their vectors and terms have other tables (`pgvector_tables`)."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models

@@ -49,7 +49,7 @@ class FileSystemConnector:
         protocol = url.partition("://")[0].lower()
         if "::" in url or "://" not in url or protocol in _FORBIDDEN_PROTOCOLS:
             raise ListingFailed("The operator's address of the file system is not allowed (RAG_SYNC_FILE_SYSTEMS).")
-        with _translated():
+        with _translated_errors():
             # No shared instance, which would keep listings.
             self._files, root = fsspec.core.url_to_fs(
                 url, **options, skip_instance_cache=True, use_listings_cache=False
@@ -72,7 +72,7 @@ class FileSystemConnector:
             raise ItemGone
         full_path = f"{self._root}/{path}"
         try:
-            with _translated():
+            with _translated_errors():
                 file = self._files.open(full_path, "rb")
         except ListingFailed as error:
             if isinstance(error.__cause__, FileNotFoundError):
@@ -82,14 +82,14 @@ class FileSystemConnector:
             yield OpenedItem(_read(file), path.rsplit("/", 1)[-1])
 
     def _refuse_link(self, path: str) -> None:
-        with _translated():
+        with _translated_errors():
             info = self._files.info(path)
         if info.get("type") == "link" or info.get("islink"):
             raise ListingFailed("The folder must not be a link.")
 
     def _list_folder(self, parts: tuple[str, ...]) -> list[folder_walk.Entry]:
         folder = "/".join([self._root, *parts])
-        with _translated():
+        with _translated_errors():
             entries = self._files.ls(folder, detail=True)
         # Stores without folders list the folder's own marker as well.
         return [_build_entry(entry) for entry in entries if _name(entry) and entry["name"].rstrip("/") != folder]
@@ -112,7 +112,7 @@ def _build_entry(entry: Mapping[str, Any]) -> folder_walk.Entry:
 
 def _read(file: Any) -> Iterator[bytes]:
     try:
-        with _translated():
+        with _translated_errors():
             while part := file.read(READ_BYTES):
                 yield part
     except ListingFailed as error:
@@ -120,7 +120,7 @@ def _read(file: Any) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def _translated() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     """Turn the exceptions of file systems, which have no common class, into ListingFailed without their texts."""
     try:
         yield

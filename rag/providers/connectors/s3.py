@@ -33,7 +33,7 @@ class S3Connector:
     def __init__(
         self, *, bucket: str, prefix: str, endpoint: str, region: str, access_key: str, secret: str, organization: str
     ) -> None:
-        """Read a bucket for the organisation with this slug."""
+        """Read a bucket for the organisation with this slug, which RAG_SYNC_PRIVATE_HOSTS may allow private hosts."""
         self._bucket, self._prefix, self._organization = bucket, prefix, organization
         self._region = region or DEFAULT_REGION
         self._endpoint = (endpoint or f"https://s3.{self._region}.amazonaws.com").rstrip("/")
@@ -80,7 +80,7 @@ class S3Connector:
                 content_type = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
                 # What stores declare of objects without a type.
                 is_declared = content_type not in ("application/octet-stream", "binary/octet-stream")
-                parts = _translated(response.iter_raw(READ_BYTES))
+                parts = _translated_errors(response.iter_raw(READ_BYTES))
                 yield OpenedItem(parts, name, f"s3://{self._bucket}/{key}", content_type[:200] if is_declared else "")
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise ItemFailed(describe(error), code="UNREACHABLE", is_location_down=True) from error
@@ -121,7 +121,8 @@ class S3Connector:
             yield response
 
 
-def _translated(parts: Iterator[bytes]) -> Iterator[bytes]:
+def _translated_errors(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the parts, and raise ItemFailed if the connection breaks."""
     try:
         yield from parts
     except httpx2.HTTPError as error:

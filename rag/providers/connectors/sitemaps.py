@@ -48,7 +48,7 @@ def read(parts: Iterable[bytes]) -> bytes:
             raise ListingFailed("A sitemap has more than 50 MB.")
     if not content.startswith(_GZIP_MAGIC):
         return bytes(content)
-    decompressor = zlib.decompressobj(wbits=31)
+    decompressor = zlib.decompressobj(wbits=31)  # gzip, with the largest window
     try:
         plain = decompressor.decompress(bytes(content), MAX_BYTES + 1)
     except zlib.error as error:
@@ -64,7 +64,7 @@ def parse(content: bytes) -> Sitemap:
     """Return what a sitemap or an index names.
 
     Raises:
-        ListingFailed: If it is neither of both, incomplete, or has too many entries.
+        ListingFailed: If it is neither a sitemap nor an index, is incomplete, or has too many entries.
     """
     small_xml.require_small(content, max_elements=_MAX_ELEMENTS)
     sitemap = Sitemap([], [])
