@@ -137,7 +137,8 @@ def renew(invitation: Invitation, *, inviter: User) -> str:
         The token for the new link.
 
     Raises:
-        InvitationRefused: It is accepted or revoked, was sent too often, or gives more than this person holds.
+        InvitationRefused: The invitation was accepted, revoked or sent too often, or its roles give more permissions
+            than the inviter holds.
     """
     advisory_xact_locks([f"invitations of {invitation.organization_id}"])
     stored = Invitation.objects.select_for_update().get(pk=invitation.pk)
@@ -151,6 +152,7 @@ def renew(invitation: Invitation, *, inviter: User) -> str:
                 max_sends=MAX_SENDS
             )
         )
+    # `sends` counts all sends of an invitation; those of this one were checked above.
     _require_rate(Invitation.objects.filter(organization=stored.organization).exclude(pk=stored.pk))
     token = secrets.token_urlsafe(32)
     stored.token_hash, stored.invited_by = hash_token(token), inviter

@@ -36,7 +36,7 @@ class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscrip
         """The number of rows."""
         rows: Any = self.object_list
         user: Any = self._request.user
-        return row_counts.count_rows(user.pk, rows)[""]
+        return row_counts.count_rows(user.pk, rows)[""]  # all rows together
 
 
 class LargeChangeList(PlainChangeList):

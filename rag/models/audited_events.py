@@ -61,6 +61,6 @@ _TRACKED: dict[type[Model], TrackedModel[Any]] = {
 
 
 def register() -> None:
-    """Connect the audit trail. Called once, when the app is ready."""
+    """Track changes of these models from now on. Called once, when the app is ready."""
     for model, tracked in _TRACKED.items():
         track(model, tracked)

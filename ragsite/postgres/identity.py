@@ -141,11 +141,11 @@ def sign(identity: Identity, process_id: int) -> str:
     See docs/decisions/0043-injected-sql.md.
 
     Args:
-        identity: Whom row-level security is to check.
+        identity: The identity to sign.
         process_id: The process id of the connection's server process. The value is valid on no other connection.
 
     Returns:
-        An empty string for an identity without a user.
+        The value; an empty string for an identity without a user.
     """
     if identity.user is None:
         return ""

@@ -31,36 +31,36 @@ def check_response(method: str, path: str, status: int, headers: dict[str, str],
     path = path.partition("?")[0].rstrip("/")
     if not path.startswith(API_PREFIXES) or path.startswith(UNDESCRIBED_PATHS):
         return
-    request = f"{method} {path}"
+    label = f"{method} {path}"
     template = _matching_template(path)
     if template is None:
-        assert status in STATUSES_OF_UNKNOWN_PATHS, f"{request} answered {status}; the path is not in the schema"
+        assert status in STATUSES_OF_UNKNOWN_PATHS, f"{label} answered {status}; the path is not in the schema"
         return
     operation = get_schema()["paths"][template].get(method.lower())
     if method in ("OPTIONS", "HEAD"):  # answered by every view, and not described
         return
     if operation is None:
-        assert status in STATUSES_OF_UNKNOWN_METHODS, f"{request} answered {status}; the method is not in the schema"
+        assert status in STATUSES_OF_UNKNOWN_METHODS, f"{label} answered {status}; the method is not in the schema"
         return
     response = operation["responses"].get(str(status))
-    assert response is not None, f"{request} answered {status}: {content[:500]!r}; the status is not in the schema"
-    _check_headers(request, response, headers)
+    assert response is not None, f"{label} answered {status}: {content[:500]!r}; the status is not in the schema"
+    _check_headers(label, response, headers)
     media_types = response.get("content", {})
     media_type = headers.get("content-type", "").partition(";")[0]
     if not media_types:
-        assert content == b"", f"{request}, {status}: the schema describes no body"
+        assert content == b"", f"{label}, {status}: the schema describes no body"
         return
-    assert media_type in media_types, f"{request}, {status}: {media_type} is not in the schema"
+    assert media_type in media_types, f"{label}, {status}: {media_type} is not in the schema"
     if media_type == "application/json":
         errors = list(_validator(template, method.lower(), str(status)).iter_errors(json.loads(content)))
         summary = "; ".join(f"{error.json_path}: {error.message}"[:300] for error in errors[:3])
-        assert not errors, f"{request}, {status}: the body does not match the schema: {summary}"
+        assert not errors, f"{label}, {status}: the body does not match the schema: {summary}"
 
 
-def _check_headers(request: str, response: dict[str, Any], headers: dict[str, str]) -> None:
+def _check_headers(label: str, response: dict[str, Any], headers: dict[str, str]) -> None:
     for name, header in response.get("headers", {}).items():
         value = headers.get(name.lower())
-        assert value is not None or not header.get("required"), f"{request}: the header {name} is missing"
+        assert value is not None or not header.get("required"), f"{label}: the header {name} is missing"
 
 
 @functools.cache

@@ -29,11 +29,11 @@ def paginate(request: Request, queryset: QuerySet[Any]) -> Page:
     Raises:
         ValidationError: If a query parameter is invalid (DRF).
     """
-    return _paginate_with_cursor(request, queryset, size_name=_PAGE_SIZE_PARAMETER)
+    return _read_page(request, queryset, size_name=_PAGE_SIZE_PARAMETER)
 
 
-def _paginate_with_cursor(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
-    """Read the page that the request asks for, by number or by cursor, with the address of the next one.
+def _read_page(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
+    """Read the page that the request asks for, by its number or by a cursor, with the address of the next one.
 
     Args:
         size_name: The query parameter of the page size, which is also its name in the response.

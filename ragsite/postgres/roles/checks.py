@@ -76,9 +76,10 @@ def require_safe_roles() -> None:
 
 
 def check_public_functions(**_: object) -> list[CheckMessage]:
-    """Warn in `check --deploy` if a role of the web server may call one. A database that does not answer is not asked.
+    """Warn in `check --deploy` if a role of the web server may call a function of `public_functions.sql`.
 
-    `migrate` cannot take them away: only their owner can, who is a superuser.
+    A database that does not answer is not checked. `migrate` cannot take the functions away: only their owner can, who
+    is a superuser.
     """
     if connection.settings_dict["ENGINE"] != "ragsite.postgres":
         return []
@@ -86,15 +87,15 @@ def check_public_functions(**_: object) -> list[CheckMessage]:
     try:
         with identity.run_as(identity.OWNER), connection.cursor() as cursor:
             cursor.execute(_CALLABLE, [functions, list(LOGINS)])
-            callable_ones = [function for (function,) in cursor.fetchall()]
+            callable_functions = [function for (function,) in cursor.fetchall()]
     except DatabaseError:
         return []
-    if not callable_ones:
+    if not callable_functions:
         return []
     return [
         checks.Warning(
-            f"The database roles of the web server may call {', '.join(callable_ones)}: SQL that somebody injects can "
-            "end other requests, or fill the disk with large objects.",
+            f"The database roles of the web server may call {', '.join(callable_functions)}: SQL that somebody injects "
+            "can end other requests, or fill the disk with large objects.",
             hint="Run as a superuser of the database server, in the database of ragsite: psql --file "
             "ragsite/postgres/public_functions.sql",
             id="ragsite.W006",

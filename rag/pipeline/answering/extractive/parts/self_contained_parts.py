@@ -188,7 +188,10 @@ class PassageStructure:
         return part.is_whole and not self._is_header(part) and not says_nothing(part.kind, self.text(index))
 
     def complete(self, index: int) -> set[int]:
-        """Return a part together with the parts that it needs: what its pronoun stands for, its lead-in, its list."""
+        """Return a part together with the parts that it needs: what its pronoun stands for, its lead-in, its list.
+
+        A list may have half as many characters here as one that follows its lead-in sentence.
+        """
         needed = {index}
         part = self.parts[index]
         if part.kind is UnitKind.SENTENCE:
