@@ -56,7 +56,7 @@ _TRACKED: dict[type[Model], TrackedModel[Any]] = {
         AuditObject.IDENTITY_PROVIDER,
         fields=(
             *("name", "protocol", "issuer", "client_id", "groups_claim", "is_active", "is_enforced"),
-            *("emergency_user", "sign_in_url", "sign_out_url", "certificates"),
+            *("emergency_user", "sign_in_url", "sign_out_url", "sign_out_response_url", "certificates"),
         ),
         redacted=("client_secret",),
         organization=lambda provider: provider.organization,

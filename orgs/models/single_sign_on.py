@@ -33,7 +33,8 @@ class IdentityProvider(TrackedModelMixin, UUIDModel):
         client_id: With OpenID Connect only.
         client_secret: Encrypted (ragsite.postgres.encryption). With SAML, our key for this provider.
         groups_claim: The claim, or attribute, that lists a person's groups.
-        sign_in_url: With SAML only, as `sign_out_url` and `certificates`: what its metadata says.
+        sign_in_url: With SAML only, as the next three: what its metadata says.
+        sign_out_response_url: Where the provider expects responses to its sign-outs, if not at `sign_out_url`.
         certificates: In PEM.
         is_enforced: Members sign in with the provider only, and not with a password.
         emergency_user: The member who may use a password nevertheless, for when the provider fails.
@@ -52,6 +53,7 @@ class IdentityProvider(TrackedModelMixin, UUIDModel):
     groups_claim = models.CharField(max_length=255, default="groups")
     sign_in_url = models.CharField(max_length=500, blank=True, editable=False)
     sign_out_url = models.CharField(max_length=500, blank=True, editable=False)
+    sign_out_response_url = models.CharField(max_length=500, blank=True, default="", db_default="", editable=False)
     certificates = models.TextField(blank=True, editable=False)
     is_active = models.BooleanField(default=True)
     is_enforced = models.BooleanField(

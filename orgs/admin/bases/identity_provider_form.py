@@ -84,6 +84,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
             return
         values["issuer"] = self.instance.issuer = described.issuer
         self.instance.sign_in_url, self.instance.sign_out_url = described.sign_in_url, described.sign_out_url
+        self.instance.sign_out_response_url = described.sign_out_response_url
         self.instance.certificates = described.certificates
         if self.instance._state.adding or not service_provider.has_key(self.instance):
             self.instance.client_secret = service_provider.create_key()

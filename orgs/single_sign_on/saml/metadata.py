@@ -23,11 +23,18 @@ _MAX_CERTIFICATES = 10
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """An identity provider. `sign_out_url` is empty if it has no single logout; `certificates` are in PEM."""
+    """An identity provider.
+
+    Attributes:
+        sign_out_url: Empty if it has no single logout.
+        sign_out_response_url: Where it expects responses to its sign-outs; empty if at `sign_out_url`.
+        certificates: In PEM.
+    """
 
     issuer: str
     sign_in_url: str
     sign_out_url: str
+    sign_out_response_url: str
     certificates: str
 
 
@@ -46,21 +53,32 @@ def read_metadata(text: str) -> Metadata:
     issuer = providers[0].get("entityID", "")
     if not 0 < len(issuer) <= _MAX_ADDRESS_CHARACTERS:
         raise ProviderFailed(gettext_noop("The metadata has no usable entityID."))
-    sign_in_url = _address(role, "md:SingleSignOnService")
-    if not sign_in_url:
+    sign_in = _endpoint(role, "md:SingleSignOnService")
+    if sign_in is None:
         raise ProviderFailed(gettext_noop("The metadata has no SingleSignOnService with the binding HTTP-Redirect."))
-    return Metadata(issuer, sign_in_url, _address(role, "md:SingleLogoutService"), _certificates(role))
+    sign_in_url = _read_address(sign_in.get("Location", ""))
+    return Metadata(issuer, sign_in_url, *_sign_out_addresses(role), _certificates(role))
 
 
-def _address(role: xml.Element, service: str) -> str:
-    for endpoint in role.findall(service, _NS):
-        url = endpoint.get("Location", "")
-        if endpoint.get("Binding") == REDIRECT_BINDING:
-            private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=ProviderFailed)
-            if len(url) > _MAX_ADDRESS_CHARACTERS:
-                raise ProviderFailed(gettext_noop("The metadata has an address that is too long."))
-            return str(url)
-    return ""
+def _sign_out_addresses(role: xml.Element) -> tuple[str, str]:
+    """Return where requests go, and where responses go if it is another address (SAML Metadata, 2.2.2)."""
+    endpoint = _endpoint(role, "md:SingleLogoutService")
+    if endpoint is None:
+        return "", ""
+    response_location = endpoint.get("ResponseLocation", "")
+    return _read_address(endpoint.get("Location", "")), _read_address(response_location) if response_location else ""
+
+
+def _endpoint(role: xml.Element, service: str) -> xml.Element | None:
+    endpoints = role.findall(service, _NS)
+    return next((endpoint for endpoint in endpoints if endpoint.get("Binding") == REDIRECT_BINDING), None)
+
+
+def _read_address(url: str) -> str:
+    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=ProviderFailed)
+    if len(url) > _MAX_ADDRESS_CHARACTERS:
+        raise ProviderFailed(gettext_noop("The metadata has an address that is too long."))
+    return str(url)
 
 
 def _certificates(role: xml.Element) -> str:

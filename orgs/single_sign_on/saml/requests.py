@@ -68,11 +68,12 @@ def signed_out_url(provider: IdentityProvider, sp: ServiceProvider, in_response_
     Raises:
         ProviderFailed: If our key cannot be read.
     """
-    message = _message("samlp:LogoutResponse", provider.sign_out_url, sp, f"_{secrets.token_hex(20)}")
+    url = provider.sign_out_response_url or provider.sign_out_url
+    message = _message("samlp:LogoutResponse", url, sp, f"_{secrets.token_hex(20)}")
     message.set("InResponseTo", in_response_to)
     status = etree.SubElement(message, xml.name("samlp:Status"))
     etree.SubElement(status, xml.name("samlp:StatusCode"), Value=_SUCCESS)
-    return _signed_url(provider, provider.sign_out_url, "SAMLResponse", message, relay_state)
+    return _signed_url(provider, url, "SAMLResponse", message, relay_state)
 
 
 def _message(kind: str, destination: str, sp: ServiceProvider, message_id: str) -> xml.Element:

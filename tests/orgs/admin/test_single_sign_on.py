@@ -109,9 +109,14 @@ def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
     assert admin.post(address, {**values, "metadata": "", "name": "Entra"}).status_code == 302
     provider.refresh_from_db()
     assert (provider.name, provider.issuer, provider.identities.count()) == ("Entra", idp.issuer, 1)
-    key = provider.client_secret
+    key, done = provider.client_secret, "https://idp.example/done"
+    assert admin.post(address, {**values, "metadata": idp.metadata(sign_out_response_url=done)}).status_code == 302
+    provider.refresh_from_db()
+    assert provider.sign_out_response_url == done
+    assert AuditEvent.objects.latest("id").after["sign_out_response_url"] == done
     assert admin.post(address, {**values, "metadata": idp.metadata(issuer="other")}).status_code == 302
     provider.refresh_from_db()
+    assert provider.sign_out_response_url == "", "the address of the former metadata"
     assert (provider.issuer, provider.identities.count(), provider.client_secret) == ("other", 0, key)
     # A key that a new SECRET_KEY cannot decrypt is replaced.
     IdentityProvider.objects.update(client_secret="unreadable")

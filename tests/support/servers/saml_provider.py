@@ -68,6 +68,8 @@ class SamlProvider:
     def metadata(self, **changes: str) -> str:
         certificate = "".join(self.certificate.splitlines()[1:-1])
         values = {"issuer": self.issuer, "sign_in_url": self.sign_in_url, "certificate": certificate, **changes}
+        response_location = values.get("sign_out_response_url")
+        responses = "" if response_location is None else f'ResponseLocation="{response_location}"'
         binding = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP"
         return f"""<?xml version="1.0"?>
         <md:EntityDescriptor {_DECLARATIONS} entityID="{values["issuer"]}">
@@ -75,7 +77,7 @@ class SamlProvider:
             <md:KeyDescriptor use="signing"><ds:KeyInfo><ds:X509Data>
               <ds:X509Certificate>{values["certificate"]}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>
             </md:KeyDescriptor>
-            <md:SingleLogoutService Binding="{binding}-Redirect" Location="{self.sign_out_url}"/>
+            <md:SingleLogoutService Binding="{binding}-Redirect" Location="{self.sign_out_url}" {responses}/>
             <md:SingleSignOnService Binding="{binding}-POST" Location="https://idp.example/post"/>
             <md:SingleSignOnService Binding="{binding}-Redirect" Location="{values["sign_in_url"]}"/>
           </md:IDPSSODescriptor>

@@ -71,6 +71,7 @@ def connect_saml(connection: SamlConnection, text: str) -> None:
         groups_claim="http://schemas.passportjs.com/groups",
         sign_in_url=described.sign_in_url,
         sign_out_url=described.sign_out_url,
+        sign_out_response_url=described.sign_out_response_url,
         certificates=described.certificates,
     )
     role = abroad.roles.get(name="editor")

@@ -182,6 +182,9 @@ def test_no_bytes_are_an_error_of_the_server(provider: IdentityProvider, idp: Sa
 METADATA: dict[str, dict[str, str]] = {
     "a script": {"sign_in_url": "javascript:alert(1)"},
     "no HTTPS": {"sign_in_url": "http://idp.example/"},
+    "a script for sign-outs": {"sign_out_response_url": "javascript:alert(1)"},
+    "no HTTPS for sign-outs": {"sign_out_response_url": "http://127.0.0.1/"},
+    "a long address for sign-outs": {"sign_out_response_url": f"https://idp.example/{'a' * 500}"},
     "no certificate": {"certificate": ""},
     "a malformed certificate": {"certificate": "AAAA"},
     "no issuer": {"issuer": ""},

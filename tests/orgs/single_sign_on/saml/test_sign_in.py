@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 from lxml import etree
 
 from accounts.models import User
 from orgs.models import IdentityProvider, LinkedIdentity, Membership, SignInDomain, UsedAssertion
+from orgs.single_sign_on.saml.metadata import read_metadata
 from tests.orgs.single_sign_on.saml.conftest import EMAIL, begin, metadata, send, sign_in
 from tests.support.factories import PASSWORD, World
 from tests.support.servers.saml_provider import NAMESPACES, SamlProvider, parse, time
@@ -125,6 +127,33 @@ def test_a_sign_out_at_the_provider_ends_sessions_here(provider: IdentityProvide
         message = idp.read(reply.headers["Location"], "SAMLResponse", metadata(provider))
         assert (message.get("InResponseTo"), message.get("Destination")) == ("_out", idp.sign_out_url)
         assert browser.get("/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("described", "destination"),
+    [
+        ({"sign_out_response_url": "https://idp.example/done?tenant=1"}, "https://idp.example/done?tenant=1"),
+        ({"sign_out_response_url": ""}, SamlProvider.sign_out_url),
+        ({}, SamlProvider.sign_out_url),
+    ],
+)
+def test_only_responses_to_sign_outs_go_to_the_response_location(
+    provider: IdentityProvider, idp: SamlProvider, described: dict[str, str], destination: str
+) -> None:
+    read = read_metadata(idp.metadata(**described))
+    addresses = {"sign_out_url": read.sign_out_url, "sign_out_response_url": read.sign_out_response_url}
+    IdentityProvider.objects.update(**addresses)
+    browser = Client()
+    sign_in(browser, provider, idp)
+    (path,) = re.findall(r'href="([^"]+/sign-out\?person=[^"]+)"', browser.post("/sign-out").content.decode())
+    request_url = browser.get(path).headers["Location"]
+    reply = Client().get(idp.logout_url(f"http://testserver/sign-in/saml/{provider.pk}/logout", "u-1"))
+    for url, parameter, expected in (
+        (request_url, "SAMLRequest", idp.sign_out_url),
+        (reply.headers["Location"], "SAMLResponse", destination),
+    ):
+        message = idp.read(url, parameter, metadata(provider))
+        assert (url.split(f"{parameter}=")[0][:-1], message.get("Destination")) == (expected, expected)
 
 
 def test_forged_and_old_sign_outs_are_refused(provider: IdentityProvider, idp: SamlProvider, world: World) -> None:
