@@ -45,8 +45,7 @@ def render_group(group: ScimGroup, base: str) -> dict[str, Any]:
         **({"externalId": group.external_id} if group.external_id else {}),
         "displayName": group.display_name,
         "members": [
-            {"value": str(member.pk), "display": member.user.email, "type": "User", "$ref": f"{base}/Users/{member.pk}"}
-            for member in members
+            {"value": str(member.pk), "type": "User", "$ref": f"{base}/Users/{member.pk}"} for member in members
         ],
     }
     return _with_meta(body, "Group", f"{base}/Groups/{group.pk}")
@@ -114,8 +113,7 @@ def schemas(base: str) -> list[dict[str, Any]]:
             subAttributes=[text, _attribute("display", "string"), _attribute("type", "string")],
         ),
     ]
-    member_parts = [text, _attribute("display", "string", mutability="readOnly")]
-    member_parts.append(_attribute("type", "string", canonicalValues=["User"]))
+    member_parts = [text, _attribute("type", "string", canonicalValues=["User"])]
     member_parts.append(_attribute("$ref", "reference", referenceTypes=["User"]))
     group = [
         _attribute("displayName", "string", required=True),
