@@ -2,8 +2,12 @@
 
 from typing import Any
 
+import pytest
+from django.core.management import call_command
+from django.core.management.commands import migrate
 from django.db import models
 from django.db.migrations import operations
+from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ProjectState
 
 from accounts.management.commands.migrate import few_renderings
@@ -49,3 +53,14 @@ def test_models_are_as_those_of_djangos_own_command() -> None:
     )  # fmt: skip
     with few_renderings():
         assert rendered_models() == expected
+
+
+@pytest.mark.django_db
+def test_only_an_empty_database_is_migrated_in_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[object] = []
+    monkeypatch.setattr(migrate.Command, "handle", lambda self, **_: used.append(ProjectState.add_model))
+    djangos_own = ProjectState.add_model
+    call_command("migrate")
+    MigrationRecorder.Migration.objects.all().delete()
+    call_command("migrate")
+    assert [method is djangos_own for method in used] == [True, False]
