@@ -43,8 +43,7 @@ def replica_servers(django_db_setup: None, django_db_blocker: Any) -> Iterator[l
         started = servers.create(2)
     yield started
     for replica in started:
-        replica.stop()
-        shutil.rmtree(replica.folder)
+        replica.delete()
 
 
 @pytest.fixture

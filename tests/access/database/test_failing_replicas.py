@@ -66,6 +66,18 @@ def test_a_search_that_a_replica_interrupts_is_answered_by_the_primary(
     assert sum(interrupted) == 1
 
 
+def test_a_replica_that_was_silent_receives_what_it_missed(
+    replicas: list[Replica], in_sync: Callable[..., None]
+) -> None:
+    """The primary has finished the files that the replica did not receive, and would remove them."""
+    replicas[0].freeze()
+    try:
+        replicas[0].switch_wal()
+    finally:
+        replicas[0].thaw()
+    in_sync()
+
+
 @pytest.mark.parametrize("is_searching", [False, True], ids=["before", "during"])
 def test_a_replica_that_is_silent_holds_up_no_search(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],

@@ -1,8 +1,10 @@
 """Streaming replicas of the embedded PostgreSQL that the tests use."""
 
 import os
+import shutil
 import subprocess
 import tempfile
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +22,26 @@ class Replica:
     def __init__(self, folder: Path, primary: str) -> None:
         """State where the replica's data is, and the primary's sockets."""
         self.folder, self._primary = folder, primary
+        self._slot = f"replica_{uuid.uuid4().hex}"
         self.address = {"HOST": str(folder), "NAME": str(connection.settings_dict["NAME"])}
 
+    def create_slot(self) -> None:
+        """Let the primary keep what it writes from now on until the replica, which may be stopped, has received it."""
+        self._execute_on_primary(f"SELECT pg_create_physical_replication_slot('{self._slot}', true)")
+
     def start(self) -> None:
-        options = f"-k {self.folder} -c shared_buffers=32MB -c fsync=off"
+        options = f"-k {self.folder} -c shared_buffers=32MB -c fsync=off -c primary_slot_name={self._slot}"
         _run("pg_ctl", "-D", self.folder, "-l", self.folder / "server.log", "-w", "-o", options, "start")
 
     def stop(self) -> None:
         _run("pg_ctl", "-D", self.folder, "-m", "immediate", "-w", "stop")
+
+    def delete(self) -> None:
+        self.stop()
+        slot = f"FROM pg_replication_slots WHERE slot_name = '{self._slot}'"
+        self._execute_on_primary(f"SELECT pg_terminate_backend(active_pid, 60000) {slot} AND active_pid IS NOT NULL")
+        self._execute_on_primary(f"SELECT pg_drop_replication_slot(slot_name) {slot}")
+        shutil.rmtree(self.folder)
 
     def pause(self) -> None:
         """Stop replaying. What was replayed can still be read."""
@@ -53,6 +67,12 @@ class Replica:
         for process in self._processes():
             process.resume()
 
+    def switch_wal(self) -> None:
+        """Let the primary remove what it wrote, as far as no replica needs it."""
+        for _ in range(2):
+            self._execute_on_primary("SELECT pg_logical_emit_message(false, 'test', ''), pg_switch_wal()")
+            self._execute_on_primary("CHECKPOINT")
+
     def _processes(self) -> list[psutil.Process]:
         server = psutil.Process(int((self.folder / "postmaster.pid").read_text().split("\n")[0]))
         return [server, *server.children(recursive=True)]
@@ -69,10 +89,10 @@ class Replica:
 
     def execute(self, statement: str) -> Any:
         """Return the first value that the statement returns, as the server's administrator."""
-        with psycopg.connect(host=str(self.folder), user="postgres", dbname="postgres", autocommit=True) as session:
-            cursor = session.execute(statement)
-            row = cursor.fetchone() if cursor.description else None
-            return row[0] if row else None
+        return _execute(str(self.folder), statement)
+
+    def _execute_on_primary(self, statement: str) -> Any:
+        return _execute(self._primary, statement)
 
 
 def create(count: int) -> list[Replica]:
@@ -82,16 +102,25 @@ def create(count: int) -> list[Replica]:
     for _ in range(count):
         folder = Path(tempfile.mkdtemp(prefix="replica-"))  # other users cannot open pytest's folders
         _set_owner(folder)
+        replica = Replica(folder, primary)
+        replica.create_slot()
         if replicas:
             subprocess.run(["cp", "-a", f"{replicas[0].folder}/.", folder], check=True)
         else:
             arguments = ["-h", primary, "-U", "postgres", "-D", folder, "-R", "--checkpoint=fast", "--no-sync"]
             _run("pg_basebackup", *arguments)
             (folder / ".s.PGSQL.5432.lock").unlink(missing_ok=True)  # of the primary's socket
-        replicas.append(Replica(folder, primary))
+        replicas.append(replica)
     for replica in replicas:
         replica.start()
     return replicas
+
+
+def _execute(host: str, statement: str) -> Any:
+    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as session:
+        cursor = session.execute(statement)
+        row = cursor.fetchone() if cursor.description else None
+        return row[0] if row else None
 
 
 def _run(command: str, *arguments: object) -> None:
