@@ -1,14 +1,46 @@
 """A small HTTP client that checks every response against the OpenAPI schema."""
 
+import http.client
 import json
-import urllib.error
+import threading
 import urllib.request
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.support import conformance
 from tests.support.factories import PASSWORD
+
+
+class _Connections(threading.local):
+    """Connections of a thread, which stay open: the server starts a thread and a database session for each."""
+
+    def __init__(self) -> None:
+        self._by_address: dict[str, http.client.HTTPConnection] = {}
+
+    def request(self, address: str, *arguments: Any) -> http.client.HTTPResponse:
+        """Send a request, once more if the server has closed the connection since the last one."""
+        connection = self._by_address.get(address)
+        if connection is not None and connection.sock is not None:
+            try:
+                return self._send(connection, *arguments)
+            except (ConnectionError, http.client.BadStatusLine):
+                connection.close()
+        connection = self._by_address[address] = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
+        return self._send(connection, *arguments)
+
+    @staticmethod
+    def _send(connection: http.client.HTTPConnection, *arguments: Any) -> http.client.HTTPResponse:
+        try:
+            connection.request(*arguments)
+            return connection.getresponse()
+        except BaseException:
+            connection.close()
+            raise
+
+
+_connections = _Connections()
 
 
 @dataclass(frozen=True)
@@ -59,20 +91,11 @@ class Client:
 
     def send(self, method: str, path: str, data: bytes | None = None) -> Reply:
         headers = {"Content-Type": "application/json", **self.headers}
-        request = urllib.request.Request(self.address + path, data, headers, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=60) as response:
-                return _reply(request, response.status, response)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _reply(request, error.code, error)
-
-
-def _reply(request: urllib.request.Request, status: int, response: Any) -> Reply:
-    content = response.read()
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    conformance.check_response(request.get_method(), request.selector, status, headers, content)
-    return Reply(status, headers, json.loads(content or b"null"))
+        with _connections.request(self.address, method, path, data, headers) as response:
+            content = response.read()
+        response_headers = {name.lower(): value for name, value in response.headers.items()}
+        conformance.check_response(method, path, response.status, response_headers, content)
+        return Reply(response.status, response_headers, json.loads(content or b"null"))
 
 
 def without_request_id(body: Any) -> Any:
