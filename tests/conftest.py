@@ -27,6 +27,7 @@ from ragsite.settings.rag.files import in_folder
 from tests.support.cache import delete_own_keys
 from tests.support.database import delete_all_rows
 from tests.support.database_copies import prepare_database
+from tests.support.embeddings import keep_embeddings
 from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
@@ -110,6 +111,12 @@ def own_cache_keys() -> None:
     """Let cache.clear() leave the keys of other test processes: see tests.support.cache."""
     redis_cache: Any = RedisCache
     redis_cache.clear = delete_own_keys
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kept_embeddings() -> None:
+    """Compute the embeddings of the same texts once: see tests.support.embeddings."""
+    keep_embeddings()
 
 
 @pytest.fixture

@@ -2,12 +2,13 @@
 
 import datetime
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from django.contrib.auth.hashers import make_password
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -16,10 +17,12 @@ from orgs.access.permissions import DEFAULT_ROLES, Scope, Visibility
 from orgs.api_keys import key_lifecycle
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
-from rag.pipeline.ingestion import parse_chunk_embed
+from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.ingestion import batch_indexing, build_submissions, document_processing, leases, synchronous_ingestion
 from rag.services.ingestion.timings import StageTimings
+from rag.services.maintenance import apply_index_changes
 from rag.types import IndexOutcome, Submission
+from ragsite.postgres.models import new_revision
 
 PASSWORD = "correct horse battery"
 # Name, organisation, role.
@@ -109,6 +112,21 @@ def ingest_text(source: DataSource, path: str, text: str, **fields: Any) -> Inde
     """Ingest a document in process; it is searchable when this returns."""
     submission = Submission(path=path, title=fields.pop("title", path), text=text, **fields)
     return synchronous_ingestion.ingest_now(source=source, submission=submission)
+
+
+def ingest_texts(source: DataSource, texts: Mapping[str, str], **fields: Any) -> None:
+    """Ingest documents (path → text) together, as a worker does that has claimed all of them."""
+    options = build_submissions.default_chunking_options()
+    documents = [
+        parse_chunk_embed.parse_and_chunk(
+            Submission(path=path, title=path, text=text, **fields), source=source, options=options
+        )
+        for path, text in texts.items()
+    ]
+    prepared = parse_chunk_embed.embed_documents(documents, source.embedding_model, on_batch=lambda done: None)
+    with transaction.atomic():
+        apply_index_changes.apply_soon()
+        index.index_documents({new_revision(): document for document in prepared}, source=source)
 
 
 def process_claimed(row: IngestionDocument) -> None:

@@ -11,7 +11,7 @@ from orgs.access.permissions import Visibility
 from orgs.creation import add_member
 from rag.models import Chunk
 from tests.support import snapshots
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_text, ingest_texts
 from tests.support.http import Client, Reply
 
 Api = Callable[..., Client]
@@ -86,8 +86,7 @@ def test_a_snippet_is_the_first_200_characters(api: Api, live_world: World) -> N
 def test_top_k_is_8_unless_given_and_results_are_ranked_by_the_cosine(api: Api, live_world: World) -> None:
     """Request Schema: "default=8, range: 1-50"; Behavior 3: "Order by score descending"."""
     source = live_world.source()
-    for number in range(52):
-        ingest_text(source, f"n{number}", f"Node number {number} computes.")
+    ingest_texts(source, {f"n{number}": f"Node number {number} computes." for number in range(52)})
     ingest_text(source, "zebra", "Zebras have stripes.")
     member = api("member")
     for options, count in (({}, 8), ({"top_k": 1}, 1), ({"top_k": 50}, 50)):

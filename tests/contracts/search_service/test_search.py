@@ -9,7 +9,7 @@ import pytest
 from orgs.access.permissions import Visibility
 from rag.models import Chunk
 from tests.support import snapshots
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_text, ingest_texts
 from tests.support.http import Client, Reply
 
 Api = Callable[..., Client]
@@ -74,8 +74,7 @@ def test_a_document_without_a_link_has_empty_strings(api: Api, live_world: World
 def test_top_k_is_5_unless_given_and_results_are_ordered_by_the_cosine(api: Api, live_world: World) -> None:
     """1, Request Parameters: "top_k … (default: 5, max: 10)"."""
     source = live_world.source()
-    for number in range(12):
-        ingest_text(source, f"n{number}", f"Node number {number} computes.")
+    ingest_texts(source, {f"n{number}": f"Node number {number} computes." for number in range(12)})
     ingest_text(source, "zebra", "Zebras have stripes.")
     member = api("member")
     for options, count in (({}, 5), ({"top_k": 1}, 1), ({"top_k": 10}, 10)):

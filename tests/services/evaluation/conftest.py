@@ -6,7 +6,7 @@ import pytest
 
 from rag.models import DataSource, EmbeddingModel
 from tests.services.evaluation.helpers import ANIMALS, RandomVectorServer
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_texts
 from tests.support.servers.provider_server import ProviderServer
 
 
@@ -28,6 +28,6 @@ def models(world: World) -> Iterator[dict[str, EmbeddingModel]]:
 def source(world: World, models: dict[str, EmbeddingModel]) -> DataSource:
     """A source of the model `old` with a document about each animal."""
     source = world.source(embedding_model=models["old"])
-    for animal in ANIMALS:
-        ingest_text(source, f"{animal}.txt", f"Everything about the {animal}.\nWhere the   {animal} lives.")
+    texts = {f"{animal}.txt": f"Everything about the {animal}.\nWhere the   {animal} lives." for animal in ANIMALS}
+    ingest_texts(source, texts)
     return source

@@ -15,7 +15,7 @@ from rag.models.content.pgvector_tables import SourceTerm
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval.user_selected_text import selected_text_passage
 from rag.types import Context
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_texts
 from tests.support.servers.provider_server import ProviderServer
 
 pytestmark = pytest.mark.django_db
@@ -34,8 +34,9 @@ def test_golden_questions_give_a_rising_curve_and_thresholds(world: World) -> No
             name="calibrated", provider="openai", dimensions=384, base_url=server.base_url
         )
         source = world.source(embedding_model=model)
+        text = "Animal{0} lives in forest{0} and eats fruit{0}."
+        ingest_texts(source, {f"{number}.txt": text.format(number) for number in range(30)})
         for number in range(30):
-            ingest_text(source, f"{number}.txt", f"Animal{number} lives in forest{number} and eats fruit{number}.")
             GoldenQuestion.objects.create(
                 source=source, question=f"What does animal{number} of forest{number} eat?", path=f"{number}.txt"
             )

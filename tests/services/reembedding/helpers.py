@@ -12,7 +12,7 @@ from rag.services.reembedding import lifecycle
 from rag.services.reembedding import worker as reembedder
 from rag.services.search import permitted_queries
 from rag.types import Question
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_texts
 from tests.support.servers.provider_server import ProviderServer
 
 State = Reembedding.State
@@ -29,8 +29,7 @@ def remote_model(name: str, dimensions: int, server: ProviderServer | None = Non
 
 def filled_source(world: World, model: EmbeddingModel) -> DataSource:
     source = world.source(embedding_model=model)
-    for animal in ANIMALS:
-        ingest_text(source, animal, f"Everything about the {animal} and where the {animal} lives.")
+    ingest_texts(source, {animal: f"Everything about the {animal} and where the {animal} lives." for animal in ANIMALS})
     return source
 
 

@@ -10,7 +10,7 @@ from orgs.access.permissions import Visibility
 from orgs.creation import add_member
 from rag.models import EmbeddingModel, Grant
 from tests.support import snapshots
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_text, ingest_texts
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
 
@@ -160,8 +160,7 @@ def test_a_slug_in_two_organisations_is_ambiguous(api: Api, live_world: World) -
 def test_top_k_is_10_unless_given_and_total_found_counts_before_it(api: Api, live_world: World) -> None:
     """Inputs: `topK` "default 10"; outputs: `totalFound` "Total matches before topK"; "Maximum `topK` results"."""
     source = live_world.source()
-    for number in range(12):
-        ingest_text(source, f"n{number}", f"Zebra number {number}.")
+    ingest_texts(source, {f"n{number}": f"Zebra number {number}." for number in range(12)})
     member = api("member")
     for options, count in (({}, 10), ({"topK": 1}, 1), ({"topK": 100}, 12)):
         results = member.post("/api/rag/retrieve", {"query": "zebra", **options}).body
