@@ -74,6 +74,7 @@ class ParsedDocument:
         pages: The pages, in the order of the text; empty for formats without pages.
         title: The title that the file itself declares, or empty.
         media_type: The MIME type that the file was read as.
+        unread_pages: The numbers of pages without a text layer that were not recognised, because there are too many.
     """
 
     text: str
@@ -82,6 +83,7 @@ class ParsedDocument:
     pages: tuple[Page, ...] = ()
     title: str = ""
     media_type: str = ""
+    unread_pages: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

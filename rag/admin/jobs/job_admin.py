@@ -1,5 +1,6 @@
 """The admin of ingestion jobs: progress, errors, cancelling, retrying failed documents."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin, messages
@@ -74,7 +75,7 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
             None,
             {
                 "fields": (
-                    *("source", "state", "progress", "open_now", "failures", "documents", "chunk_total"),
+                    *("source", "state", "progress", "open_now", "failures", "warnings", "documents", "chunk_total"),
                     *("created_by", "created_at", "started_at", "finished_at"),
                 )
             },
@@ -175,9 +176,14 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
         rows = job_lookup.list_failures(job, _MAX_LISTED_FAILURES)
         if not rows:
             return "–"
-        lines = [(link_to_documents(row.path, job=job.pk, q=row.path), row.error_message) for row in rows]
         more = gettext("… and {count} more").format(count=job.failed - len(rows)) if job.failed > len(rows) else ""
-        return format_html("<ul>{}</ul>{}", format_html_join("", "<li>{}: {}</li>", lines), more)
+        return format_html("{}{}", _list_messages(job, rows), more)
+
+    @admin.display(description=_("warnings"))
+    def warnings(self, job: Any) -> str:
+        """List the first documents of which something was not read."""
+        rows = job_lookup.list_warnings(job, _MAX_LISTED_FAILURES)
+        return _list_messages(job, rows) if rows else "–"
 
     @admin.display(description=_("all documents"))
     def documents(self, job: Any) -> str:
@@ -187,6 +193,11 @@ class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
     @admin.display(description=_("chunks"))
     def chunk_total(self, job: Any) -> int:
         return int(job.chunks)
+
+
+def _list_messages(job: IngestionJob, rows: Sequence[IngestionDocument]) -> SafeString:
+    lines = [(link_to_documents(row.path, job=job.pk, q=row.path), row.error_message) for row in rows]
+    return format_html("<ul>{}</ul>", format_html_join("", "<li>{}: {}</li>", lines))
 
 
 def state_of(job: Any) -> str:

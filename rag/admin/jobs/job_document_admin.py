@@ -17,6 +17,7 @@ from rag.admin.base import field_names
 from rag.admin.large_lists import LargeListMixin
 from rag.admin.operations.template_filters import stage_label
 from rag.models import Condition, IngestionDocument
+from rag.services.ingestion.parsing_warnings import PAGES_NOT_READ
 from rag.services.jobs import job_lookup
 
 from .job_content import STATE_LABELS, ConditionFilter, JobContentAdmin
@@ -24,7 +25,7 @@ from .job_content import STATE_LABELS, ConditionFilter, JobContentAdmin
 # The error codes of documents (docs/user). The filter also accepts other codes in the address.
 _ERROR_CODES = (
     "EMBEDDING_FAILED", "PARSE_ERROR", "UNSUPPORTED_FORMAT", "DOCUMENT_TOO_LARGE", "INDEX_FULL", "WORKER_LOST",
-    "INTERNAL_ERROR",
+    "INTERNAL_ERROR", PAGES_NOT_READ,
 )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def read_picture(content: bytes, limits: Limits) -> ParsedDocument:
     return ParsedDocument(parsed.text, True, parsed.headings, parsed.pages, title)
 
 
-def recognize_pages(parts: list[str], content: bytes, limits: Limits) -> list[str]:
+def recognize_pages(parts: list[str], content: bytes, limits: Limits) -> tuple[list[str], list[int]]:
     """Recognise the text of pages that have no text layer. A page with a text layer is never changed.
 
     Args:
@@ -54,13 +54,14 @@ def recognize_pages(parts: list[str], content: bytes, limits: Limits) -> list[st
         limits: The limits, with the number of pages to recognise. Further pages stay empty.
 
     Returns:
-        The parts, with the text of the pages that had none.
+        The parts, with the text of the pages that had none; and the numbers of the pages that were not read, because
+        there are too many.
 
     Raises:
         ParseFailed: If no page has text, and there are too many of them.
     """
     if not limits.ocr_pages or not models.is_installed():
-        return parts
+        return parts, []
     texts = {int(number): text for number, text in zip(parts[1::2], parts[2::2], strict=True)}
     count = count_pages(content)
     # xberg leaves out pages without text if other pages have some.
@@ -68,9 +69,10 @@ def recognize_pages(parts: list[str], content: bytes, limits: Limits) -> list[st
     if count == len(empty) > limits.ocr_pages:
         raise ParseFailed(_too_many(limits))
     if not empty:
-        return parts
+        return parts, []
     texts |= read_pages(content, empty[: limits.ocr_pages], _recognize_page, limits)
-    return [parts[0], *(part for number in sorted(texts) for part in (str(number), texts[number]))]
+    pages = [parts[0], *(part for number in sorted(texts) for part in (str(number), texts[number]))]
+    return pages, empty[limits.ocr_pages :]
 
 
 def _recognize_page(content: bytes) -> str:
@@ -122,4 +124,7 @@ def _as_rgb(picture: "Image") -> "Image":
 
 
 def _too_many(limits: Limits) -> str:
-    return f"More than {limits.ocr_pages} pages are pictures (scans). Send them in parts, or with a text layer."
+    return (
+        f"More than {limits.ocr_pages} pages are pictures (scans): RAG_OCR_MAX_PAGES. "
+        "Send them in parts, or with a text layer."
+    )

@@ -21,7 +21,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     marker = f"PAGE{secrets.token_hex(12)}"
     extracted = extract(content, formats.PDF, limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")
     text = promote_bold_lines(extracted.markdown)
-    pages = scans.recognize_pages(re.split(rf"{marker}:(\d+):", text), content, limits)
+    pages, unread_pages = scans.recognize_pages(re.split(rf"{marker}:(\d+):", text), content, limits)
     parsed = extracted_markdown.join_pages(pages, extracted_markdown.clean_title(extracted.title))
     if not parsed.text.strip():
         if b"%%EOF" not in content[-2048:]:
@@ -29,7 +29,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         if limits.ocr_pages:
             raise ParseFailed("No text was recognised on the pages of the PDF. Send a sharper or larger scan.")
         raise ParseFailed(OCR_IS_OFF.format("The pages of the PDF are pictures (a scan)"))
-    return replace(parsed, title=parsed.title or _first_heading(parsed))
+    return replace(parsed, title=parsed.title or _first_heading(parsed), unread_pages=tuple(unread_pages))
 
 
 def _first_heading(parsed: ParsedDocument) -> str:

@@ -192,6 +192,7 @@ def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) 
         pages=tuple(Page(int(page["start"]), int(page["number"])) for page in response["pages"]),
         title=str(response["title"])[:_MAX_TITLE_CHARACTERS],
         media_type=str(response["media_type"]),
+        unread_pages=tuple(int(number) for number in response["unread_pages"]),
     )
 
 

@@ -15,6 +15,7 @@ from rag.services.jobs import close_and_cancel
 
 from . import document_outcomes, embedding_outages
 from .leases import LeaseEnded, LeaseKeeper, update_if_leased
+from .parsing_warnings import describe_unread_pages
 from .timings import StageTimings
 
 logger = structlog.get_logger(__name__)
@@ -177,6 +178,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[parse_chunk_embe
             document_outcomes.record_success(
                 {work.document: index_outcomes[work.document.pk] for work in works},
                 timings={work.document.pk: work.timings.milliseconds for work in works},
+                warnings={work.document.pk: describe_unread_pages(work.chunked.parsed) for work in works},
             )
     except index.OutdatedVersion:
         if len(works) > 1:

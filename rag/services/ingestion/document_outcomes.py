@@ -22,6 +22,7 @@ from ragsite.postgres.models import database_now
 
 from . import embedding_outages
 from .leases import LeaseEnded, update_if_leased
+from .parsing_warnings import PAGES_NOT_READ
 
 State = IngestionDocument.State
 
@@ -30,12 +31,14 @@ def record_success(
     index_outcomes: Mapping[IngestionDocument, IndexOutcome],
     *,
     timings: Mapping[uuid.UUID, Mapping[str, int]] = MappingProxyType({}),
+    warnings: Mapping[uuid.UUID, str] = MappingProxyType({}),
 ) -> None:
     """Mark the claimed documents as done, inside the transaction that writes their documents' chunks.
 
     Args:
         index_outcomes: Claimed document → the outcome of indexing it.
         timings: Id of a claimed document → stage → milliseconds.
+        warnings: Id of a claimed document → what of it was not read, a sentence.
 
     Raises:
         LeaseEnded: If this process no longer holds one of the documents. The caller must roll its transaction back.
@@ -53,6 +56,8 @@ def record_success(
             outcome.document_id,
             outcome.chunk_count,
             json.dumps(timings.get(document.pk, {})),
+            PAGES_NOT_READ if warnings.get(document.pk) else "",
+            warnings.get(document.pk, ""),
         )
         for document in documents
         for outcome in [index_outcomes[document]]
@@ -62,9 +67,11 @@ def record_success(
             "UPDATE rag_ingestiondocument AS document SET state = %s, outcome = done.outcome, "
             "document_id = done.document_id, chunk_count = done.chunk_count, "
             "timings = done.timings::jsonb, "
-            "stage = '', text = '', due_at = NULL, error_code = '', error_message = '', finished_at = %s "
-            "FROM unnest(%s::uuid[], %s::text[], %s::uuid[], %s::int[], %s::text[]) "
-            "AS done (id, outcome, document_id, chunk_count, timings) WHERE document.id = done.id",
+            "stage = '', text = '', due_at = NULL, error_code = done.error_code, "
+            "error_message = done.error_message, finished_at = %s "
+            "FROM unnest(%s::uuid[], %s::text[], %s::uuid[], %s::int[], %s::text[], %s::text[], %s::text[]) "
+            "AS done (id, outcome, document_id, chunk_count, timings, error_code, error_message) "
+            "WHERE document.id = done.id",
             [State.DONE, timezone.now(), *([*column] for column in zip(*values, strict=True))],
         )
     transaction.on_commit(lambda: measured_documents.record_done(documents, timings))

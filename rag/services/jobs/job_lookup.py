@@ -106,6 +106,12 @@ def list_failures(job: IngestionJob, limit: int) -> list[IngestionDocument]:
     return list(failed.only("index", "path", "error_code", "error_message")[:limit])
 
 
+def list_warnings(job: IngestionJob, limit: int) -> list[IngestionDocument]:
+    """Return at most `limit` documents of the job of which something was not read; the fields of `list_failures`."""
+    warned = job.documents.filter(state=State.DONE).exclude(error_code="").order_by("index")
+    return list(warned.only("index", "path", "error_code", "error_message")[:limit])
+
+
 def count_failures_by_code(job: IngestionJob) -> dict[str, int]:
     """Return error code → number of failed documents of the job, the most frequent first."""
     failed = job.documents.filter(state=State.FAILED).order_by()

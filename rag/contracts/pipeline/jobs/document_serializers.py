@@ -9,6 +9,8 @@ from rag.contracts.common import fields
 from rag.models import Condition, IngestionDocument
 from ragsite.http.openapi.field_types import Count
 
+State = IngestionDocument.State
+
 
 class JobDocumentListIn(serializers.Serializer[None]):
     """The query parameters of the list of a job's documents."""
@@ -23,7 +25,8 @@ class WhatWentWrong(TypedDict):
 
 class JobDocument(TypedDict):
     """`condition`: null once the document is done or failed. `stage`: null unless a worker is processing it. `error`:
-    why it failed, or why it waits until `retryAt`. `timings`: milliseconds by stage."""
+    why it failed, or why it waits until `retryAt`. `warning`: what of a finished document was not read. `timings`:
+    milliseconds by stage."""
 
     index: Count
     path: str
@@ -32,6 +35,7 @@ class JobDocument(TypedDict):
     stage: Annotated[str | None, {"enum": [*IngestionDocument.Stage.values, None]}]
     attempts: Count
     error: WhatWentWrong | None
+    warning: WhatWentWrong | None
     chunks: Count
     documentId: Annotated[str | None, {"format": "uuid"}]
     timings: dict[str, float]
@@ -47,7 +51,10 @@ class JobDocumentsOut(TypedDict):
 
 def job_document_out(document: IngestionDocument) -> JobDocument:
     """Render a job document, which must come from a queryset with `with_condition()`."""
-    is_running = document.state == IngestionDocument.State.RUNNING
+    is_running, is_done = (document.state == state for state in (State.RUNNING, State.DONE))
+    problem: WhatWentWrong | None = None
+    if document.error_code:
+        problem = {"code": document.error_code, "message": document.error_message}
     return {
         "index": document.index,
         "path": document.path,
@@ -55,7 +62,8 @@ def job_document_out(document: IngestionDocument) -> JobDocument:
         "condition": document.condition or None,
         "stage": document.stage or None if is_running else None,
         "attempts": document.attempts,
-        "error": {"code": document.error_code, "message": document.error_message} if document.error_code else None,
+        "error": None if is_done else problem,
+        "warning": problem if is_done else None,
         "chunks": document.chunk_count,
         "documentId": str(document.document_id) if document.document_id else None,
         "timings": document.timings,

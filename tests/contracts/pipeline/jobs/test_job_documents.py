@@ -45,12 +45,13 @@ def test_the_list_of_a_jobs_documents(editor: Client, live_world: World) -> None
     assert (listed["total"], listed["page"], listed["pageSize"]) == (3, 1, 50)
     failed, done, _ = listed["documents"]
     assert set(failed) == {
-        "index", "path", "status", "condition", "stage", "attempts", "error", "chunks", "documentId", "timings",
-        "retryAt",
+        "index", "path", "status", "condition", "stage", "attempts", "error", "warning", "chunks", "documentId",
+        "timings", "retryAt",
     }  # fmt: skip
     assert (failed["index"], failed["path"], failed["status"], failed["condition"]) == (0, "doc-0", "failed", None)
     assert failed["error"] == {"code": "INTERNAL_ERROR", "message": "An unexpected error."}
     assert (done["status"], done["chunks"], done["error"], done["attempts"]) == ("done", 1, None, 1)
+    assert (failed["warning"], done["warning"]) == (None, None)
     assert done["documentId"] == str(job.documents.get(index=1).document_id)
     assert [document["index"] for document in editor.get(f"{address}?status=done").body["documents"]] == [1, 2]
     assert [document["index"] for document in editor.get(f"{address}?pageSize=1&page=2").body["documents"]] == [1]

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob, Original
-from tests.parsing.files import pictures
+from rag.services.jobs import job_lookup
+from tests.parsing.files import pdf, pictures
 from tests.support import factories
 from tests.support.factories import World
 from tests.support.http import Client, Reply
@@ -90,6 +91,21 @@ def test_a_source_decides_whether_pictures_are_read(api: Api, live_world: World)
     factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
     document = Document.objects.get()
     assert (document.text, document.chunks.get().first_page) == ("Bees hum.", 1)
+
+
+def test_pages_over_the_limit_of_recognition_are_named(api: Api, live_world: World, settings: Any) -> None:
+    live_world.source()
+    settings.RAG_OCR_MAX_PAGES = 1
+    scan = pictures.page(["Bees hum."], width=256)
+    job = send(api("editor"), [("a.pdf", pdf(["Ants walk.", scan, scan, "Wasps fly.", scan]), None)]).body
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    assert Document.objects.get().text == "Ants walk.\n\nBees hum.\n\nWasps fly."
+    (document,) = api("editor").get(f"/api/rag/ingest/{job['jobId']}/documents").body["documents"]
+    assert (document["status"], document["error"], document["warning"]["code"]) == ("done", None, "PAGES_NOT_READ")
+    assert "cannot be searched: 3, 5. At most 1 pages" in document["warning"]["message"]
+    assert "RAG_OCR_MAX_PAGES" in document["warning"]["message"]
+    (warned,) = job_lookup.list_warnings(IngestionJob.objects.get(), 50)
+    assert warned.error_message == document["warning"]["message"]
 
 
 def test_invalid_forms_are_rejected(api: Api, live_world: World, settings: Any) -> None:
