@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.text import citation_markers
-from rag.text.markup import html_tags
+from rag.text.markup import html_tags, references
 from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
@@ -114,7 +114,7 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         is_labelled = bool(LABEL.match(structure.text(index)))  # a line of its own: "Decision: …"
         term = structure.term_of(index) if index == run[0] else structure.term_above(index)
         if term is not None and part.kind is UnitKind.SENTENCE:
-            lines.append(f"{_plain(structure.text(term))}: {rendered}")
+            lines.append(f"{_plain(structure, structure.text(term))}: {rendered}")
         elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
             lines[-1] += f" {rendered}"
         else:
@@ -150,7 +150,7 @@ def _label(structure: PassageStructure, index: int) -> str:
     """Return the heading above a list or table, as its introduction."""
     heading = structure.heading_index(index)
     title = structure.visible_text(heading) if heading is not None else next(iter(structure.passage.headings[-1:]), "")
-    title = " ".join(_HEADING_MARKS.sub("", title.strip()).split())
+    title = _plain(structure, _HEADING_MARKS.sub("", title.strip()))
     return f"{title}:" if title and title[-1].isalnum() else title
 
 
@@ -161,13 +161,14 @@ def _render_part(structure: PassageStructure, index: int) -> str:
         return f"```\n{_dedent(structure, index)}\n```"
     if part.kind is UnitKind.ROW:
         return _render_row(structure, index)
-    return _plain(text)
+    return _plain(structure, text)
 
 
-def _plain(text: str) -> str:
+def _plain(structure: PassageStructure, text: str) -> str:
     """Return a text on one line, without tags, pictures, marks of quotations and links within the documents."""
     unmarked = _PICTURE.sub("", _QUOTATION_MARK.sub("", _HYPHENATION.sub("", text)))
-    plain = _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(" ".join(unmarked.split())))
+    words = references.as_words(" ".join(unmarked.split()), is_restructured=structure.is_restructured)
+    plain = _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(words))
     return f"{plain[:-1]}" if plain.endswith("::") else plain  # code follows, in reStructuredText
 
 
@@ -192,7 +193,8 @@ def _render_row(structure: PassageStructure, index: int) -> str:
         is_subject = column == 0 and any(character.isalpha() for character in cell)
         if cell:
             shown.append(f"{name}: {cell}" if name and not is_subject else cell)
-    return "- " + _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(" — ".join(shown)))
+    words = references.as_words(" — ".join(shown), is_restructured=structure.is_restructured)
+    return "- " + _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(words))
 
 
 def _quote_end(structure: PassageStructure, index: int) -> int:

@@ -62,3 +62,8 @@ def test_numbered_questions_are_headings() -> None:
     )
     assert answer("Where is the tea kept?", faq) == "The porter has it. [1]"
     assert answer("May I sell cups?", faq) == "No. They are lent. [1]"
+
+
+def test_references_are_shown_as_words() -> None:
+    page = passage("House\n=====\n\nThe porter rings |the_bell|_ as :ref:`duties <duties>` say, with ``ring --loud``.")
+    assert answer("Who rings?", page) == "The porter rings the bell as duties say, with `ring --loud`. [1]"

@@ -4,7 +4,7 @@ import functools
 import re
 from collections.abc import Sequence
 
-from rag.text.markup import html_tags
+from rag.text.markup import html_tags, references
 from rag.text.quotable_units import UnitKind
 from rag.text.sentences import depends_on_predecessor
 from rag.text.words import content_words, stem, stems
@@ -89,6 +89,11 @@ class PassageStructure:
         if self.parts[first].kind is UnitKind.CODE or self.text(last).endswith(LEAD_IN_ENDINGS):
             return True
         return self.is_step(first) and self.text(first)[0] != "1" and self.parts[last].kind is not UnitKind.ROW
+
+    @functools.cached_property
+    def is_restructured(self) -> bool:
+        """Whether the passage is written in reStructuredText."""
+        return references.is_restructured(self.passage.text)
 
     @functools.cached_property
     def title_stems(self) -> frozenset[str]:
