@@ -11,6 +11,8 @@ from .question_type import AnalysedQuestion
 
 # What is asked for may be so many sentences below the best one.
 _MAX_SKIPPED_SENTENCES = 4
+# A section of two paragraphs is quoted as a whole if it is this short and the second one goes on about the first.
+_MAX_WHOLE_SECTION = 450
 
 
 def section_beginning(
@@ -74,6 +76,15 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
     has_heading = structure.section_of(index) > 0
     first = 0 if has_heading and _length(structure, groups[: group_number + 1]) <= max_characters else group_number
     return needed | _beginning(structure, groups[first:], max_characters)
+
+
+def second_paragraph(structure: PassageStructure, index: int, max_characters: int) -> set[int]:
+    """Return the second paragraph of a short section of two, if it goes on about the first one, which has the part."""
+    groups = structure.sections[structure.section_of(index)]
+    is_short = len(groups) == 2 and _length(structure, groups) <= min(max_characters, _MAX_WHOLE_SECTION)
+    if not is_short or not structure.section_of(index) or index not in groups[0]:
+        return set()
+    return _readable(structure, groups[1]) if structure.continues(groups[1][0]) else set()
 
 
 def rest_of_section(structure: PassageStructure, parts: set[int], max_characters: int) -> set[int]:

@@ -15,6 +15,7 @@ from rag.types.token_vectors import TokenVectors
 from .answer_candidates import QuoteCandidate
 from .answer_types import has_answer_of_type
 from .parts.passage_parts import SENTENCE_ENDINGS, split_cells
+from .parts.pointers import mostly_points
 from .parts.self_contained_parts import PassageStructure
 from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
@@ -36,6 +37,8 @@ _MAX_WORDS_BEFORE_TERM = 1
 _MAX_TERM_CHARACTERS = 120
 # How alike the headings above a part are to the question counts nearly as much as if the part said it itself.
 _HEADING_SIMILARITY = np.float32(0.9)
+# Weight of how alike a part alone and the question are, and of the similarity of what is read together with the part.
+_BOTH_WAYS_WEIGHT, _PARAGRAPH_WEIGHT = 0.5, 0.4
 # Penalty for parts of less relevant passages: relevance is at most 1, and that of the best ones differs by tenths.
 _PASSAGE_WEIGHT = 4.0
 # Bonus for a part of the best passage, in standard deviations: relevances differ little where the search is sure. Not
@@ -49,6 +52,8 @@ _START_BONUS = 0.8
 _PROCEDURE_BONUS = 0.5
 # Penalty for "Yes, …" where the question asks how, what or when, in standard deviations.
 _YES_OR_NO_PENALTY = 2.0
+# Penalty for a sentence that only says where to read on, in standard deviations.
+_POINTER_PENALTY = 1.0
 
 
 def word_weights(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
@@ -81,29 +86,77 @@ def score_candidates(
         + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
         for candidate in candidates
     ]
-    columns = _standardize(word_scores), _standardize(_similarities(candidates, structures, similarity)), bonuses
+    vectors = [_token_scores(candidate, structures, similarity) for candidate in candidates]
+    columns = (
+        _standardize(word_scores),
+        _standardize(_maxsims(vectors)),
+        [_BOTH_WAYS_WEIGHT * score for score in _standardize(_both_ways(candidates, structures, similarity))],
+        [_PARAGRAPH_WEIGHT * score for score in _standardize(_paragraphs(candidates, structures, similarity, vectors))],
+        bonuses,
+    )
     return [sum(scores) for scores in zip(*columns, strict=True)]
 
 
-def _similarities(
+def _both_ways(
     candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], similarity: SentenceSimilarity
 ) -> list[float]:
-    """Return the similarity of each candidate and the headings above it to the question; unknown ones are average.
+    """Return how alike each candidate alone and the question are; unknown ones are average."""
+    scores = []
+    for candidate in candidates:
+        structure = structures[candidate.passage_number - 1]
+        part, offset = structure.parts[candidate.index], structure.passage.start
+        span = offset + part.start, offset + part.end
+        scores.append(similarity.score_both_ways(structure.passage.document_id, *span))
+    known = [score for score in scores if score is not None]
+    average = statistics.fmean(known) if known else 0.0
+    return [average if score is None else score for score in scores]
+
+
+def _paragraphs(
+    candidates: Sequence[QuoteCandidate],
+    structures: Sequence[PassageStructure],
+    similarity: SentenceSimilarity,
+    vectors: Sequence[TokenVectors | None],
+) -> list[float]:
+    """Return the similarity to the question of what is read together with each candidate; unknown ones are average.
+
+    Args:
+        candidates: The candidates.
+        structures: The structures of the numbered passages.
+        similarity: The similarity of the passages' parts to the question.
+        vectors: The token scores of each candidate with the headings above it.
+    """
+    by_group: dict[tuple[int, int], TokenVectors | None] = {}
+    combined: list[TokenVectors | None] = []
+    for candidate, vector in zip(candidates, vectors, strict=True):
+        structure = structures[candidate.passage_number - 1]
+        group = structure.group_of(candidate.index)
+        key = candidate.passage_number, group[0]
+        if key not in by_group:
+            offset = structure.passage.start
+            span = offset + structure.parts[group[0]].start, offset + structure.parts[group[-1]].end
+            by_group[key] = similarity.token_scores(structure.passage.document_id, *span)
+        known = [scores for scores in (by_group[key], vector) if scores is not None]
+        combined.append(np.max(known, axis=0) if known else None)
+    return _maxsims(combined)
+
+
+def _maxsims(vectors: Sequence[TokenVectors | None]) -> list[float]:
+    """Return the weighted MaxSim of each candidate; unknown ones are average.
 
     As in reranking, a token of the question counts more if the candidates differ more in it.
     """
-    vectors = [_token_scores(candidate, structures, similarity) for candidate in candidates]
     known = [vector for vector in vectors if vector is not None]
     if not known:
-        return [0.0] * len(candidates)
+        return [0.0] * len(vectors)
     average = np.mean(known, axis=0)
-    matrix = np.array([average if vector is None else vector for vector in vectors])
-    return [float(score) for score in weighted_maxsim(matrix)]
+    return [float(score) for score in weighted_maxsim(np.array([average if v is None else v for v in vectors]))]
 
 
 def _token_scores(
     candidate: QuoteCandidate, structures: Sequence[PassageStructure], similarity: SentenceSimilarity
 ) -> TokenVectors | None:
+    """Return the best similarities of the question's tokens to a part and the headings above it."""
     structure = structures[candidate.passage_number - 1]
     document_id, offset = structure.passage.document_id, structure.passage.start
     part = structure.parts[candidate.index]
@@ -131,8 +184,7 @@ def _passage_score(structures: Sequence[PassageStructure], candidate: QuoteCandi
 def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuestion) -> float:
     """Return how well the form of a part suits the kind of question, in standard deviations."""
     text = structure.text(index)
-    groups = structure.sections[structure.section_of(index)]
-    group = next((group for group in groups if index in group), [])  # a heading is in none
+    groups, group = structure.sections[structure.section_of(index)], structure.group_of(index)
     bonus = 0.0
     if question.answer_type is not None and has_answer_of_type(text, question.answer_type):
         is_entry = (
@@ -141,11 +193,13 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
         bonus += _EXPECTED_BONUS + (_ENTRY_BONUS if is_entry else 0.0)
     if not question.accepts(text):
         bonus -= _YES_OR_NO_PENALTY
+    if mostly_points(text):
+        bonus -= _POINTER_PENALTY
     if structure.parts[index].kind is UnitKind.SENTENCE and (
         len(text.split()) < _MIN_WORDS or not text.endswith(SENTENCE_ENDINGS)
     ):
         bonus -= _FRAGMENT_PENALTY
-    if group and group is groups[0] and structure.section_of(index) > 0 and structure.term_above(group[0]) is None:
+    if groups and group is groups[0] and structure.section_of(index) > 0 and structure.term_above(group[0]) is None:
         bonus += _START_BONUS
     if question.is_procedure and any(structure.is_step_or_code(part) for part in group):
         bonus += _PROCEDURE_BONUS

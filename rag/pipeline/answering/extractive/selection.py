@@ -13,6 +13,7 @@ from .extent import (
     find_typed_sentence,
     is_typed_answer,
     rest_of_section,
+    second_paragraph,
     section_beginning,
     surrounding_parts,
     without_lone_lead_ins,
@@ -144,6 +145,8 @@ def _with_surroundings(
     asks_for_steps = question.is_procedure and question.answer_type is None and max_characters > _MAX_SECOND
     parts = surrounding_parts(structure, index, max_characters, is_procedure=asks_for_steps)
     parts |= find_typed_sentence(structure, index, parts, question)
+    if question.answer_type is None:
+        parts |= second_paragraph(structure, index, max_characters)
     return _without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
 
 

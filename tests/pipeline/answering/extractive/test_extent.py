@@ -138,3 +138,12 @@ def test_a_numbered_clause_is_quoted_alone() -> None:
         "1. Object. The landlord lets a room.\n\n2. Term. The lease may be ended in May.\n\n3. Rent. It is 85 euros."
     )
     assert answer("How can the lease be ended?", titled) == "2. Term. The lease may be ended in May. [1]"
+
+
+def test_a_second_paragraph_that_goes_on_is_quoted_too_if_the_section_is_short() -> None:
+    text = "# House\n\n## The porter\n\nThe porter keeps all keys of the house.\n\nNobody can dismiss the porter.\n\n{}"
+    short, long = (passage(text.format(end)) for end in ("", "A cook carries many cups every morning. " * 12))
+    both = "The porter keeps all keys of the house.\nNobody can dismiss the porter. [1]"
+    assert answer("Who keeps the keys?", short) == both
+    assert answer("When does the porter get the keys?", short) == "The porter keeps all keys of the house. [1]"
+    assert answer("Who keeps the keys?", long) == "The porter keeps all keys of the house. [1]"

@@ -67,3 +67,10 @@ def test_numbered_questions_are_headings() -> None:
 def test_references_are_shown_as_words() -> None:
     page = passage("House\n=====\n\nThe porter rings |the_bell|_ as :ref:`duties <duties>` say, with ``ring --loud``.")
     assert answer("Who rings?", page) == "The porter rings the bell as duties say, with `ring --loud`. [1]"
+
+
+def test_a_sentence_that_only_says_where_to_read_on_is_no_answer() -> None:
+    page = passage(
+        "# Tea\n\n## Backups\n\nLearn how to store the tea safely.\n\n## Boxes\n\nTea is stored safely in a dry box."
+    )
+    assert answer("How is the tea stored safely?", page) == "Tea is stored safely in a dry box. [1]"

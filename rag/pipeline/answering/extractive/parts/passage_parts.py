@@ -8,6 +8,8 @@ from itertools import pairwise
 
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 
+from .pointers import is_pointer
+
 QUESTION_ENDINGS = ("?", "？", "؟")
 LEAD_IN_ENDINGS = (":", "：")
 SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *LEAD_IN_ENDINGS)
@@ -25,13 +27,6 @@ _RUN_IN_TITLE = re.compile(r"(\*\*|__)[^*_]+[.!?:]\1")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
 # An item that is nothing but a link within the documents, as in a table of contents.
 _NAVIGATION = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+\[[^\[\]]{1,200}\]\((?!https?://)[^()\s]{0,300}\)")
-# "See [Send documents](send-documents.md)."
-_POINTER = re.compile(
-    r"(?:see|read|siehe|voir|véase)(?: also| auch| aussi)?(?: the)? "
-    r"(?:\[[^\[\]]{1,200}\]\([^()\s]{0,300}\)(?:,? (?:and|or|und|et|y) )?)+\.?",
-    re.IGNORECASE,
-)
-
 # A picture, the mark of a quotation, or a remark in brackets such as "(Version 2 or later)".
 _NO_TEXT = re.compile(r"\s*(?:>\s*)*(?:!\[[^\[\]]{0,200}\]\([^()\s]{0,500}\)\s*|\([^()]{0,40}\))*")
 
@@ -74,7 +69,7 @@ def says_nothing(kind: UnitKind, text: str) -> bool:
     """Return whether a part only says where to read on, or is a picture or a remark in brackets."""
     return (
         bool(_NO_TEXT.fullmatch(text))
-        or bool(_POINTER.fullmatch(text))
+        or is_pointer(text)
         or (kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(text)))
     )
 

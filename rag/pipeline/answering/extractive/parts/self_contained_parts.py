@@ -60,6 +60,11 @@ class PassageStructure:
         """Return the number of a part's section in `sections`. A heading belongs to the section below it."""
         return sum(self._headings[: index + 1])
 
+    def group_of(self, index: int) -> list[int]:
+        """Return the parts that are read together with a part; a heading is read alone."""
+        groups = self.sections[self.section_of(index)]
+        return next((group for group in groups if index in group), [index])
+
     def is_step(self, index: int) -> bool:
         """Return whether a part is an item of a numbered list."""
         return self.parts[index].kind is UnitKind.ITEM and bool(_STEP.match(self.text(index)))

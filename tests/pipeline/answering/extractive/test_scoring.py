@@ -1,0 +1,63 @@
+"""Scores of parts: how alike a part alone and the question are, and what is read together with a part."""
+
+import uuid
+
+import numpy as np
+import pytest
+
+from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.parts.pointers import is_pointer, mostly_points
+from rag.pipeline.answering.extractive.quotes import render_quotes
+from rag.pipeline.answering.extractive.sentence_similarity import SentenceSimilarity
+from rag.types.token_vectors import TokenVectors
+
+from .test_extract import passage
+
+TEXT = "Cups are blue and round.\n\nSpoons are grey and thin."
+
+
+class Similarity(SentenceSimilarity):
+    """Knows how alike texts and the question are, and the similarity of what contains these texts."""
+
+    def __init__(self, both_ways: dict[str, float], within: dict[str, float]) -> None:
+        super().__init__()
+        self._both_ways, self._within = both_ways, within
+
+    def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
+        return self._both_ways.get(TEXT[start:end], 0.0)
+
+    def token_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
+        scores = [score for text, score in self._within.items() if text in TEXT[start:end]]
+        return np.array([max(scores, default=0.0)], dtype=np.float32)
+
+
+def answered(similarity: Similarity) -> str:
+    page = passage(TEXT, start=0, end=len(TEXT))
+    return render_quotes(extract_quotes("Which tools do people use?", [page], similarity))
+
+
+@pytest.mark.parametrize("best", TEXT.split("\n\n"))
+def test_a_part_that_says_the_same_as_the_question_is_better(best: str) -> None:
+    assert answered(Similarity({best: 1.0}, {})) == best
+
+
+@pytest.mark.parametrize(
+    ("text", "points"),
+    [
+        ("Learn how to store tea.", True),
+        ("For the details, see the next chapter.", True),
+        ("This chapter describes how tea is stored.", True),
+        ("More information can be found in the cellar.", True),
+        ("The tea is stored in this cellar.", False),
+        ("These cups are listed by colour.", False),
+        ("See that the lid is closed, " + "and closed again, " * 20 + "then drink.", False),
+    ],
+)
+def test_sentences_that_mostly_say_where_to_read_on(text: str, points: bool) -> None:
+    assert mostly_points(text) is points
+
+
+def test_a_sentence_with_nothing_but_links_is_a_pointer() -> None:
+    assert is_pointer("Please refer to :ref:`cows` and [goats](goats.md) for details.")
+    assert is_pointer("See https://tea.example/cows.")
+    assert not is_pointer("See :ref:`cows` before you milk one.")
