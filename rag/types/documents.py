@@ -5,6 +5,9 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+# Where pages start is stored as a list without gaps. Only a broken file has a page with a larger number.
+MAX_PAGE_NUMBER = 200_000
+
 
 @dataclass(frozen=True, slots=True)
 class Submission:
@@ -84,6 +87,20 @@ class ParsedDocument:
     title: str = ""
     media_type: str = ""
     unread_pages: tuple[int, ...] = ()
+
+    @property
+    def page_starts(self) -> list[int]:
+        """Where each page starts, that of page 1 first. Empty if there are no pages, or their numbers do not ascend.
+
+        A page without text starts where the next page does. What precedes the first page belongs to it.
+        """
+        numbers = [page.number for page in self.pages]
+        if numbers != sorted(set(numbers)) or (numbers and not 1 <= numbers[-1] <= MAX_PAGE_NUMBER):
+            return []
+        starts: list[int] = []
+        for page in self.pages:
+            starts += [page.start if starts else 0] * (page.number - len(starts))
+        return starts
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What a search returns: passages, with what it recorded about its stages."""
 
+import bisect
 import datetime
 import functools
 import json
@@ -38,6 +39,8 @@ class Passage:
         end: Character offset of the end in the document's text, exclusive.
         first_page: The page of the first character, from 1; None for formats without pages.
         last_page: The page of the last character.
+        page_starts: Where the pages after the first one start, as offsets in the document's text. Fewer than there are
+            pages if this is unknown, as in documents of an earlier version.
         coverage: Share of the question's terms that the passage contains, weighted by IDF, 0…1.
         maxsim: Mean over the question's token vectors of the best similarity to a token of the passage, about -1…1
             (late interaction). None if it was not computed.
@@ -71,10 +74,29 @@ class Passage:
     date: datetime.datetime | None
     first_page: int | None = None
     last_page: int | None = None
+    page_starts: tuple[int, ...] = ()
     coverage: float = 0.0
     maxsim: float | None = None
     weighted_maxsim: float | None = None
     standout_score: float | None = None
+
+    def pages_between(self, start: int, end: int) -> tuple[int, int] | None:
+        """Return the pages of a range of the passage.
+
+        Args:
+            start: Character offset in the document.
+            end: Character offset in the document, exclusive.
+
+        Returns:
+            The pages of the first and the last character; None if the format has no pages, or where they start is
+            unknown.
+        """
+        if self.first_page is None or self.last_page is None:
+            return None
+        if len(self.page_starts) != self.last_page - self.first_page:
+            return None
+        first, last = (bisect.bisect_right(self.page_starts, offset) for offset in (start, end - 1))
+        return self.first_page + first, self.first_page + last
 
     @property
     def metadata_with_pages(self) -> dict[str, object]:

@@ -57,6 +57,9 @@ class Document(UUIDModel):
     date = models.DateTimeField(null=True, blank=True)
     # The parsed text, which is searched, shown and cited.
     text = models.TextField()
+    # Where each page starts in the text, that of page 1 first (ParsedDocument.page_starts). Empty if the format has no
+    # pages, and for documents of versions that did not store it.
+    page_starts = ArrayField(models.PositiveIntegerField(), default=list, db_default=[], blank=True, editable=False)
     original = models.ForeignKey(Original, models.SET_NULL, null=True, blank=True, related_name="documents")
     content_hash = models.CharField(max_length=200)
     # The options it was chunked with. A submission with other options counts as a change.

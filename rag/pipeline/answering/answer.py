@@ -172,7 +172,8 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
     for citation in citations:
         document_id = citation.passage.document_id
         document_passages = [passage for passage in context.passages if passage.document_id == document_id]
-        pages = find_pages(document_passages, citation.start, citation.end)
+        exact_pages = citation.passage.pages_between(citation.start, citation.end)
+        pages = exact_pages or find_pages(document_passages, citation.start, citation.end)
         cited.append(dataclasses.replace(citation, pages=pages))
     return tuple(cited)
 

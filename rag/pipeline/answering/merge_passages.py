@@ -28,7 +28,7 @@ def merge_passages(passages: Sequence[Passage]) -> list[Passage]:
 
 
 def find_pages(document_passages: Sequence[Passage], start: int, end: int) -> tuple[int | None, int | None]:
-    """Return the pages of a range of characters.
+    """Return the pages of a range of characters in a document of which it is not stored where its pages start.
 
     Args:
         document_passages: Passages of one document.
@@ -98,4 +98,17 @@ def _merge_chain(chain: Sequence[Passage], best: Passage) -> Passage:
         end=last.end,
         first_page=first.first_page,
         last_page=last.last_page,
+        page_starts=_merge_page_starts(chain),
     )
+
+
+def _merge_page_starts(chain: Sequence[Passage]) -> tuple[int, ...]:
+    """Return where the pages after the first one start."""
+    starts, last_page = chain[0].page_starts, chain[0].last_page or 0
+    for passage in chain[1:]:
+        first_page = passage.first_page or 0
+        # Between two passages there is only white space, so a page that starts there has no text before the second one.
+        starts += (passage.start,) * (first_page - last_page)
+        starts += passage.page_starts[max(0, last_page - first_page) :]
+        last_page = passage.last_page or 0
+    return starts

@@ -184,6 +184,7 @@ def _build_version(
         "content_type": media_type,
         "lang": chunked.lang,
         "text": chunked.parsed.text,
+        "page_starts": chunked.parsed.page_starts,
         "original_id": submission.original_id,
         "content_hash": effective_hash(submission),
         "chunk_size": options.size,

@@ -11,18 +11,19 @@ from rag.types import Hit, Passage
 # The columns of the SQL function, in its order, which are fields of a passage.
 _FIELDS = (
     "document_id", "source_id", "source_slug", "organization_id", "text", "position", "start", "end", "headings",
-    "first_page", "last_page", "title", "path", "uri", "content_type", "source_type", "lang", "tags", "metadata",
-    "date",
+    "first_page", "last_page", "page_starts", "title", "path", "uri", "content_type", "source_type", "lang", "tags",
+    "metadata", "date",
 )  # fmt: skip
 
 
 def read_passages(hits: Sequence[Hit]) -> list[Passage]:
     """Return the hits with their texts and documents, in the same order. Chunks deleted meanwhile are left out.
 
-    A function in the database (rag/migrations/sql/candidates.sql) reads them, and checks the caller's access again.
+    A function in the database (rag/migrations/sql/passages_with_pages.sql) reads them. It checks the caller's access
+    again.
     """
     with connection.cursor() as cursor:
-        cursor.execute("SELECT * FROM rag_read_passages(%s::uuid[])", [[hit.chunk_id for hit in hits]])
+        cursor.execute("SELECT * FROM rag_read_passages_with_pages(%s::uuid[])", [[hit.chunk_id for hit in hits]])
         values_by_chunk = {chunk_id: dict(zip(_FIELDS, values, strict=True)) for chunk_id, *values in cursor.fetchall()}
     existing = [(hit, values_by_chunk[hit.chunk_id]) for hit in hits if hit.chunk_id in values_by_chunk]
     return [_passage(rank, hit, values) for rank, (hit, values) in enumerate(existing, start=1)]
@@ -32,6 +33,7 @@ def _passage(rank: int, hit: Hit, values: dict[str, Any]) -> Passage:
     converted = {
         "headings": tuple(values["headings"]),
         "tags": tuple(values["tags"]),
+        "page_starts": tuple(values["page_starts"] or ()),
         "metadata": json.loads(values["metadata"]),
     }
     return Passage(

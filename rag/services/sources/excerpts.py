@@ -1,5 +1,6 @@
 """Reads the text of a document in parts, for those who may query its data source."""
 
+import bisect
 import uuid
 from dataclasses import dataclass
 
@@ -83,6 +84,7 @@ def read_excerpt(
     offset = (number - 1) * PART_CHARACTERS
     text: str = readable.values_list(Substr("text", offset + 1, PART_CHARACTERS), flat=True).first() or ""
     first, last = (max(0, min(len(text), position - offset)) for position in (start, end))
+    first_page, last_page = _find_pages(document, chunk, start, end)
     return Excerpt(
         document,
         part=number,
@@ -90,10 +92,18 @@ def read_excerpt(
         before=text[:first],
         marked=text[first:last],
         after=text[last:],
-        first_page=chunk.first_page if chunk else None,
-        last_page=chunk.last_page if chunk else None,
+        first_page=first_page,
+        last_page=last_page,
         is_changed=chunk_id is not None and chunk is None,
     )
+
+
+def _find_pages(document: Document, chunk: Chunk | None, start: int, end: int) -> tuple[int | None, int | None]:
+    """Return the pages of a range; those of its chunk if it is not stored where the document's pages start."""
+    if document.page_starts and end > start:
+        first, last = (bisect.bisect_right(document.page_starts, offset) for offset in (start, end - 1))
+        return first, last
+    return (chunk.first_page, chunk.last_page) if chunk else (None, None)
 
 
 def list_chunks(caller: Caller, document_id: uuid.UUID, *, first: int = 0) -> list[Chunk]:

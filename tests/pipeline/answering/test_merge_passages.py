@@ -10,14 +10,14 @@ from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.ingestion.chunk import chunk
 from rag.text.tokens import count_tokens
-from rag.types import ChunkingOptions, ParsedDocument, Passage
+from rag.types import ChunkingOptions, Page, ParsedDocument, Passage
 from tests.pipeline.answering.extractive.test_extract import passage
 
 TEXT = " ".join(f"Sentence {number} says that room {number} has a window and a door." for number in range(40))
 
 
-def chunks_of(text: str, *, overlap: int = 20) -> list[Passage]:
-    drafts = chunk(ParsedDocument(text), ChunkingOptions(60, overlap))
+def chunks_of(text: str, *, overlap: int = 20, pages: tuple[Page, ...] = ()) -> list[Passage]:
+    parsed = ParsedDocument(text, pages=pages)
     return [
         passage(
             draft.text,
@@ -25,8 +25,11 @@ def chunks_of(text: str, *, overlap: int = 20) -> list[Passage]:
             end=draft.end,
             position=draft.position,
             chunk_id=uuid.UUID(int=draft.position),
+            first_page=draft.pages and draft.pages[0],
+            last_page=draft.pages and draft.pages[1],
+            page_starts=tuple(parsed.page_starts[slice(*draft.pages)]) if draft.pages else (),
         )
-        for draft in drafts
+        for draft in chunk(parsed, ChunkingOptions(60, overlap))
     ]
 
 
@@ -90,3 +93,19 @@ def test_passages_that_differ_in_a_number_negation_or_heading_are_kept() -> None
         assert len(merge_passages([passage(TEXT), passage(other, position=5)])) == 2
     short = [passage("It costs 5 euros.", headings=(name,), position=9 * n) for n, name in enumerate(("Tea", "Milk"))]
     assert len(merge_passages(short)) == 2
+
+
+@settings(deadline=None, max_examples=30)
+@given(starts=st.sets(st.integers(1, len(TEXT) - 1), max_size=30), overlap=st.sampled_from([0, 20]))
+def test_a_range_of_merged_passages_has_the_pages_of_its_characters(starts: set[int], overlap: int) -> None:
+    """Every second page has no text, and a page may start anywhere, also between two passages or in their overlap."""
+    text = TEXT.replace(". ", ".\n\n")
+    pages = tuple(Page(start, 2 * index + 1) for index, start in enumerate([0, *sorted(starts)]))
+    merged = merge_passages(chunks_of(text, overlap=overlap, pages=pages))
+    assert len(merged) < 5
+    ranges = [(start, start + 60) for start in range(0, len(text), 41)]
+    for one in merged:
+        for start, end in ranges:
+            if one.start <= start and end <= one.end and not (text[start] + text[end - 1]).count("\n"):
+                expected = [max(page.number for page in pages if page.start <= place) for place in (start, end - 1)]
+                assert one.pages_between(start, end) == tuple(expected)

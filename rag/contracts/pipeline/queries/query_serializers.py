@@ -99,8 +99,9 @@ def query_out(answered: AnswerResult) -> QueryOut:
 
 
 def _available_citation(number: int, passage: Passage) -> CitationOut:
-    """Render a passage of the prompt as a citation of its snippet, with the pages of the whole passage."""
-    quote_end, pages = passage.start + len(passage.snippet), (passage.first_page, passage.last_page)
+    """Render a passage of the prompt as a citation of its snippet."""
+    quote_end = passage.start + len(passage.snippet)
+    pages = passage.pages_between(passage.start, quote_end) or (passage.first_page, passage.last_page)
     return _citation_out(Citation(number, passage, passage.snippet, passage.start, quote_end, pages))
 
 
