@@ -27,6 +27,11 @@ RESET_SESSION = (
 )
 
 
+# How many connections of sign-in, and how many of the admin, a process keeps: few requests use them, and the server
+# allows only so many.
+_MAX_IDLE = 2
+
+
 class _Connections(threading.local):
     """The connections of this thread by role, and those to read replicas by their address."""
 
@@ -35,7 +40,46 @@ class _Connections(threading.local):
         self.by_address: dict[str, Any] = {}
 
 
+class _IdleConnections:
+    """Connections of sign-in and the admin between two requests: a few of each role, for whichever thread is next.
+
+    Opening one takes longer than most pages: PostgreSQL starts a process, which reads the catalogue and compiles the
+    functions of the policies.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_role: dict[str, list[Any]] = {}
+
+    def take(self, role: str) -> Any | None:
+        """Return a connection of the role; None if none is idle. Its session is reset before it is used."""
+        with self._lock:
+            idle = self._by_role.get(role)
+            connection = idle.pop() if idle else None
+        if connection:
+            connection.close_if_unusable_or_obsolete()
+        return connection
+
+    def keep(self, role: str, connection: Any) -> None:
+        """Keep a connection that no request uses any more. It is closed if enough are kept or if it is not open."""
+        if connection.connection is not None and not connection.in_atomic_block:
+            with self._lock:
+                idle = self._by_role.setdefault(role, [])
+                if len(idle) < _MAX_IDLE:
+                    idle.append(connection)
+                    return
+        connection.close()
+
+    def close(self) -> None:
+        with self._lock:
+            idle = [connection for of_role in self._by_role.values() for connection in of_role]
+            self._by_role.clear()
+        for connection in idle:
+            connection.close()
+
+
 _connections = _Connections()
+_idle_connections = _IdleConnections()
 
 
 def has_logins() -> bool:
@@ -61,9 +105,16 @@ def use(current: Identity) -> None:
     role = current.role
     by_role = _connections.by_role
     if role not in by_role:
-        by_role[role] = connections.create_connection(DEFAULT_DB_ALIAS)
-        by_role[role].role = role
+        by_role[role] = _idle_connections.take(role) or _create_connection(role)
     connections[DEFAULT_DB_ALIAS] = by_role[role]
+
+
+def _create_connection(role: str) -> Any:
+    connection: Any = connections.create_connection(DEFAULT_DB_ALIAS)
+    connection.role = role
+    if role != identity.NOBODY.role:
+        connection.inc_thread_sharing()  # one thread uses it after the other
+    return connection
 
 
 identity.on_change(use)
@@ -94,6 +145,12 @@ def use_for_callers(connection: Any) -> Iterator[Any]:
 
 
 def close_all() -> None:
+    """Close the thread's connections, and those that wait for any thread."""
+    close_of_thread()
+    _idle_connections.close()
+
+
+def close_of_thread() -> None:
     """Close the thread's connections of all roles and to all replicas."""
     for by_key in (_connections.by_role, _connections.by_address):
         for connection in by_key.values():
@@ -109,8 +166,10 @@ def _check_replica_connections(**_: object) -> None:
 
 
 @receiver(request_finished)
-def _close_connections(**_: object) -> None:
-    """Close the connections of sign-in and the admin: few requests use them, and the server allows only so many."""
-    for role, connection in _connections.by_role.items():
-        if role != identity.NOBODY.role:
-            connection.close()
+def _release_connections(**_: object) -> None:
+    """Give up the connections of sign-in and the admin: another thread may take them from now on."""
+    used = [role for role in _connections.by_role if role != identity.NOBODY.role]
+    if used:
+        use(identity.NOBODY)
+    for role in used:
+        _idle_connections.keep(role, _connections.by_role.pop(role))

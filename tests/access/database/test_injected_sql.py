@@ -1,9 +1,13 @@
 """Arbitrary SQL inside a web request: no foreign row, no change of access, no secret (docs/security.md)."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
 
 import pytest
+from django.core.signals import request_finished
 from django.db import connection
 
 from rag.models import DataSource, Grant
@@ -18,6 +22,7 @@ from tests.access.rule import oracle
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
+Eventually = Callable[..., Any]
 
 
 def callers(world: FilledWorld) -> Iterator[tuple[Identity, set[uuid.UUID]]]:
@@ -131,6 +136,39 @@ def test_the_next_request_finds_a_clean_session(live_world: World, statement: st
         assert injection.execute(statement) is not None
         injection.next_request()
         assert injection.execute(shows) == [(False,)]
+
+
+def request_of_staff(statements: Iterable[str]) -> list[object]:
+    """Execute statements in a request, and return their results and the session's process."""
+    with identity.run_as(Identity(identity.STAFF.role)):
+        results: list[object] = [injection.execute(statement) for statement in (*statements, "SELECT pg_backend_pid()")]
+    request_finished.send(sender=None)
+    return results
+
+
+def test_another_thread_gets_the_clean_session_of_an_earlier_request(live_world: World) -> None:
+    # A session with an open transaction is closed.
+    residue = {statement: shows for statement, shows in injection.RESIDUE.items() if not statement.startswith("BEGIN")}
+    with injection.web_process(), ThreadPoolExecutor(1) as thread:
+        *results, process = request_of_staff(residue)
+        assert results.count(None) <= 1, "the admin's role creates no tables"
+        shown = thread.submit(request_of_staff, residue.values()).result()
+        assert shown == [*([(False,)] for _ in results), process]
+
+
+def test_few_connections_of_the_admin_are_kept(live_world: World, eventually: Eventually) -> None:
+    requests = Barrier(4)
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'ragsite_staff' AND datname = current_database()"
+    with injection.web_process(), ThreadPoolExecutor(4) as threads:
+
+        def request_at_once(_: int) -> list[object]:
+            with identity.run_as(identity.STAFF):
+                injection.execute("SELECT 1")
+                requests.wait()
+            return request_of_staff([])
+
+        assert len({str(process) for process in threads.map(request_at_once, range(4))}) == 4
+        eventually(lambda: injection.execute(sessions) == [(2,)])
 
 
 @pytest.mark.parametrize("role", LOGINS)

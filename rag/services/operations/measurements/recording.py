@@ -130,4 +130,4 @@ def _store_repeatedly() -> None:
                 logger.warning("measurements_not_stored", reason=type(error).__name__)
             finally:
                 connection.close()
-        logins.close_all()
+        logins.close_of_thread()
