@@ -42,8 +42,27 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # not subscriptable a
         fields = "__all__"
 
 
+class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
+    """Admits superusers. Django's model permissions have no effect, and are not read for each page."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_active and request.user.is_superuser)
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self.has_module_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_module_permission(request)
+
+
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
+class UserAdmin(SuperuserAdmin, DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Manages user accounts and removes lost second factors.
 
     Django's model permissions have no effect: whoever changes accounts can become a superuser.
@@ -72,21 +91,6 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable
         users: QuerySet[User] = super().get_queryset(request).annotate(second_factor=Exists(devices))
         return users
 
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_active and request.user.is_superuser)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.has_module_permission(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
     @admin.display(description=_("second factor"), boolean=True)
     def has_second_factor(self, user: Any) -> bool:
         return bool(user.second_factor)
@@ -98,7 +102,7 @@ class UserAdmin(DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable
 
 
 @admin.register(AccessAttempt)
-class FailedSignInAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
+class FailedSignInAdmin(SuperuserAdmin):
     """Lists failed sign-ins that still count, and the resulting lockouts.
 
     Deleting the row of an account and an address releases the account's lockout there. The lockout of an address for

@@ -6,6 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.admin import SuperuserAdmin
 from rag.models import Calibration
 
 from .base import ReadOnlyMixin
@@ -18,7 +19,7 @@ _RIGHT = 20
 
 
 @admin.register(Calibration)
-class CalibrationAdmin(ReadOnlyMixin, admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
+class CalibrationAdmin(ReadOnlyMixin, SuperuserAdmin):
     list_display = ("model", "mode", "questions", "error", "high", "medium", "at")
     list_select_related = ("model",)
     fields = (

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
+from accounts.admin import SuperuserAdmin
 from rag.models import EmbeddingModel
 from ragsite.http.private_networks import ForbiddenAddress, check_allowed
 
@@ -30,7 +31,7 @@ def _validate_url(url: str) -> str:
 
 
 @admin.register(EmbeddingModel)
-class EmbeddingModelAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
+class EmbeddingModelAdmin(SuperuserAdmin):
     form = EmbeddingModelForm
     list_display = ("name", "provider", "dimensions", "base_url", "api_key_variable")
     list_filter = ("provider", "dimensions")

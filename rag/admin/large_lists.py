@@ -1,5 +1,6 @@
 """What keeps lists of very many rows fast: counts that are remembered, and filters that read few rows."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin, messages
@@ -24,16 +25,42 @@ _MAX_SORTED_ROWS = 20_000
 _MAX_MATCHES = 1_000
 
 
+@dataclass(frozen=True, slots=True)
+class _Matches:
+    """What a search of a list has matched: the keys, the newest first, of these rows."""
+
+    keys: list[Any]
+    rows: QuerySet[Any]
+
+    @property
+    def has_order_of_rows(self) -> bool:
+        return set(self.rows.query.order_by) <= {"-id", "-pk"}
+
+
 class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Pages of a list. The number of rows is remembered if there are very many, and not counted for every request."""
+    """Pages of a list. The number of rows is remembered if there are very many, and not counted for every request.
+
+    Of the matches of a search, which are known already, only those of the page are read.
+    """
 
     def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._request = request
+        self._matches: _Matches | None = request.__dict__.get("_matches")
+
+    def page(self, number: Any) -> Any:
+        page = super().page(number)
+        if self._matches and self._matches.has_order_of_rows:
+            start = (page.number - 1) * self.per_page
+            shown = self._matches.keys[start : start + self.per_page]
+            page.object_list = self._matches.rows.filter(pk__in=shown)
+        return page
 
     @cached_property
     def count(self) -> int:
         """The number of rows."""
+        if self._matches:
+            return len(self._matches.keys)
         rows: Any = self.object_list
         user: Any = self._request.user
         return row_counts.count_rows(user.pk, rows)[""]  # all rows together
@@ -69,6 +96,7 @@ class LargeListMixin:
         if len(keys) == _MAX_MATCHES:
             text = gettext("Only the newest {number} matches are shown. Search for more words, or choose a filter.")
             messages.info(request, text.format(number=number_format(_MAX_MATCHES, force_grouping=True)))
+        request.__dict__["_matches"] = _Matches(keys, queryset)
         return queryset.filter(pk__in=keys), False
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LargeChangeList]:

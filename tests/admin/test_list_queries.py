@@ -119,6 +119,24 @@ def test_very_many_rows_are_sorted_only_after_a_filter(world: World, monkeypatch
     assert titles(source__id__exact=str(source.pk)) == ["Page 1"]
 
 
+def test_the_matches_of_a_search_are_read_by_the_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_rows(world, 0, 5)
+    monkeypatch.setattr(large_lists.LargeListMixin, "list_per_page", 2)
+    client, counted = browser(world.users["owner"]), list[bool]()
+
+    def titles(**chosen: str) -> list[str]:
+        with CaptureQueriesContext(connection) as queries:
+            page: Any = client.get("/admin/rag/document/", {"q": "page", **chosen})
+        assert page.context["cl"].result_count == 5
+        counted.append(any("COUNT(" in query["sql"] for query in queries))
+        return [document.title for document in page.context["cl"].result_list]
+
+    assert titles(p="2") == ["Page 2", "Page 1"]
+    assert titles(p="3") == ["Page 0"]
+    assert not any(counted), "their number is known"
+    assert titles(o="1") == ["Page 0", "Page 1"], "in another order all matches are sorted"
+
+
 def test_the_sidebar_asks_once_for_each_permission(world: World) -> None:
     client = browser(world.users["owner"])
     client.get("/admin/rag/webhook/")

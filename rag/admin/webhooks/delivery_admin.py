@@ -11,10 +11,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
-from orgs.admin.bases.scoped_admin import ScopedAdmin, remember
+from orgs.access.permissions import Permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
 from rag.admin.base import ReadOnlyMixin
 from rag.models import Webhook, WebhookDelivery
-from rag.models.webhooks import managed_organizations
 from rag.services.webhooks import endpoints
 
 
@@ -39,7 +39,7 @@ class WebhookDeliveryAdmin(ReadOnlyMixin, ScopedAdmin):
         return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return remember(request, "webhooks", lambda: managed_organizations(get_caller(request)).exists())
+        return holds_permission(request, Permission.SOURCES_MANAGE)
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

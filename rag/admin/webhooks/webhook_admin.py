@@ -13,7 +13,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
-from orgs.admin.bases.scoped_admin import ScopedAdmin, remember
+from orgs.access.permissions import Permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
 from orgs.models import Organization
 from rag.errors import InvalidRequest
 from rag.models import Webhook, WebhookEvent
@@ -68,7 +69,7 @@ class WebhookAdmin(ScopedAdmin):
         return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return remember(request, "webhooks", lambda: managed_organizations(get_caller(request)).exists())
+        return holds_permission(request, Permission.SOURCES_MANAGE)
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         organizations: QuerySet[Any] = managed_organizations(get_caller(request))
