@@ -2,7 +2,8 @@
 
 It writes the rows in bulk, without chunks or vectors, and asks for each list as an owner and as a superuser: with the
 database roles and the row-level security of a web process, in process and without HTTP. Run it on a database of its
-own: `python -m ragsite.embedded FOLDER --throwaway python -m benchmarks.admin_lists`.
+own: `python -m ragsite.embedded FOLDER --throwaway python -m benchmarks.admin_lists`. Beside the duration it prints the
+processor time of Python and PostgreSQL, which depends less on other work on the machine.
 
 ADMIN_DOCUMENTS, ADMIN_JOBS, ADMIN_ROUNDS: how many documents and jobs, and how often each list is asked for.
 """
@@ -12,6 +13,8 @@ import secrets
 import statistics
 import time
 import uuid
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import django
@@ -59,14 +62,18 @@ def main() -> None:
     for role, user in _fill(documents, jobs).items():
         clients[role] = Client()
         clients[role].force_login(user)
+    processor = Processor(connection)
     connection.close()
     logins.close_all()
     identity.run_process_as(identity.NOBODY)
-    print(f"{documents:,} documents, {jobs:,} jobs, {rounds} rounds; milliseconds\n{'':24} {'':10} median    p95")
+    print(
+        f"{documents:,} documents, {jobs:,} jobs, {rounds} rounds; milliseconds\n{'':35} duration      processor time"
+    )
+    print(f"{'':24} {'':10} median    p95 median    p95")
     for name, path in {**_lists(), **VIEWS}.items():
         for role, client in clients.items():
-            if figures := _measure(client, path, rounds):
-                print(f"{name:24} {role:10} {figures[0]:6.0f} {figures[1]:6.0f}", flush=True)
+            if figures := _measure(client, path, rounds, processor):
+                print(f"{name:24} {role:10} " + " ".join(f"{figure:6.0f}" for figure in figures), flush=True)
 
 
 def _lists() -> dict[str, str]:
@@ -81,21 +88,45 @@ def _lists() -> dict[str, str]:
     }
 
 
-def _measure(client: Any, path: str, rounds: int) -> tuple[float, float] | None:
-    """Median and 95th percentile of the duration in milliseconds, after one request that fills caches.
+class Processor:
+    """The processor time of this process and of the processes of PostgreSQL, on the same machine."""
 
-    None if the account may not see the list.
+    def __init__(self, connection: Any) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            backend = cursor.fetchone()[0]
+        status = Path(f"/proc/{backend}/stat").read_text()
+        self._server = status.rpartition(")")[2].split()[1]
+
+    def read(self) -> dict[str, float]:
+        """Return process → milliseconds so far."""
+        times = {"": time.process_time() * 1000}
+        for process in Path(f"/proc/{self._server}/task/{self._server}/children").read_text().split():
+            with suppress(OSError):  # it has ended
+                times[process] = int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1e6
+        return times
+
+
+def _measure(client: Any, path: str, rounds: int, processor: Processor) -> tuple[float, ...] | None:
+    """Median and 95th percentile of the duration and of the processor time in milliseconds.
+
+    None if the account may not see the list. The first requests, which fill caches, do not count.
     """
-    durations = []
-    for _ in range(rounds + 1):
-        start = time.perf_counter()
+    durations, times = [], []
+    for _ in range(rounds + 2):
+        before, start = processor.read(), time.perf_counter()
         reply = client.get(path)
         if reply.status_code == 403:
             return None
         assert reply.status_code == 200, (path, reply.status_code)
         durations.append((time.perf_counter() - start) * 1000)
-    measured = sorted(durations[1:])
-    return statistics.median(measured), measured[max(0, round(0.95 * len(measured)) - 1)]
+        times.append(sum(after - before.get(process, 0) for process, after in processor.read().items()))
+    return tuple(figure for measured in (durations[2:], times[2:]) for figure in _median_and_p95(measured))
+
+
+def _median_and_p95(figures: list[float]) -> tuple[float, float]:
+    ordered = sorted(figures)
+    return statistics.median(ordered), ordered[max(0, round(0.95 * len(ordered)) - 1)]
 
 
 def _fill(documents: int, jobs: int) -> dict[str, Any]:
