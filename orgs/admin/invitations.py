@@ -1,6 +1,6 @@
 """Invitations in the admin, for users with `members.manage`."""
 
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django import forms
@@ -28,6 +28,11 @@ _NOT_SENT = _("The mail server did not take the message for {}. Send the invitat
 
 class InvitationForm(OneOrganizationForm):
     """Accepts addresses that an account may have."""
+
+    class Meta:
+        help_texts: ClassVar[dict[str, Any]] = {
+            "roles": _("Without a role, the person can query what is open to all members, and change nothing."),
+        }
 
     def clean_email(self) -> str:
         email = User.objects.normalize_email(self.cleaned_data["email"])

@@ -43,7 +43,7 @@ def test_the_page_of_a_source_says_who_can_query_it(site: Site, visitor: Callabl
     page.goto(SOURCES)
     page.get_by_role("link", name="For team").click()
     expect(page.locator(".audience")).to_contain_text("Members of the team support can query this source")
-    page.get_by_label("Delete", exact=False).or_(page.locator("#id_grants-0-DELETE")).first.check()
+    page.get_by_label("Delete", exact=True).check()
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.locator(".audience")).to_contain_text("Nobody yet.")
     page.locator(".object-tools").get_by_role("link", name="History").click()

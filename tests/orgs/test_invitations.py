@@ -223,8 +223,9 @@ def test_forms_offer_roles_and_teams_of_one_organisation_only(world: World) -> N
     root = browser(User.objects.create_superuser("root@platform.example"))
     foreign = world.abroad.roles.get(name="editor")
     for page in ("membership", "invitation"):
-        choice = root.get(f"/admin/orgs/{page}/add/").content.decode()
-        assert f"?organization={world.abroad.pk}" in choice
+        choice = root.get(f"/admin/orgs/{page}/add/?user=7").content.decode()
+        assert '<input type="hidden" name="user" value="7">' in choice, "a search keeps what the link fills in"
+        assert f"?user=7&amp;organization={world.abroad.pk}" in choice
         assert str(foreign.pk) not in choice
         form = root.get(f"/admin/orgs/{page}/add/?organization={world.home.pk}").content.decode()
         assert str(role(world, "editor").pk) in form

@@ -62,6 +62,8 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
             "title": gettext("Add {verbose_name}: choose the organisation").format(verbose_name=self.opts.verbose_name),
             "opts": self.opts,
             "search": search,
+            # What the link to this form fills in already.
+            "kept": [(name, value) for name, value in request.GET.items() if name not in ("q", "organization")],
             "organizations": organizations.filter(name__icontains=search)[:_OFFERED_ORGANIZATIONS],
         }
         return TemplateResponse(request, "admin/orgs/choose_organization.html", context)

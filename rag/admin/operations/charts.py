@@ -75,7 +75,7 @@ def build_chart(
         )
     peak = next(start for start, value in points if value == highest)
     last = points[-1][1]
-    summary = gettext("{title}: at most {highest}, at {time} UTC")
+    summary = gettext("{title}: highest {highest}, at {time} UTC")
     summary = summary.format(title=title, highest=text_of(highest), time=format(peak, time_format))
     if last is not None:
         summary += gettext("; now {value}").format(value=text_of(last))

@@ -41,6 +41,8 @@ _LEVELS = (
     ),
     (0.0, "low", _("Low confidence"), _("The passages may not contain this answer. Check the citations.")),
 )
+# Between two sentences or paragraphs, in characters.
+_MAX_WHITE_SPACE = 2
 _UNKNOWN_LEVEL = (
     0.0,
     "unknown",
@@ -207,8 +209,19 @@ def _group_citations(answer: ReadableAnswer) -> Iterator[Reference]:
         pages = [page for citation in citations for page in (citation.first_page, citation.last_page) if page]
         joined = dataclasses.replace(
             citations[0],
-            quote=" … ".join(dict.fromkeys(show_quote(citation.quote) for citation in citations)),
+            quote=_join_quotes(citations),
             end=max(citation.end for citation in citations),
         )
         label = page_label(min(pages), max(pages)) if pages else ""
         yield Reference(joined, document_url(joined), label)
+
+
+def _join_quotes(citations: Sequence[CitedPassage]) -> str:
+    """Join quotes from a passage in the order of the text, with an ellipsis where something is left out between."""
+    text, end = "", citations[0].start
+    for citation in citations:
+        if citation.end > end:
+            gap = " … " if citation.start > end + _MAX_WHITE_SPACE else " "
+            text += (gap if text else "") + show_quote(citation.quote)
+            end = citation.end
+    return text

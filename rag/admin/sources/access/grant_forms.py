@@ -8,6 +8,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -15,6 +17,7 @@ from rag.models import DataSource, Grant
 
 from . import grantees
 
+_NAMED = _("person, role or team")
 # The id of the list of suggestions, which the page of a data source has once.
 SUGGESTIONS_ID = "grantee-suggestions"
 
@@ -23,9 +26,11 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable
     """Names a person, a role or a team in one field that suggests them."""
 
     grantee = forms.CharField(
-        label=_("person, role or team"),
+        label=_NAMED,
         max_length=300,
-        widget=forms.TextInput(attrs={"list": SUGGESTIONS_ID, "autocomplete": "off", "class": "vTextField"}),
+        widget=forms.TextInput(
+            attrs={"list": SUGGESTIONS_ID, "autocomplete": "off", "class": "vTextField", "placeholder": _NAMED}
+        ),
     )
 
     class Meta:
@@ -66,8 +71,18 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable
         return expires_at
 
 
+class LabelledCheckbox(forms.CheckboxInput):
+    """A box of a table that is named at the box: its column has no heading on a phone."""
+
+    def render(self, *args: Any, **kwargs: Any) -> SafeString:
+        box = super().render(*args, **kwargs)
+        return format_html('<label>{} <span class="cell-label">{}</span></label>', box, gettext("Delete"))
+
+
 class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Gives the forms their data source, and rejects rows that repeat another one."""
+
+    deletion_widget = LabelledCheckbox
 
     def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
         return {**super().get_form_kwargs(index), "source": self.instance}
@@ -104,7 +119,7 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
 
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
         formset: Any = super().get_formset(request, obj, **kwargs)
-        _label_widgets(formset.form.base_fields["grantee"].widget, gettext("person, role or team"))
+        _label_widgets(formset.form.base_fields["grantee"].widget, str(_NAMED))
         return formset
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
