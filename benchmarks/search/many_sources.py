@@ -1,8 +1,9 @@
 """Search with many data sources: python -m ragsite.embedded var/sources -- python -m benchmarks.search.many_sources
 
-The same chunks are divided among 5, 500 and 5,000 sources. Prints the times of whole searches over HTTP in alternation,
-their ratios to those with 5 sources, and the statements of one search of each kind. BENCH_CHUNKS and BENCH_SOURCES
-change the numbers; BENCH_PROFILE=1 leaves out HTTP, and BENCH_PRIVATE=0 the organisations with private sources.
+The same chunks are divided among 5, 500 and 5,000 sources. Prints the times of whole requests over HTTP in alternation,
+their ratios to those with 5 sources, and the statements of one search of each kind. BENCH_CHUNKS, BENCH_SOURCES and
+BENCH_QUESTIONS change the numbers; BENCH_PROFILE=1 leaves out HTTP, and BENCH_PRIVATE=0 the organisations with private
+sources.
 """
 
 import os
@@ -10,8 +11,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,9 @@ import django
 
 from ragsite.postgres import identity
 
-_WARM_UP, _QUESTIONS = 10, 60
+_WARM_UP, _QUESTIONS = 10, int(os.environ.get("BENCH_QUESTIONS", "60"))
+# Lists are asked for once for so many questions.
+_LIST_EVERY = 10
 
 
 def main() -> None:
@@ -36,8 +41,8 @@ def main() -> None:
     shelf = synthetic_organizations.Library(chunks)
     readers = [shelf.open_reader(count) for count in counts]
     if os.environ.get("BENCH_PRIVATE", "1") == "1":
-        readers += shelf.closed_readers(min(counts))[-1:]  # all of few private sources, with the same chunks
-        readers += shelf.closed_readers(max(counts))
+        # Those who may query all private sources, and thus the same chunks.
+        readers += [reader for count in counts for reader in shelf.closed_readers(count)[-1:]]
     synthetic_organizations.build_index()
     questions = corpus.questions(limit=_QUESTIONS + _WARM_UP)
     print(f"{chunks:,} chunks in each organisation, {os.cpu_count()} cores", flush=True)
@@ -89,42 +94,72 @@ def _timed_statements() -> Iterator[list[tuple[str, float]]]:
         yield statements
 
 
+@dataclass(frozen=True)
+class _Cell:
+    """A row of the table: a reader's requests of one kind, and their times in milliseconds."""
+
+    label: str
+    path: str
+    send: Callable[[str], Any]
+    times: list[float] = field(default_factory=list)
+
+    def ask(self, question: str) -> None:
+        started = time.perf_counter()
+        self.send(question)
+        self.times.append(1000 * (time.perf_counter() - started))
+
+
 def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> None:
     from benchmarks.__main__ import free_port
-    from benchmarks.support.environment import Setting
     from benchmarks.support.server import Server
 
     with Server(folder, free_port(), worker=False) as server:
-        cells: list[tuple[str, Setting, str, dict[str, Any]]] = []
-        for reader in readers:
-            client = Setting(server.address).signed_in(reader.user.email, reader.user.email)
-            cells.append((reader.label, client, "/api/rag/search", {}))
-            cells.append((reader.label, client, "/api/rag/retrieve", {}))
-            if reader.sources >= 500:
-                for count in (50, 200):
-                    body = {"dataSources": reader.slugs[:count]}
-                    cells.append((f"{reader.label}, {count} named", client, "/api/rag/retrieve", body))
-        times: list[list[float]] = [[] for _ in cells]
-        for question in questions:
-            for (_, client, path, body), cell_times in zip(cells, times, strict=True):
-                started = time.perf_counter()
-                client.post(path, {"query": question, "topK": 10, **body})
-                cell_times.append(1000 * (time.perf_counter() - started))
-        for (label, _, path, _), cell_times in zip(cells, times, strict=True):
-            cuts = statistics.quantiles(cell_times[_WARM_UP:], n=100)
-            print(f"{path:20} {label:45} p50 {cuts[49]:6.1f} ms  p95 {cuts[94]:6.1f} ms", flush=True)
-    _print_ratios(
-        {(label, path): cell_times[_WARM_UP:] for (label, _, path, _), cell_times in zip(cells, times, strict=True)}
-    )
+        cells = [cell for reader in readers for cell in _searches(reader, server.address, reader is readers[-1])]
+        lists = [cell for reader in readers for cell in _lists(reader, server.address)]
+        for number, question in enumerate(questions):
+            for cell in (cells if number % 2 else cells[::-1]) + (lists if number % _LIST_EVERY == 0 else []):
+                cell.ask(question)
+    for cell in cells:
+        del cell.times[:_WARM_UP]
+    for cell in sorted(cells + lists, key=lambda cell: cell.path):
+        cuts = statistics.quantiles(cell.times, n=100, method="inclusive")
+        print(f"{cell.path:20} {cell.label:45} p50 {cuts[49]:6.1f} ms  p95 {cuts[94]:6.1f} ms", flush=True)
+    _print_ratios(cells + lists)
 
 
-def _print_ratios(times: dict[tuple[str, str], list[float]]) -> None:
+def _searches(reader: Any, address: str, with_named: bool) -> Iterator[_Cell]:
+    from benchmarks.support.environment import Setting
+
+    client = Setting(address).signed_in(reader.user.email, reader.user.email)
+    for path in ("/api/rag/search", "/api/rag/retrieve", "/api/rag/query"):
+        options = {} if path == "/api/rag/query" else {"topK": 10}
+        yield _Cell(reader.label, path, partial(_ask, client, path, options))
+    for count in (50, 200) if with_named and reader.sources >= 500 else ():
+        options = {"topK": 10, "dataSources": reader.slugs[:count]}
+        path = "/api/rag/retrieve"
+        yield _Cell(f"{reader.label}, {count} named", path, partial(_ask, client, path, options))
+
+
+def _lists(reader: Any, address: str) -> Iterator[_Cell]:
+    """A page of the list of sources, and one of the documents of a source."""
+    from benchmarks.support.environment import Setting
+
+    client = Setting(address).signed_in(reader.user.email, reader.user.email)
+    for path in ("/api/rag/sources", f"/api/rag/sources/{reader.slugs[0]}/documents"):
+        yield _Cell(reader.label, path.replace(reader.slugs[0], "…"), lambda _, path=path: client.get(path))
+
+
+def _ask(client: Any, path: str, options: dict[str, Any], question: str) -> None:
+    client.post(path, {"query": question, **options})
+
+
+def _print_ratios(cells: list[_Cell]) -> None:
     """Print the ratio of each reader to the one with the same chunks in the fewest sources, question by question."""
-    for (label, path), durations in times.items():
-        first = next(other for other in times if _kind(other[0]) == _kind(label) and other[1] == path)
-        if _kind(label) and first != (label, path):
-            ratio = statistics.median(one / few for one, few in zip(durations, times[first], strict=True))
-            print(f"{path:20} {label:45} {ratio:5.2f} times {first[0]}", flush=True)
+    for cell in cells:
+        first = next(other for other in cells if _kind(other.label) == _kind(cell.label) and other.path == cell.path)
+        if _kind(cell.label) and first is not cell:
+            ratio = statistics.median(one / few for one, few in zip(cell.times, first.times, strict=True))
+            print(f"{cell.path:20} {cell.label:45} {ratio:5.2f} times {first.label}", flush=True)
 
 
 def _kind(label: str) -> str:

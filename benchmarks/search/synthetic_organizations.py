@@ -7,12 +7,13 @@ import numpy as np
 from django.db import connection, transaction
 
 from accounts.models import User
+from benchmarks.search.bulk_rows import source_slugs, write_sources
 from benchmarks.search.chunk_copies import copy_chunks
 from benchmarks.support import corpus
 from orgs.access.permissions import Visibility
 from orgs.creation import add_member, create_organization
 from orgs.models import Organization
-from rag.models import DataSource, Document, EmbeddingModel, Grant
+from rag.models import DataSource, Document, EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.stores.base import DocumentVersion
 from rag.types import ChunkDraft
@@ -60,21 +61,23 @@ class Library:
         slug = f"open-{source_count}-{self._chunk_count}"
         organization = Organization.objects.filter(slug=slug).first() or self._create(slug, source_count)
         user = _member(organization, "all")
-        return Reader(f"{source_count:,} public sources", user, source_count, _slugs(source_count))
+        return Reader(f"{source_count:,} public sources", user, source_count, source_slugs(source_count))
+
+    def members(self, source_count: int, count: int) -> list[User]:
+        """Members of the organisation with as many public sources."""
+        organization = Organization.objects.get(slug=f"open-{source_count}-{self._chunk_count}")
+        return [_member(organization, f"member-{number}") for number in range(count)]
 
     def closed_readers(self, source_count: int) -> list[Reader]:
         """Members of an organisation whose sources are private, who may query a part of them."""
         slug = f"closed-{source_count}-{self._chunk_count}"
         organization = Organization.objects.filter(slug=slug).first()
         organization = organization or self._create(slug, source_count, Visibility.PRIVATE)
-        sources = list(DataSource.objects.filter(organization=organization).order_by("pk"))
         readers = []
         for per_mille in SCOPES:
-            user = _member(organization, f"of-{per_mille}")
-            chosen = sources[:: 1000 // per_mille]
-            Grant.objects.bulk_create([Grant(source=source, user=user) for source in chosen], ignore_conflicts=True)
-            label = f"{len(chosen):,} of {source_count:,} private sources"
-            readers.append(Reader(label, user, len(chosen), [source.slug for source in chosen]))
+            slugs = source_slugs(source_count)[:: 1000 // per_mille]
+            label = f"{len(slugs):,} of {source_count:,} private sources"
+            readers.append(Reader(label, _member(organization, f"of-{per_mille}"), len(slugs), slugs))
         return readers
 
     def _create(self, slug: str, source_count: int, visibility: str = Visibility.PUBLIC) -> Organization:
@@ -84,13 +87,19 @@ class Library:
     @transaction.atomic
     def _fill(self, slug: str, source_count: int, visibility: str) -> Organization:
         organization = create_organization(name=slug, slug=slug)
-        fields = {"organization": organization, "visibility": visibility, "embedding_model": self._model}
-        sources = [DataSource(slug=slug, name=slug, **fields) for slug in _slugs(source_count)]
-        DataSource.objects.bulk_create(sources, batch_size=2_000)
+        readers = {}
+        if visibility == Visibility.PRIVATE:
+            readers = {1000 // per_mille: _member(organization, f"of-{per_mille}") for per_mille in SCOPES}
+        fields = {"visibility": visibility, "embedding_model": self._model}
+        write_sources(organization, source_count, readers=readers, **fields)
         if template := Organization.objects.filter(slug=f"open-5-{self._chunk_count}").exclude(slug=slug).first():
-            copy_chunks(template, sources, self._chunk_count)
-            return organization
-        source_of_chunk = np.arange(self._chunk_count) * source_count // self._chunk_count
+            copy_chunks(template, organization, sources=source_count, chunks=self._chunk_count)
+        else:
+            self._write_chunks(list(DataSource.objects.filter(organization=organization).order_by("pk")))
+        return organization
+
+    def _write_chunks(self, sources: list[DataSource]) -> None:
+        source_of_chunk = np.arange(self._chunk_count) * len(sources) // self._chunk_count
         store = provider_factory.chunk_store()
         for start in range(0, self._chunk_count, _BATCH):
             numbers = range(start, min(start + _BATCH, self._chunk_count))
@@ -101,7 +110,6 @@ class Library:
             with transaction.atomic():
                 Document.objects.bulk_create([version.document for version in versions])
                 store.write(versions, model=self._model)
-        return organization
 
     def _version(self, source: DataSource, numbers: list[int]) -> DocumentVersion:
         document = Document(
@@ -127,10 +135,6 @@ def build_index() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET ROLE NONE")
         cursor.execute("VACUUM ANALYZE")
-
-
-def _slugs(count: int) -> list[str]:
-    return [f"source-{number}" for number in range(count)]
 
 
 def _member(organization: Organization, name: str) -> User:

@@ -36,6 +36,11 @@ class Setting:
         self._headers["Authorization"] = f"Bearer {token}"
         return self
 
+    @property
+    def token(self) -> str:
+        """The access token of the user who has signed in."""
+        return self._headers["Authorization"].removeprefix("Bearer ")
+
     def at(self, address: str) -> "Setting":
         """The same environment with requests to another server."""
         other = Setting(address)
