@@ -1,9 +1,9 @@
 """Pagination of lists: `?page=`, and a page size whose parameter has its own name in each contract."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
@@ -28,20 +28,29 @@ class Page:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def paginate(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
+# Reads some of the rows, from a place on, and counts all.
+ReadRows = Callable[[Any, int, int], tuple[list[Any], int]]
+
+
+def read_and_count(rows: QuerySet[Any], start: int, size: int) -> tuple[list[Any], int]:
+    total = rows.count()
+    return list(rows[start : start + size]) if start < total else [], total
+
+
+def paginate(request: Request, rows: QuerySet[Any], *, size_name: str, read: ReadRows = read_and_count) -> Page:
     """Read the page that the request asks for. A page beyond the last one is empty.
 
     Args:
         size_name: The query parameter of the page size, which is also its name in the response.
+        read: How the page and the number of all rows are read.
 
     Raises:
         ValidationError: The page or the size is out of range.
     """
     number = read_positive(request, "page", 1, MAX_PAGE)
     size = read_positive(request, size_name, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE)
-    pages = Paginator(rows, size)
-    items = list(pages.page(number).object_list) if number <= pages.num_pages else []
-    return Page(items, {"page": number, size_name: size, "total": pages.count})
+    items, total = read(rows, (number - 1) * size, size)
+    return Page(items, {"page": number, size_name: size, "total": total})
 
 
 def parameters(size_name: str) -> list[OpenApiParameter]:

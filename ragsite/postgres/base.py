@@ -196,6 +196,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         with self.wrap_database_errors:
             signed = sign(target, self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid)
             values = {"rag.identity": signed, "rag.sources": ",".join(map(str, target.sources))}
+            values["rag.source_slugs"] = ",".join(target.slugs)
             values |= {} if self.login else {"role": target.role or "none"}
             settings_sql = ", ".join(
                 f"pg_catalog.set_config('{name}', ${number}, true)" for number, name in enumerate(values, start=1)

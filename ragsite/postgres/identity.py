@@ -31,6 +31,7 @@ class Identity:
             to change who may do what in the user's organisations, `all` for the staff role without a limit.
         sources: The data sources that the statements are about, if they are few. They give no access: row-level
             security looks up the grants of these, instead of listing all sources that are granted to the user.
+        slugs: The same, for data sources that the request names by their slugs.
     """
 
     role: str
@@ -38,6 +39,7 @@ class Identity:
     key: uuid.UUID | None = None
     action: str = "query"
     sources: tuple[uuid.UUID, ...] = ()
+    slugs: tuple[str, ...] = ()
 
 
 NOBODY = Identity("ragsite_reader")
@@ -129,9 +131,14 @@ def write_access() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def about_sources(source_ids: Iterable[uuid.UUID]) -> Iterator[None]:
-    """State that the statements in this block are about these data sources, which takes less time if they are few."""
-    with run_as(dataclasses.replace(current(), sources=tuple(sorted(source_ids)))):
+def about_sources(source_ids: Iterable[uuid.UUID], *, slugs: Iterable[str] = ()) -> Iterator[None]:
+    """State that the statements in this block are about these data sources, which takes less time if they are few.
+
+    Args:
+        source_ids: The ids of sources.
+        slugs: The slugs of others, in any of the caller's organisations.
+    """
+    with run_as(dataclasses.replace(current(), sources=tuple(sorted(source_ids)), slugs=tuple(sorted(slugs)))):
         yield
 
 

@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from ragsite.http import pagination
-from ragsite.http.pagination import Page
+from ragsite.http.pagination import Page, ReadRows
 
 from . import cursors
 
@@ -23,27 +23,33 @@ CURSOR = OpenApiParameter(
 PARAMETERS = [*pagination.parameters(_PAGE_SIZE_PARAMETER), CURSOR]
 
 
-def paginate(request: Request, queryset: QuerySet[Any]) -> Page:
+def paginate(request: Request, queryset: QuerySet[Any], *, read: ReadRows = pagination.read_and_count) -> Page:
     """Return the requested page, which is empty beyond the last page.
+
+    Args:
+        request: The request, with the number of a page or a cursor.
+        queryset: The rows of the list.
+        read: How a numbered page and the number of all rows are read.
 
     Raises:
         ValidationError: If a query parameter is invalid (DRF).
     """
-    return _read_page(request, queryset, size_name=_PAGE_SIZE_PARAMETER)
+    return _read_page(request, queryset, size_name=_PAGE_SIZE_PARAMETER, read=read)
 
 
-def _read_page(request: Request, rows: QuerySet[Any], *, size_name: str) -> Page:
+def _read_page(request: Request, rows: QuerySet[Any], *, size_name: str, read: ReadRows) -> Page:
     """Read the page that the request asks for, by its number or by a cursor, with the address of the next one.
 
     Args:
         size_name: The query parameter of the page size, which is also its name in the response.
+        read: How a numbered page and the number of all rows are read.
 
     Raises:
         ValidationError: If the page or the size is out of range, or the cursor belongs to another list.
     """
     position = cursors.read(request)
     if position is None:
-        page = pagination.paginate(request, rows, size_name=size_name)
+        page = pagination.paginate(request, rows, size_name=size_name, read=read)
         number, size, total = page.numbers["page"], page.numbers[size_name], page.numbers["total"]
         items, has_next = page.items, number * size < total
     else:

@@ -10,6 +10,7 @@ from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import InvalidRequest
 from rag.models import Action, DataSource, Grant
+from ragsite.postgres import identity
 
 from . import lookup
 
@@ -31,15 +32,17 @@ class AccessLists:
 
 def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
     """Return source id → access lists, without the sources that the caller may not manage."""
-    managed = lookup.visible_sources(caller, Action.MANAGE).filter(pk__in=[source.pk for source in sources])
-    names_by_source: dict[uuid.UUID, dict[str, list[str]]] = {
-        source_id: {"roles": [], "teams": [], "users": []} for source_id in managed.values_list("pk", flat=True)
-    }
-    grants = (
-        Grant.objects.unexpired()
-        .filter(source__in=list(names_by_source))
-        .values_list("source", "role__name", "team__name", "user__email")
-    )
+    source_ids = [source.pk for source in sources]
+    managed = lookup.visible_sources(caller, Action.MANAGE).filter(pk__in=source_ids)
+    with identity.about_sources(source_ids):
+        names_by_source: dict[uuid.UUID, dict[str, list[str]]] = {
+            source_id: {"roles": [], "teams": [], "users": []} for source_id in managed.values_list("pk", flat=True)
+        }
+        grants = list(
+            Grant.objects.unexpired()
+            .filter(source__in=list(names_by_source))
+            .values_list("source", "role__name", "team__name", "user__email")
+        )
     for source_id, *names in grants:
         for field, name in zip(("roles", "teams", "users"), names, strict=True):
             if name is not None:

@@ -1,21 +1,24 @@
 """Finds the data source that a caller names, if the caller may perform the action on it."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import reduce
 from operator import or_
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Count, Q, Window
 
 from orgs.access import organization_resolver
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource
-from rag.models.sources import DataSourceQuerySet
+from rag.models.sources import SLUG, DataSourceQuerySet
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
+_SLUG = re.compile(SLUG)
 MAY_NOT_CHANGE = (
     "You may see this data source, but not change it. You need the permission sources.manage in this organisation, or "
     "to be its owner."
@@ -75,6 +78,25 @@ def list_sources(
     return sources.filter(source_type=source_type) if source_type else sources
 
 
+def read_page(sources: DataSourceQuerySet, start: int, size: int) -> tuple[list[DataSource], int]:
+    """Read a page of sources, and the number of all, from one list: finding out what a caller may see takes longest.
+
+    Args:
+        sources: The sources that the caller may see, in the order of the list.
+        start: How many sources come before the page.
+        size: The length of the page.
+
+    Returns:
+        The sources of the page, and the number of all sources.
+    """
+    numbered = sources.annotate(total=Window(Count("*"))).values_list("pk", "total")
+    rows = list(numbered[start : start + size])
+    if not rows:
+        return [], sources.count() if start else 0
+    with identity.about_sources(key for key, _ in rows):
+        return list(sources.filter(pk__in=[key for key, _ in rows])), rows[0][1]
+
+
 def get_source(sources: DataSourceQuerySet, reference: str) -> DataSource:
     """Return the source with this id or slug among `sources`.
 
@@ -83,7 +105,7 @@ def get_source(sources: DataSourceQuerySet, reference: str) -> DataSource:
         InvalidRequest: If sources of several organisations have this slug.
     """
     matches = sources.filter(organization_resolver.match_reference(reference))
-    with identity.about_sources(_ids_among([reference])):
+    with about_references([reference]):
         candidates = list(matches.select_related("organization", "embedding_model")[:2])
     if not candidates:
         raise UnknownSource(reference=reference)
@@ -101,7 +123,7 @@ def get_source_ids(sources: DataSourceQuerySet, references: Collection[str]) -> 
     """
     is_named = reduce(or_, map(organization_resolver.match_reference, references))
     ids_by_reference: dict[str, list[UUID]] = {}
-    with identity.about_sources(_ids_among(references)):
+    with about_references(references):
         rows = list(sources.filter(is_named).order_by().values_list("pk", "slug"))
     for source_id, slug in rows:
         for reference in (str(source_id), slug):
@@ -109,8 +131,11 @@ def get_source_ids(sources: DataSourceQuerySet, references: Collection[str]) -> 
     return [_only_id(ids_by_reference, reference) for reference in references]
 
 
-def _ids_among(references: Iterable[str]) -> list[UUID]:
-    return [key for key in map(as_uuid, references) if key]
+def about_references(references: Iterable[str]) -> AbstractContextManager[None]:
+    """State which sources the statements in a block are about (`identity.about_sources`), by their ids and slugs."""
+    keys = {reference: as_uuid(reference) for reference in references}
+    slugs = [reference for reference, key in keys.items() if key is None and _SLUG.fullmatch(reference)]
+    return identity.about_sources([key for key in keys.values() if key], slugs=slugs)
 
 
 def _only_id(ids_by_reference: dict[str, list[UUID]], reference: str) -> UUID:

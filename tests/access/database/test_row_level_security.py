@@ -16,7 +16,7 @@ from hypothesis import Phase, given, settings
 
 from orgs.access.caller import Caller
 from orgs.models import Organization, Role, Team
-from rag.models import Action, Chunk, DataSource, Document, IngestionJob
+from rag.models import Action, Chunk, DataSource, Document, Grant, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from rag.models.search import granted_scopes, searched_sources
 from rag.models.sources import QueryableSources
@@ -114,6 +114,8 @@ def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> No
         rows = build(world)
         add_content(DataSource.objects.all())
         stated = (*(source.pk for source in rows.sources.values()), uuid.uuid4())
+        slugs = [source.slug for source in rows.sources.values()]
+        granted = set(Grant.objects.values_list("source", flat=True))
         for person, key, caller in rows.callers():
             with identity.run_as(identity_of(caller)):
                 for model, actions in VISIBLE_FOR.items():
@@ -124,6 +126,10 @@ def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> No
                     check_counts.count("tables read without a filter")
                     with identity.about_sources(stated):  # shows neither more nor less
                         assert set(model._default_manager.values_list(field, flat=True)) == expected
+                    with identity.about_sources((), slugs=slugs):
+                        assert set(model._default_manager.values_list(field, flat=True)) == expected
+                viewable = rows.expected(person, key, "view")
+                assert set(Grant.objects.values_list("source", flat=True)) == granted & viewable, (person, key)
 
 
 def permitted_by_function(source_ids: list[uuid.UUID]) -> list[uuid.UUID]:

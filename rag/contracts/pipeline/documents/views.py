@@ -10,7 +10,7 @@ from rag.contracts.common import etags, page_or_cursor
 from rag.contracts.common.base import get_caller, organization, organization_to_write, validate
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
-from rag.services.sources import documents
+from rag.services.sources import documents, lookup
 from ragsite.http.openapi import response_example
 from ragsite.postgres.models import as_uuid
 
@@ -41,16 +41,17 @@ class Documents(PipelineViewSet):
     )
     def list(self, request: Request, reference: str) -> Response:
         filters = validate(serializers.DocumentListIn, request.query_params.dict())
-        queryset = documents.list_documents(
-            get_caller(request),
-            reference,
-            organization=organization(request),
-            search=filters.get("q", ""),
-            lang=filters.get("lang", ""),
-            tag=filters.get("tag", ""),
-            source_type=filters.get("type", ""),
-        )
-        page = page_or_cursor.paginate(request, queryset)
+        with lookup.about_references([reference]):
+            queryset = documents.list_documents(
+                get_caller(request),
+                reference,
+                organization=organization(request),
+                search=filters.get("q", ""),
+                lang=filters.get("lang", ""),
+                tag=filters.get("tag", ""),
+                source_type=filters.get("type", ""),
+            )
+            page = page_or_cursor.paginate(request, queryset)
         rendered = [serializers.document_out(document) for document in page.items]
         return Response({"documents": rendered, **page.numbers}, headers=page.headers)
 
@@ -64,8 +65,9 @@ class Documents(PipelineViewSet):
     )
     def retrieve(self, request: Request, reference: str, document_id: str) -> Response:
         key = as_uuid(document_id)
-        queryset = documents.list_documents(get_caller(request), reference, organization=organization(request))
-        document = documents.get_document(queryset, document_id=key)
+        with lookup.about_references([reference]):
+            queryset = documents.list_documents(get_caller(request), reference, organization=organization(request))
+            document = documents.get_document(queryset, document_id=key)
         return Response(serializers.document_out(document), headers=etags.etag(document))
 
     @extend_schema(

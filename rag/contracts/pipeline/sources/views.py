@@ -51,7 +51,7 @@ class DataSources(PipelineViewSet):
             visibility=filters.get("visibility", ""),
             source_type=filters.get("sourceType", ""),
         )
-        page = page_or_cursor.paginate(request, queryset)
+        page = page_or_cursor.paginate(request, queryset, read=lookup.read_page)
         access_lists = _access_lists(request, page.items)
         sources = [serializers.source_out(source, access_lists.get(source.pk)) for source in page.items]
         return Response({"sources": sources, **page.numbers}, headers=page.headers)
