@@ -146,11 +146,15 @@ def _lists(reader: Any, address: str) -> Iterator[_Cell]:
 
     client = Setting(address).signed_in(reader.user.email, reader.user.email)
     for path in ("/api/rag/sources", f"/api/rag/sources/{reader.slugs[0]}/documents"):
-        yield _Cell(reader.label, path.replace(reader.slugs[0], "…"), lambda _, path=path: client.get(path))
+        yield _Cell(reader.label, path.replace(reader.slugs[0], "…"), partial(_list, client, path))
 
 
 def _ask(client: Any, path: str, options: dict[str, Any], question: str) -> None:
     client.post(path, {"query": question, **options})
+
+
+def _list(client: Any, path: str, _: str) -> None:
+    client.get(path)
 
 
 def _print_ratios(cells: list[_Cell]) -> None:

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from rag.models.search import searched_sources
 from rag.text.question_language import is_english, is_foreign
-from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope, SearchTrace
+from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope, SearchTrace, SourceIds
 from ragsite.observability import measurement_buffer
 from ragsite.postgres.replicas import routing as replicas
 
@@ -23,8 +23,8 @@ from .standout_score import add_standout_scores
 # An attempt fails only if a document is replaced between its two reads, or is newer than the replica that was read.
 _MAX_ATTEMPTS = 10
 
-# Hits, best first; the best passages; warnings; the candidates; whether all chunks still exist.
-_Outcome = tuple[list[Hit], list[Passage], tuple[str, ...], SearchTrace, bool]
+# Hits, best first; the best passages; the searched sources; warnings; the candidates; whether all chunks still exist.
+_Outcome = tuple[list[Hit], list[Passage], SourceIds, tuple[str, ...], SearchTrace, bool]
 
 
 def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieval:
@@ -44,10 +44,10 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     for attempt in range(_MAX_ATTEMPTS):
         with measurement_buffer.measure("query_stage", "search"):
             if attempt:  # a replica may not have the new version yet
-                outcome = _search(question, queries)
+                outcome = _search(question, queries, scopes)
             else:
-                outcome = replicas.read(functools.partial(_search, question, queries), organization_ids)
-        hits, passages, warnings, trace, is_complete = outcome
+                outcome = replicas.read(functools.partial(_search, question, queries, scopes), organization_ids)
+        hits, passages, source_ids, warnings, trace, is_complete = outcome
         if is_complete:
             break
     # A minimum score leaves out passages that are not wanted.
@@ -61,16 +61,17 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     return Retrieval(
         passages=_with_ranks(add_standout_scores(passages, question.top_k)),
         total_found=len(hits),
-        source_ids=searched_sources.list_ids(scopes, with_unlisted=question.names_sources),
+        source_ids=source_ids,
         warnings=warnings,
         trace=dataclasses.replace(trace, ranked=tuple(passage.chunk_id for passage in passages)),
     )
 
 
-def _search(question: Question, queries: Sequence[EmbeddedQuery]) -> _Outcome:
+def _search(question: Question, queries: Sequence[EmbeddedQuery], scopes: Sequence[SearchScope]) -> _Outcome:
     """Find the candidates of the scopes, on a read replica if there is one, and read the best passages.
 
     The passages are read from the primary, where access is checked again: what was revoked or deleted is not returned.
+    The ids of the searched sources are listed in the same transaction, which saves the round trips of another one.
     """
     limit = max(question.top_k, MAX_RERANKED) if question.rerank else question.top_k
     removes_copies = question.deduplicate and retrieval_mode(question) != Mode.DENSE
@@ -79,9 +80,10 @@ def _search(question: Question, queries: Sequence[EmbeddedQuery]) -> _Outcome:
         hits, warnings, trace = find_candidates(question, queries)
         with replicas.on_primary():
             passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
+            source_ids = searched_sources.list_ids(scopes, with_unlisted=question.names_sources)
         if question.rerank:
             passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED])
-    return hits, passages, warnings, trace, is_complete
+    return hits, passages, source_ids, warnings, trace, is_complete
 
 
 def _read_best(hits: Sequence[Hit], limit: int, *, removes_copies: bool) -> tuple[list[Passage], bool]:

@@ -58,8 +58,8 @@ def test_a_page_and_the_number_of_all_come_from_one_list(member: Caller) -> None
     assert lookup.read_page(lookup.list_sources(member), SOURCES, 50) == ([], SOURCES)
 
 
-def test_what_is_in_one_source_lists_no_others(member: Caller) -> None:
-    client = Client(headers={"Authorization": f"Bearer {AccessToken.for_user(member.user)}"})
+def test_what_is_in_one_source_lists_no_others(member: Caller, world: World) -> None:
+    client = Client(headers={"Authorization": f"Bearer {AccessToken.for_user(world.users['member'])}"})
     references = "many-007", str(DataSource.objects.get(slug="many-007").pk)
     before = calls()
     for reference in references:

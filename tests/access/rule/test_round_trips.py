@@ -8,9 +8,13 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection, transaction
 
+from orgs.access.caller import Caller
+from rag.services.search import permitted_queries
+from rag.services.search.permitted_queries import SourceSelection
+from rag.types import Question
 from ragsite.postgres import identity
 from tests.access.database.injection import execute, web_process
-from tests.support.factories import World
+from tests.support.factories import World, ingest_text
 
 
 @contextmanager
@@ -39,3 +43,18 @@ def test_the_identity_is_stated_with_the_begin_of_the_transaction(live_world: Wo
                 execute("SELECT 1")
                 execute("SELECT 2")
             assert count() == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_search_needs_two_transactions(live_world: World) -> None:
+    source = live_world.source("library")
+    ingest_text(source, "a", "Zebras have stripes.")
+    caller = Caller(live_world.users["member"])
+    question = Question("What do zebras have?", 1, rerank=False, names_sources=True)
+    with web_process(), identity.run_as(caller.database_identity):
+        permitted_queries.search(question, SourceSelection(caller))  # loads the models
+        with round_trips() as count:
+            retrieval = permitted_queries.search(question, SourceSelection(caller))
+            # Permissions and models; frequencies, candidates, passages and the ids of sources; both begin and end.
+            assert count() == 4 + 6
+    assert retrieval.source_ids.ids == (source.pk,)
