@@ -5,8 +5,12 @@ It runs in a process of its own, with servers of its own to break.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +21,8 @@ HIDDEN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "RAG_LOCAL", "RAGSITE_DATA"
 
 
 @pytest.fixture(scope="module")
-def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("chaos")
+def figures() -> Iterator[dict[str, Any]]:
+    folder = Path(tempfile.mkdtemp(prefix="chaos-"))  # other users cannot open pytest's folders
     report = folder / "report.json"
     environment = {name: value for name, value in os.environ.items() if name not in HIDDEN}
     environment |= {"CHAOS_SECONDS": "0", "CHAOS_SEED": "4", "CHAOS_REPORT": str(report)}
@@ -29,7 +33,8 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         text=True,
     )
     assert report.exists(), result.stderr[-3000:]
-    return {**json.loads(report.read_text()), "code": result.returncode, "output": result.stdout}
+    yield {**json.loads(report.read_text()), "code": result.returncode, "output": result.stdout}
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("stage", STAGES)
