@@ -18,6 +18,7 @@ def without_triggers() -> Iterator[None]:
     with identity.run_as(identity.OWNER), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL session_replication_role = replica")
         yield
+        cursor.execute("SET LOCAL session_replication_role = origin")  # for the rest of an outer transaction
 
 
 def source_slugs(count: int) -> list[str]:

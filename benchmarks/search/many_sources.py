@@ -2,10 +2,11 @@
 
 The same chunks are divided among 5, 500 and 5,000 sources. Prints the times of whole requests over HTTP in alternation,
 their ratios to those with 5 sources, and the statements of one search of each kind. BENCH_CHUNKS, BENCH_SOURCES and
-BENCH_QUESTIONS change the numbers; BENCH_PROFILE=1 leaves out HTTP, and BENCH_PRIVATE=0 the organisations with private
-sources.
+BENCH_QUESTIONS change the numbers; BENCH_PARTS=http leaves out the statements, BENCH_PARTS=statements HTTP, and
+BENCH_PRIVATE=0 the organisations with private sources.
 """
 
+import json
 import os
 import statistics
 import subprocess
@@ -46,9 +47,11 @@ def main() -> None:
     synthetic_organizations.build_index()
     questions = corpus.questions(limit=_QUESTIONS + _WARM_UP)
     print(f"{chunks:,} chunks in each organisation, {os.cpu_count()} cores", flush=True)
-    for reader in readers:
-        _profile(reader, questions)
-    if os.environ.get("BENCH_PROFILE", "0") == "0":
+    parts = os.environ.get("BENCH_PARTS", "statements,http")
+    if "statements" in parts:
+        for reader in readers:
+            _profile(reader, questions)
+    if "http" in parts:
         _measure_http(readers, questions, Path(os.environ["RAGSITE_DATA"]))
 
 
@@ -96,34 +99,43 @@ def _timed_statements() -> Iterator[list[tuple[str, float]]]:
 
 @dataclass(frozen=True)
 class _Cell:
-    """A row of the table: a reader's requests of one kind, and their times in milliseconds."""
+    """A row of the table: a reader's requests of one kind, and their times and CPU times in milliseconds."""
 
     label: str
     path: str
     send: Callable[[str], Any]
     times: list[float] = field(default_factory=list)
+    cpu_times: list[float] = field(default_factory=list)
 
-    def ask(self, question: str) -> None:
-        started = time.perf_counter()
+    def ask(self, question: str, clock: Any) -> None:
+        cpu_before, started = clock.milliseconds(), time.perf_counter()
         self.send(question)
         self.times.append(1000 * (time.perf_counter() - started))
+        self.cpu_times.append(clock.milliseconds() - cpu_before)
 
 
 def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> None:
     from benchmarks.__main__ import free_port
+    from benchmarks.support.cpu_clock import CpuClock
     from benchmarks.support.server import Server
 
+    clock = CpuClock(folder)
     with Server(folder, free_port(), worker=False) as server:
         cells = [cell for reader in readers for cell in _searches(reader, server.address, reader is readers[-1])]
         lists = [cell for reader in readers for cell in _lists(reader, server.address)]
         for number, question in enumerate(questions):
+            clock.find_processes()
             for cell in (cells if number % 2 else cells[::-1]) + (lists if number % _LIST_EVERY == 0 else []):
-                cell.ask(question)
+                cell.ask(question, clock)
     for cell in cells:
-        del cell.times[:_WARM_UP]
+        del cell.times[:_WARM_UP], cell.cpu_times[:_WARM_UP]
     for cell in sorted(cells + lists, key=lambda cell: cell.path):
         cuts = statistics.quantiles(cell.times, n=100, method="inclusive")
-        print(f"{cell.path:20} {cell.label:45} p50 {cuts[49]:6.1f} ms  p95 {cuts[94]:6.1f} ms", flush=True)
+        cpu = statistics.median(cell.cpu_times)
+        print(
+            f"{cell.path:28} {cell.label:45} p50 {cuts[49]:6.1f} ms  p95 {cuts[94]:6.1f} ms  CPU {cpu:6.1f} ms",
+            flush=True,
+        )
     _print_ratios(cells + lists)
 
 
@@ -150,11 +162,11 @@ def _lists(reader: Any, address: str) -> Iterator[_Cell]:
 
 
 def _ask(client: Any, path: str, options: dict[str, Any], question: str) -> None:
-    client.post(path, {"query": question, **options})
+    client.read("POST", path, json.dumps({"query": question, **options}))
 
 
 def _list(client: Any, path: str, _: str) -> None:
-    client.get(path)
+    client.read("GET", path)
 
 
 def _print_ratios(cells: list[_Cell]) -> None:
@@ -162,8 +174,12 @@ def _print_ratios(cells: list[_Cell]) -> None:
     for cell in cells:
         first = next(other for other in cells if _kind(other.label) == _kind(cell.label) and other.path == cell.path)
         if _kind(cell.label) and first is not cell:
-            ratio = statistics.median(one / few for one, few in zip(cell.times, first.times, strict=True))
-            print(f"{cell.path:20} {cell.label:45} {ratio:5.2f} times {first.label}", flush=True)
+            time_ratio, cpu_ratio = (
+                statistics.median(one / few for one, few in zip(*pair, strict=True))
+                for pair in ((cell.times, first.times), (cell.cpu_times, first.cpu_times))
+            )
+            ratios = f"{time_ratio:5.2f} times {first.label}, CPU {cpu_ratio:5.2f}"
+            print(f"{cell.path:28} {cell.label:45} {ratios}", flush=True)
 
 
 def _kind(label: str) -> str:

@@ -64,7 +64,13 @@ class Setting:
         return self._send("GET", path)
 
     def _send(self, method: str, path: str, body: str | None = None) -> Any:
-        """Send over one kept connection, as client libraries do; reconnect if the server has closed it."""
+        return json.loads(self.read(method, path, body))
+
+    def read(self, method: str, path: str, body: str | None = None) -> bytes:
+        """Return the bytes of a response. Sends over one kept connection, as client libraries do.
+
+        It connects again if the server has closed the connection.
+        """
         try:
             self._connection.request(method, path, body, self._headers)
             response = self._connection.getresponse()
@@ -72,7 +78,7 @@ class Setting:
             self._connection.close()
             self._connection.request(method, path, body, self._headers)
             response = self._connection.getresponse()
-        content = json.loads(response.read())
+        content = response.read()
         if response.status >= 400:
-            raise RuntimeError(f"{method} {path}: {response.status} {content}")
+            raise RuntimeError(f"{method} {path}: {response.status} {content.decode()}")
         return content
