@@ -8,6 +8,7 @@ from rag.models import DataSource
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.text.tokens import count_tokens
 from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, SearchScope
+from ragsite.postgres import identity
 
 from .generate import BY_TITLE, collect_text, prepare_generation
 from .no_answer_sentences import LOW_CONFIDENCE
@@ -61,10 +62,12 @@ def compute_confidence(passages: Sequence[Passage]) -> Confidence:
 
 def _thresholds(passages: Sequence[Passage]) -> tuple[float, float]:
     """Return the high and medium thresholds of the first passage's embedding model, or else the settings."""
-    sources = DataSource.objects.filter(pk__in=[passage.source_id for passage in passages[:1]])
-    high, medium = sources.values_list(
+    source_ids = [passage.source_id for passage in passages[:1]]
+    thresholds = DataSource.objects.filter(pk__in=source_ids).values_list(
         "embedding_model__confidence_high", "embedding_model__confidence_medium"
-    ).first() or (None, None)
+    )
+    with identity.about_sources(source_ids):
+        high, medium = thresholds.first() or (None, None)
     return (
         settings.RAG_CONFIDENCE_HIGH_THRESHOLD if high is None else high,
         settings.RAG_CONFIDENCE_MEDIUM_THRESHOLD if medium is None else medium,

@@ -19,6 +19,7 @@ from rag.pipeline.retrieval.rank_candidates import retrieval_mode
 from rag.pipeline.retrieval.user_selected_text import NO_ID
 from rag.text.question_language import is_english
 from rag.types import Mode, Passage, Question
+from ragsite.postgres import identity
 
 # float64 and bool arrays of shape (samples,).
 Floats = NDArray[np.float64]
@@ -90,11 +91,12 @@ def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     if not mode or not source_id:
         return default
     of_mode = Calibration.objects.filter(model=OuterRef("embedding_model"), mode=mode)
-    row = (
-        DataSource.objects.filter(pk=source_id)
-        .values_list("embedding_model__name", Subquery(of_mode.values("slope")), Subquery(of_mode.values("offset")))
-        .first()
-    )
+    with identity.about_sources([source_id]):
+        row = (
+            DataSource.objects.filter(pk=source_id)
+            .values_list("embedding_model__name", Subquery(of_mode.values("slope")), Subquery(of_mode.values("offset")))
+            .first()
+        )
     name, slope, offset = row or ("", None, None)
     if slope is not None and offset is not None:
         return Curve(slope, offset)

@@ -163,7 +163,9 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
 
 @transaction.atomic
 def _build_search_scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
-    scopes = build_scopes(_selected_sources(selection), question)
+    named = selection.data_sources or [selection.slug_filter]
+    with lookup.about_references(named):
+        scopes = build_scopes(_selected_sources(selection), question)
     # A filter may match nothing, which is not an error.
     has_filter = bool(selection.slug_filter or selection.organization_filter)
     if not scopes and not has_filter:

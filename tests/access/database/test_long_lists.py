@@ -11,6 +11,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel, Grant
+from rag.models.search import granted_scopes
 from rag.services.sources import lookup
 from ragsite.postgres import identity
 from tests.services.search.test_index_scans import calls
@@ -58,11 +59,28 @@ def test_a_page_and_the_number_of_all_come_from_one_list(member: Caller) -> None
     assert lookup.read_page(lookup.list_sources(member), SOURCES, 50) == ([], SOURCES)
 
 
-def test_what_is_in_one_source_lists_no_others(member: Caller, world: World) -> None:
-    client = Client(headers={"Authorization": f"Bearer {AccessToken.for_user(world.users['member'])}"})
+@pytest.fixture
+def client(member: Caller, world: World) -> Client:
+    return Client(headers={"Authorization": f"Bearer {AccessToken.for_user(world.users['member'])}"})
+
+
+def test_what_is_in_one_source_lists_no_others(client: Client) -> None:
     references = "many-007", str(DataSource.objects.get(slug="many-007").pk)
     before = calls()
     for reference in references:
         reply = client.get(f"/api/rag/sources/{reference}/documents")
         assert [document["path"] for document in reply.json()["documents"]] == ["a.md"]
+    assert (calls() - before)["rag_listed_sources"] == 0
+
+
+def test_an_answer_lists_no_sources(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(granted_scopes, "MAX_LISTED", 0)
+    before = calls()
+    for path, body in (
+        ("/api/rag/query", {"query": "What do zebras have?"}),
+        ("/api/rag/query", {"query": "What do zebras have?", "dataSources": ["many-007", "many-008"]}),
+        ("/api/rag/answer", {"query_text": "What do zebras have?"}),
+    ):
+        reply = client.post(path, body, content_type="application/json")
+        assert "Zebras have stripes" in reply.content.decode(), path
     assert (calls() - before)["rag_listed_sources"] == 0
