@@ -12,6 +12,7 @@ from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.models import ConversationMessage, UnansweredQuestion
 from rag.types import AnswerResult, SearchScope
+from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 
 Reason = UnansweredQuestion.Reason
@@ -143,6 +144,7 @@ def _store(row: UnansweredQuestion) -> None:
     advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
     of_user = UnansweredQuestion.objects.filter(user=row.user_id)
     of_user.filter(source=row.source_id, question=row.question).delete()
-    row.save(force_insert=True)
+    with identity.about_sources([row.source_id]):
+        row.save(force_insert=True)
     kept = of_user.order_by("-pk").values("pk")[:MAX_QUESTIONS_OF_USER]
     of_user.exclude(pk__in=kept).delete()

@@ -10,7 +10,7 @@ from django.test import Client
 from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.access.caller import Caller
-from rag.models import DataSource, EmbeddingModel, Grant
+from rag.models import DataSource, EmbeddingModel, Grant, UnansweredQuestion
 from rag.models.search import granted_scopes
 from rag.services.sources import lookup
 from ragsite.postgres import identity
@@ -84,3 +84,11 @@ def test_an_answer_lists_no_sources(client: Client, monkeypatch: pytest.MonkeyPa
         reply = client.post(path, body, content_type="application/json")
         assert "Zebras have stripes" in reply.content.decode(), path
     assert (calls() - before)["rag_listed_sources"] == 0
+
+
+def test_a_question_that_is_stored_lists_no_sources(client: Client) -> None:
+    before = calls()
+    reply = client.post("/api/rag/query", {"query": "Who won the elections?"}, content_type="application/json")
+    assert reply.status_code == 200
+    assert (calls() - before)["rag_listed_sources"] == 0
+    assert UnansweredQuestion.objects.get().question == "Who won the elections?"
