@@ -8,6 +8,7 @@ BENCH_SECONDS change the number of chunks and the time of each measurement. Clie
 import http.client
 import itertools
 import json
+import multiprocessing
 import os
 import statistics
 import subprocess
@@ -56,7 +57,8 @@ def main() -> None:
 def _bare_rate(questions: Sequence[str]) -> float:
     """Return how many questions per second all cores embed and search with SQL alone."""
     cores = os.cpu_count() or 2
-    with ProcessPoolExecutor(cores) as pool:
+    # Started anew: a fork would share the connection to PostgreSQL and the threads of the model.
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as pool:
         rate = sum(pool.map(_search_alone, [questions[core::cores] for core in range(cores)]))
     print(f"embedding and SQL alone, {cores} processes: {rate:.1f}/s", flush=True)
     return rate
