@@ -91,6 +91,7 @@ class Document(UUIDModel):
             ),
             models.Index(fields=["source", "path"], condition=Q(deleted_at__isnull=False), name="document_deleted"),
             GinIndex(fields=["tags"], name="document_tags"),
+            models.Index(fields=["date"], condition=Q(date__isnull=False), name="document_date"),
         )
 
     def __str__(self) -> str:

@@ -133,7 +133,7 @@ def test_deleted_chunks_leave_no_statistics(world: World) -> None:
 
 @pytest.mark.parametrize("max_tagged", [0, 2_000])
 def test_every_filter_restricts_the_search(world: World, monkeypatch: pytest.MonkeyPatch, max_tagged: int) -> None:
-    monkeypatch.setattr(candidates, "_MAX_TAGGED_DOCUMENTS", max_tagged)
+    monkeypatch.setattr(candidates, "_MAX_MATCHING_DOCUMENTS", max_tagged)
     source = world.source()
     write_document(source, ["zebra worda"], lang="en", tags=["a"], content_type="text/plain")
     other = write_document(source, ["zebra wordb"], lang="de", tags=["b", "c"], content_type="text/html")

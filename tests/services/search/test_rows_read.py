@@ -3,25 +3,31 @@
 PostgreSQL counts the rows that were read, so the test guards the growth of the time without measuring time.
 """
 
+import datetime
 from collections import Counter
 from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.expressions import RawSQL
 
 from orgs.access.caller import Caller
-from rag.models import DataSource, EmbeddingModel, Grant
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
+from rag.models.content.pgvector_tables import ChunkTerms, Embedding384, SourceTerm
 from rag.models.search import granted_scopes
+from rag.providers.stores.pgvector import bm25_query
+from rag.providers.stores.pgvector.stemming import hash_stem
 from rag.services.access import access_rechecks
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection
-from rag.types import Mode, Question
+from rag.types import Filters, Mode, Question
 from ragsite.postgres import identity
 from tests.support.factories import World
 
 from .test_index_scans import fill_each
 
 CHUNKS = 600
+NEW_YEAR = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 # Rows of a search in many sources, at most so many times those of a search in few.
 MAX_RATIO = 1.2
 
@@ -72,6 +78,35 @@ def rows_read(world: World, visibility: str, count: int, mode: Mode) -> tuple[Co
         assert len(retrieval.passages) == 10
         transaction.set_rollback(True)
     return of_search, of_check, of_both
+
+
+@pytest.mark.parametrize(
+    ("filters", "maximum"),
+    [(Filters(date_from=NEW_YEAR), 40), (Filters(langs=("en",)), CHUNKS)],
+    ids=["few documents", "all documents"],
+)
+def test_a_filter_does_not_make_a_search_read_all_chunks(
+    world: World, settings: Any, monkeypatch: pytest.MonkeyPatch, filters: Filters, maximum: int
+) -> None:
+    """The chunks of few matching documents are compared; if they are many, only the rare words are looked up."""
+    settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 10
+    monkeypatch.setattr(bm25_query, "_MAX_LOOKED_UP_CHUNKS", 50)
+    divide_chunks(world, "public", 5)
+    dated = Document.objects.order_by("pk").values_list("pk", flat=True)[:3]
+    for rows, key in ((Document.objects, "pk"), (Embedding384.objects, "document_id")):
+        rows.filter(**{f"{key}__in": list(dated)}).update(date=NEW_YEAR)
+    words = ChunkTerms.objects.filter(chunk__in=Chunk.objects.order_by("pk").values("pk")[:30])
+    words.update(terms=RawSQL("terms || %s::int", [hash_stem("okapi")]))
+    SourceTerm.objects.create(source=world.home.sources.all()[0], term=hash_stem("okapi"), chunks=30)
+    caller = Caller(world.users["member"])
+    with identity.run_as(caller.database_identity):
+        before = count_rows()
+        question = Question("Which zebra, which okapi?", 10, filters, mode=Mode.HYBRID)
+        retrieval = permitted_queries.search(question, SourceSelection(caller))
+        read = count_rows() - before
+    assert len(retrieval.passages) == (3 if filters.date_from else 10)
+    assert 0 < read["rag_chunkterms"] < maximum, read
+    assert 0 < read["rag_embedding384"] < CHUNKS + maximum, read
 
 
 @pytest.mark.parametrize("visibility", ["public", "private"])

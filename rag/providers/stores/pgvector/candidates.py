@@ -10,8 +10,8 @@ from rag.types import Mode, SearchScope
 from .bm25_query import LexicalQuery
 from .filter_sql import FILTERS, SCOPE, filter_values, scope_values
 
-# Maximum number of documents with a tag to look up one by one. More take longer than reading a table of 100,000 chunks.
-_MAX_TAGGED_DOCUMENTS = 2_000
+# Up to this many documents that meet the filters, each of their chunks is compared.
+_MAX_MATCHING_DOCUMENTS = 2_000
 _FIND = (
     "SELECT chunk_id, by_vector, by_words, distance, word_distance, matched_terms "
     f"FROM rag_find_candidates({SCOPE}, {FILTERS}, %s, %s, %s, %s::sparsevec{', %s' * 7})"
@@ -52,7 +52,7 @@ def find(
         query.chunk_count,
         chunk_count,
         exact_limit,
-        _MAX_TAGGED_DOCUMENTS,
+        _MAX_MATCHING_DOCUMENTS,
     ]
     with connection.cursor() as cursor:
         cursor.execute(_FIND, [*scope_values(scope), *filter_values(scope), *values])
