@@ -8,6 +8,6 @@ SQL = Path(__file__).parent / "sql" / "filtered_search.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0114_stated_sources")]
+    dependencies = [("rag", "0118_stored_questions")]
 
     operations = [migrations.RunSQL(SQL.read_text())]
