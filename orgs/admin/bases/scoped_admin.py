@@ -31,6 +31,8 @@ from .permitted_links import limit_links
 from .plain_change_list import PlainChangeList
 
 Answer = TypeVar("Answer")
+# Django's text, which Django translates.
+_CHOICE = "Select this object for an action - {}"
 
 
 def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
@@ -115,7 +117,7 @@ class ScopedAdmin(ObjectPagesMixin):
 
     def action_checkbox(self, obj: Model) -> SafeString:
         """Return the box that chooses a row. Django renders a template for each."""
-        label = format_html(gettext("Select this object for an action - {}"), str(obj))
+        label = format_html(gettext(_CHOICE), str(obj))
         box = '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="{}">'
         return format_html(box, ACTION_CHECKBOX_NAME, obj.pk, label)
 
