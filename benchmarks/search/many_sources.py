@@ -107,11 +107,11 @@ class _Cell:
     times: list[float] = field(default_factory=list)
     cpu_times: list[float] = field(default_factory=list)
 
-    def ask(self, question: str, clock: Any) -> None:
-        cpu_before, started = clock.milliseconds(), time.perf_counter()
+    def ask(self, question: str, cpu_clock: Any) -> None:
+        cpu_before, started = cpu_clock.milliseconds(), time.perf_counter()
         self.send(question)
         self.times.append(1000 * (time.perf_counter() - started))
-        self.cpu_times.append(clock.milliseconds() - cpu_before)
+        self.cpu_times.append(cpu_clock.milliseconds() - cpu_before)
 
 
 def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> None:
@@ -119,14 +119,14 @@ def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> Non
     from benchmarks.support.cpu_clock import CpuClock
     from benchmarks.support.server import Server
 
-    clock = CpuClock(folder)
+    cpu_clock = CpuClock(folder)
     with Server(folder, free_port(), worker=False) as server:
         cells = [cell for reader in readers for cell in _searches(reader, server.address, reader is readers[-1])]
         lists = [cell for reader in readers for cell in _lists(reader, server.address)]
         for number, question in enumerate(questions):
-            clock.find_processes()
+            cpu_clock.find_processes()
             for cell in (cells if number % 2 else cells[::-1]) + (lists if number % _LIST_EVERY == 0 else []):
-                cell.ask(question, clock)
+                cell.ask(question, cpu_clock)
     for cell in cells:
         del cell.times[:_WARM_UP], cell.cpu_times[:_WARM_UP]
     for cell in sorted(cells + lists, key=lambda cell: cell.path):
