@@ -14,31 +14,38 @@ from rag.types.token_vectors import TokenVectors
 from .test_extract import passage
 
 TEXT = "Cups are blue and round.\n\nSpoons are grey and thin."
+PARAGRAPHS = "Cups are blue. They are quite round.\n\nSpoons are grey. They are quite thin."
 
 
 class Similarity(SentenceSimilarity):
     """Knows how alike texts and the question are, and the similarity of what contains these texts."""
 
-    def __init__(self, both_ways: dict[str, float], within: dict[str, float]) -> None:
+    def __init__(self, both_ways: dict[str, float], within: dict[str, float], text: str = TEXT) -> None:
         super().__init__()
-        self._both_ways, self._within = both_ways, within
+        self._both_ways, self._within, self.text = both_ways, within, text
 
     def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
-        return self._both_ways.get(TEXT[start:end], 0.0)
+        return self._both_ways.get(self.text[start:end], 0.0)
 
     def token_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
-        scores = [score for text, score in self._within.items() if text in TEXT[start:end]]
+        scores = [score for text, score in self._within.items() if text in self.text[start:end]]
         return np.array([max(scores, default=0.0)], dtype=np.float32)
 
 
 def answered(similarity: Similarity) -> str:
-    page = passage(TEXT, start=0, end=len(TEXT))
+    page = passage(similarity.text, start=0, end=len(similarity.text))
     return render_quotes(extract_quotes("Which tools do people use?", [page], similarity))
 
 
 @pytest.mark.parametrize("best", TEXT.split("\n\n"))
 def test_a_part_that_says_the_same_as_the_question_is_better(best: str) -> None:
     assert answered(Similarity({best: 1.0}, {})) == best
+
+
+@pytest.mark.parametrize("best", PARAGRAPHS.split("\n\n"))
+def test_a_part_of_a_paragraph_that_says_the_same_is_better(best: str) -> None:
+    """No sentence alone is alike."""
+    assert answered(Similarity({}, {best: 1.0}, PARAGRAPHS)) == best
 
 
 @pytest.mark.parametrize(
