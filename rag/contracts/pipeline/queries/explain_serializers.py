@@ -52,7 +52,7 @@ class RankedOut(TypedDict):
     countsForAnswer: bool
 
 
-class FateOut(TypedDict):
+class ExplainedDocumentOut(TypedDict):
     """`stage`: the stage that removed the document; the last one if the document is relevant (`isFound`)."""
 
     documentId: Id
@@ -76,7 +76,7 @@ class ExplainOut(TypedDict):
     isMember: bool
     funnel: FunnelOut
     documents: list[RankedOut]
-    document: FateOut | None
+    document: ExplainedDocumentOut | None
     isGroundable: bool
     groundingScore: Share
     gaps: list[str]
