@@ -19,6 +19,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from .models import User
 from .sign_in import lockout, second_factor
+from .superuser_admin import SuperuserAdmin
 
 # Their pages would show the keys of all users' authenticator apps.
 admin.site.unregister([TOTPDevice, StaticDevice])
@@ -40,25 +41,6 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # not subscriptable a
     class Meta:
         model = User
         fields = "__all__"
-
-
-class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Admits superusers. Django's model permissions have no effect, and are not read for each page."""
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        return bool(request.user.is_active and request.user.is_superuser)
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return self.has_module_permission(request)
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self.has_module_permission(request)
 
 
 @admin.register(User)

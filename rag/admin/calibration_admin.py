@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.admin import SuperuserAdmin
+from accounts.superuser_admin import SuperuserAdmin
 from rag.models import Calibration
 
 from .base import ReadOnlyMixin

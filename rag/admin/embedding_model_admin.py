@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from accounts.admin import SuperuserAdmin
+from accounts.superuser_admin import SuperuserAdmin
 from rag.models import EmbeddingModel
 from ragsite.http.private_networks import ForbiddenAddress, check_allowed
 
