@@ -28,6 +28,7 @@ VIEWS = {
     "documents, page 9": "/admin/rag/document/?p=9",
     "documents by title": "/admin/rag/document/?o=1",
     "documents, search": "/admin/rag/document/?q=page+77",
+    "documents, a rare word": "/admin/rag/document/?q=7654",
     "jobs by source": "/admin/rag/ingestionjob/?o=1",
     "jobs with errors": "/admin/rag/ingestionjob/?status__exact=completed+with+errors",
     "home": "/admin/",
@@ -190,7 +191,7 @@ def _fill(documents: int, jobs: int) -> dict[str, Any]:
         batch_size=2_000,
     )
     with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+        cursor.execute("VACUUM (ANALYZE)")  # as the server does by itself after a while
     return {"owner": owner, "superuser": superuser}
 
 

@@ -106,9 +106,11 @@ class SourceContentAdmin(ScopedAdmin):
     """The admin of data sources and of models with a `source`, for users who may manage the source."""
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
-        rows: QuerySet[Model] = self.model.objects.visible_to(get_caller(request), Action.MANAGE)
-        organization = "organization" if self.model is DataSource else "source__organization"
-        return rows.filter(**{f"{organization}__in": managed_organizations(request).values("pk")})
+        sources = visible_sources(request, Action.MANAGE)
+        if self.model is DataSource:
+            return sources
+        rows: QuerySet[Model] = self.model.objects.filter(source__in=sources.values("pk"))
+        return rows
 
     def is_allowed(self, request: HttpRequest) -> bool:
         return holds_permission(request, Permission.SOURCES_MANAGE)

@@ -20,6 +20,7 @@ from orgs.access.permissions import Permission
 from orgs.admin.bases.scoped_admin import holds_permission
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
+from rag.models.content.documents import HAS_LONG_NAMES, HAS_SHORT_NAMES
 from rag.providers import file_storage
 from rag.services.sources import documents, excerpts
 from ragsite.postgres.models import as_uuid
@@ -138,6 +139,9 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return super().get_queryset(request).defer("text")
+
+    def search_parts(self, matches: QuerySet[Document]) -> list[QuerySet[Document]]:
+        return [matches.filter(HAS_SHORT_NAMES), matches.filter(HAS_LONG_NAMES)]
 
     def count_deletions(self, objects: Sequence[Document]) -> Mapping[str, int]:
         documents = Document.objects.live().filter(pk__in=[document.pk for document in objects])

@@ -87,17 +87,22 @@ class LargeListMixin:
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Find the newest matches. No index finds parts of words, so all rows are read once, and not again to count."""
+        """Find the newest matches. No index finds parts of words: rows are read once, and not again to count."""
         base: Any = super()
         matches, has_duplicates = base.get_search_results(request, queryset, search_term)
         if not search_term:
             return matches, has_duplicates
-        keys = list(matches.order_by("-pk").values_list("pk", flat=True)[:_MAX_MATCHES])
+        parts = [part.order_by("-pk").values_list("pk", flat=True)[:_MAX_MATCHES] for part in self.search_parts(matches)]
+        keys = list(parts[0].union(*parts[1:], all=True).order_by("-pk")[:_MAX_MATCHES] if parts[1:] else parts[0])
         if len(keys) == _MAX_MATCHES:
             text = gettext("Only the newest {number} matches are shown. Search for more words, or choose a filter.")
             messages.info(request, text.format(number=number_format(_MAX_MATCHES, force_grouping=True)))
         request.__dict__["_matches"] = _Matches(keys, queryset)
         return queryset.filter(pk__in=keys), False
+
+    def search_parts(self, matches: QuerySet[Any]) -> list[QuerySet[Any]]:
+        """Divide the matches of a search, so that each part can be read from an index of its own."""
+        return [matches]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LargeChangeList]:
         return LargeChangeList

@@ -87,6 +87,38 @@ def test_a_search_folds_texts_by_ascii_where_its_word_allows(world: World) -> No
     assert "UPPER" in str(Document.objects.filter(title__contains_word="Größe").query)
 
 
+def test_a_search_matches_long_titles_as_well_and_shows_the_newest_first(world: World) -> None:
+    """They do not fit into an entry of the index that has the titles and paths of others."""
+    add_rows(world, 0, 3)
+    long_title = "Ω" * 1000
+    Document.objects.filter(path="1.md").update(title=f"Page {long_title}", path=f"{'p' * 1990}.md")
+    page: Any = browser(world.users["owner"]).get("/admin/rag/document/", {"q": "page"})
+    assert [document.title for document in page.context["cl"].result_list] == ["Page 2", f"Page {long_title}", "Page 0"]
+
+
+def plan_of(world: World, path: str, part: str) -> str:
+    """Return how PostgreSQL executes the statement of a list that has this part, without reading whole tables."""
+    with CaptureQueriesContext(connection) as queries:
+        browser(world.users["owner"]).get(path)
+    statement = next(query["sql"] for query in queries if part in query["sql"])
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("EXPLAIN " + statement.replace("%", "%%"), [])
+        return "\n".join(row[0] for row in cursor.fetchall())
+
+
+def test_a_search_of_documents_reads_titles_and_paths_from_an_index_the_newest_first(world: World) -> None:
+    plan = plan_of(world, "/admin/rag/document/?q=page", "LIKE")
+    assert "Index Only Scan Backward using document_names" in plan, plan
+    assert "using document_long_names" in plan
+    assert "Sort Key: rag_document.id DESC\n        ->  Limit" in plan, "each part stops at enough matches"
+
+
+def test_jobs_with_errors_are_looked_up_in_an_index_of_failed_documents(world: World) -> None:
+    plan = plan_of(world, "/admin/rag/ingestionjob/?status__exact=completed+with+errors", "COUNT(")
+    assert "using failed_documents_of_job" in plan, plan
+
+
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_may_be_empty(world: World, name: str) -> None:
     page: Any = browser(world.users["owner"]).get(f"/admin/rag/{name}/", {"q": "nothing has this name"})

@@ -61,7 +61,8 @@ def holds_permission(request: HttpRequest, permission: Permission) -> bool:
     It decides which pages are offered: the sidebar asks it for each model, so it is remembered for the request.
     """
     if request.user.is_superuser or request.method != "GET":
-        return remember(request, permission, lambda: organizations_with_permission(request, permission).exists())
+        key = "any organization" if request.user.is_superuser else permission
+        return remember(request, key, lambda: organizations_with_permission(request, permission).exists())
     return bool(read_permissions(request).organizations_with(permission))
 
 

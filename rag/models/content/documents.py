@@ -5,7 +5,8 @@ import hashlib
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Func, IntegerField, Q
+from django.db.models.lookups import GreaterThan, LessThanOrEqual
 
 from rag.models.sources import DataSource, SourceContentQuerySet, SourceType
 from rag.types import Filters
@@ -15,6 +16,13 @@ from .originals import Original
 
 # A B-tree entry has at most 2,704 bytes, and `path` is in a unique index.
 MAX_PATH_BYTES = 2000
+# Lists look for words in titles and paths. They read them from an index if both fit into one entry.
+_MAX_INDEXED_BYTES = 2_400
+_TITLE_AND_PATH_BYTES = Func(F("title"), function="octet_length", output_field=IntegerField()) + Func(
+    F("path"), function="octet_length", output_field=IntegerField()
+)
+HAS_SHORT_NAMES = Q(LessThanOrEqual(_TITLE_AND_PATH_BYTES, _MAX_INDEXED_BYTES))
+HAS_LONG_NAMES = Q(GreaterThan(_TITLE_AND_PATH_BYTES, _MAX_INDEXED_BYTES))
 
 
 def content_hash(text: str) -> str:
@@ -92,6 +100,13 @@ class Document(UUIDModel):
             models.Index(fields=["source", "path"], condition=Q(deleted_at__isnull=False), name="document_deleted"),
             GinIndex(fields=["tags"], name="document_tags"),
             models.Index(fields=["date"], condition=Q(date__isnull=False), name="document_date"),
+            models.Index(
+                fields=["id"],
+                include=["source", "title", "path"],
+                condition=Q(deleted_at=None) & HAS_SHORT_NAMES,
+                name="document_names",
+            ),
+            models.Index(fields=["id"], condition=Q(deleted_at=None) & HAS_LONG_NAMES, name="document_long_names"),
         )
 
     def __str__(self) -> str:

@@ -215,6 +215,7 @@ class IngestionDocument(UUIDModel):
             ),
             models.Index(fields=["due_at"], condition=Q(state="running"), name="running_documents"),
             models.Index(fields=["job"], condition=Q(state__in=["queued", "running"]), name="open_documents_of_job"),
+            models.Index(fields=["job"], condition=Q(state="failed"), name="failed_documents_of_job"),
             # For the deletion of expired inputs.
             models.Index(
                 fields=["finished_at"], condition=Q(finished_at__isnull=False) & HAS_INPUT, name="documents_with_input"
