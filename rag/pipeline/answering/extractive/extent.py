@@ -40,12 +40,12 @@ def section_beginning(
     if not groups:
         return set()
     best_group = next((number for number, group in enumerate(groups) if best in group), 0)
-    first = _length(structure, groups[:1])
+    first = characters_of(structure, groups[:1])
     needed = structure.complete(next(part for part in groups[0] if structure.is_quotable(part)))
-    is_far = _length(structure, groups[: best_group + 1]) > max_characters
-    if best_group and is_far and first + _length(structure, [groups[best_group]]) <= max_characters:
+    is_far = characters_of(structure, groups[: best_group + 1]) > max_characters
+    if best_group and is_far and first + characters_of(structure, [groups[best_group]]) <= max_characters:
         following = _beginning(structure, groups[best_group:], max_characters - first)
-        return needed | _readable(structure, groups[0]) | following
+        return needed | readable_parts(structure, groups[0]) | following
     return needed | _beginning(structure, groups, max_characters)
 
 
@@ -68,23 +68,23 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
     group_number = next((number for number, group in enumerate(groups) if index in group), None)
     if group_number is None:  # a heading
         return needed
-    if _length(structure, [groups[group_number]]) > max_characters:
+    if characters_of(structure, [groups[group_number]]) > max_characters:
         block = [part for part in groups[group_number] if structure.parts[part].block == structure.parts[index].block]
-        return needed | _readable(structure, block) if _length(structure, [block]) <= max_characters else needed
+        return needed | readable_parts(structure, block) if characters_of(structure, [block]) <= max_characters else needed
     if not is_procedure or not _has_steps(structure, groups):
-        return needed | _readable(structure, groups[group_number])
+        return needed | readable_parts(structure, groups[group_number])
     has_heading = structure.section_of(index) > 0
-    first = 0 if has_heading and _length(structure, groups[: group_number + 1]) <= max_characters else group_number
+    first = 0 if has_heading and characters_of(structure, groups[: group_number + 1]) <= max_characters else group_number
     return needed | _beginning(structure, groups[first:], max_characters)
 
 
 def second_paragraph(structure: PassageStructure, index: int, max_characters: int) -> set[int]:
     """Return the second paragraph of a short section of two, if it goes on about the first one, which has the part."""
     groups = structure.sections[structure.section_of(index)]
-    is_short = len(groups) == 2 and _length(structure, groups) <= min(max_characters, _MAX_WHOLE_SECTION)
+    is_short = len(groups) == 2 and characters_of(structure, groups) <= min(max_characters, _MAX_WHOLE_SECTION)
     if not is_short or not structure.section_of(index) or index not in groups[0]:
         return set()
-    return _readable(structure, groups[1]) if structure.continues(groups[1][0]) else set()
+    return readable_parts(structure, groups[1]) if structure.continues(groups[1][0]) else set()
 
 
 def rest_of_section(structure: PassageStructure, parts: set[int], max_characters: int) -> set[int]:
@@ -95,7 +95,7 @@ def rest_of_section(structure: PassageStructure, parts: set[int], max_characters
     for group in following:
         if structure.parts[group[-1]].end - structure.parts[min(parts)].start > max_characters:
             break
-        chosen |= _readable(structure, group)
+        chosen |= readable_parts(structure, group)
     return chosen
 
 
@@ -107,19 +107,19 @@ def _beginning(structure: PassageStructure, groups: Section, max_characters: int
     parts: list[int] = []
     start = structure.parts[groups[0][0]].start
     for number, group in enumerate(groups):
-        if _length(structure, groups[: number + 1]) <= max_characters:
+        if characters_of(structure, groups[: number + 1]) <= max_characters:
             parts += group
             continue
         if number == 0 or all(structure.parts[part].kind in (UnitKind.ITEM, UnitKind.ROW) for part in group):
             count = sum(structure.parts[part].end - start <= max_characters for part in group)
             parts += group[: max(count, 1 - number)]
         break
-    quoted = _readable(structure, parts)
+    quoted = readable_parts(structure, parts)
     # A lead-in has its list, also if this is longer.
     return quoted | structure.complete(max(quoted)) if quoted else quoted
 
 
-def _readable(structure: PassageStructure, parts: Sequence[int]) -> set[int]:
+def readable_parts(structure: PassageStructure, parts: Sequence[int]) -> set[int]:
     """Return the parts that may be shown, without those at the end that go on in something that is missing."""
     readable = [part for part in parts if structure.is_readable(part)]
     while len(readable) > 1 and structure.lacks_following(readable[-1]):
@@ -147,7 +147,7 @@ def _has_quotable(structure: PassageStructure, groups: Section) -> bool:
     return any(structure.is_quotable(part) for group in groups for part in group)
 
 
-def _length(structure: PassageStructure, groups: Section) -> int:
+def characters_of(structure: PassageStructure, groups: Section) -> int:
     return structure.parts[groups[-1][-1]].end - structure.parts[groups[0][0]].start
 
 

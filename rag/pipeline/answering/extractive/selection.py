@@ -1,11 +1,10 @@
 """Chooses the parts of passages that answer a question best."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.text.quotable_units import UnitKind
-from rag.text.words import split_words
 
 from .answer_candidates import QuoteCandidate, find_candidates
 from .answer_types import has_answer_of_type
@@ -21,7 +20,9 @@ from .extent import (
 from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.self_contained_parts import PassageStructure
 from .question_type import AnalysedQuestion
+from .repetitions import is_repeated, without_repetitions, words_of
 from .scoring import score_candidates, total, word_weights
+from .section_context import parts_of_section
 from .section_headings import SectionHeading, find_headings
 from .sentence_similarity import SentenceSimilarity
 
@@ -40,8 +41,6 @@ _MIN_HEADING_MATCH = 0.70
 _BEST_PASSAGE_BONUS = 0.12
 # But a heading elsewhere that says the same as the question is better than one that has some more words.
 _MAX_PREFERRED_MATCH = 0.95
-# A candidate that shares this much of its words with a quoted one repeats it.
-_MIN_REPEATED_WORDS = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +80,10 @@ def select_parts(
     selected: dict[int, set[int]] = {}
     for candidate in chosen:
         max_characters = _max_characters(question) if candidate is chosen[0] else _MAX_SECOND
-        parts = _with_surroundings(structures[candidate.passage_number - 1], candidate.index, question, max_characters)
+        structure = structures[candidate.passage_number - 1]
+        parts = _with_surroundings(structure, candidate.index, question, max_characters)
+        if candidate is chosen[0]:
+            parts = _with_section(structure, candidate.index, parts, question, weights)
         selected.setdefault(candidate.passage_number, set()).update(parts)
     _add_following(selected, structures, chosen[0])
     if question.asks_on and len(chosen) == 1:
@@ -122,7 +124,7 @@ def _select_section(
     if not parts or (answer_type and not any(has_answer_of_type(structure.text(part), answer_type) for part in parts)):
         return None
     readable = without_lone_lead_ins(structure, parts)
-    return Selection({section.passage_number: _without_repetitions(structure, readable)})
+    return Selection({section.passage_number: without_repetitions(structure, readable)})
 
 
 def _with_surroundings(
@@ -147,17 +149,15 @@ def _with_surroundings(
     parts |= find_typed_sentence(structure, index, parts, question)
     if question.answer_type is None:
         parts |= second_paragraph(structure, index, max_characters)
-    return _without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
+    return without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
 
 
-def _without_repetitions(structure: PassageStructure, parts: set[int], best: int | None = None) -> set[int]:
-    """Leave out sentences that repeat another one, but not the best one."""
-    kept = {} if best is None else {best: _words(structure, best)}
-    for index in sorted(parts - kept.keys()):
-        words = _words(structure, index)
-        if structure.parts[index].kind is not UnitKind.SENTENCE or not _repeats_one(words, kept.values()):
-            kept[index] = words
-    return set(kept)
+def _with_section(
+    structure: PassageStructure, index: int, parts: set[int], question: AnalysedQuestion, weights: Mapping[str, float]
+) -> set[int]:
+    """Return the parts with what their section adds to them. A clause of a contract stands alone."""
+    added = set() if structure.is_clause(index) else parts_of_section(structure, index, parts, question, weights)
+    return without_repetitions(structure, without_lone_lead_ins(structure, parts | added), index) if added else parts
 
 
 def _accepts_section(
@@ -196,7 +196,7 @@ def _add_following(
     following = structure.next_sentence(best.index)
     while following is not None and structure.length(following) <= free_characters:
         if following not in quoted:
-            if _is_repeated(_words(structure, following), [_words(structure, index) for index in quoted]):
+            if is_repeated(words_of(structure, following), [words_of(structure, index) for index in quoted]):
                 break
             if not structure.continues(following):
                 break
@@ -222,9 +222,9 @@ def _select_candidates(
     for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], index)):
         candidate = candidates[index]
         structure = structures[candidate.passage_number - 1]
-        words, length = _words(structure, candidate.index), structure.length(candidate.index)
+        words, length = words_of(structure, candidate.index), structure.length(candidate.index)
         new_word_share = total(weights, candidate.stems & uncovered_stems) / total_weight
-        if selected and (new_word_share < _MIN_NEW_WORDS or _is_repeated(words, quoted) or length > free_characters):
+        if selected and (new_word_share < _MIN_NEW_WORDS or is_repeated(words, quoted) or length > free_characters):
             continue
         selected.append(candidate)
         uncovered_stems -= candidate.stems
@@ -233,21 +233,3 @@ def _select_candidates(
         if len(selected) == max_candidates:
             break
     return selected
-
-
-def _words(structure: PassageStructure, index: int) -> frozenset[str]:
-    return frozenset(split_words(structure.text(index), structure.passage.lang))
-
-
-def _is_repeated(words: frozenset[str], quoted: Sequence[frozenset[str]]) -> bool:
-    """Return whether the quoted parts have all of the words, or one of them says the same."""
-    return words <= frozenset[str]().union(*quoted) or _repeats_one(words, quoted)
-
-
-def _repeats_one(words: frozenset[str], quoted: Iterable[frozenset[str]]) -> bool:
-    """Return whether one quoted part has nearly all of the words and all numbers."""
-    return any(
-        len(words & known) >= _MIN_REPEATED_WORDS * len(words)
-        and not any(character.isdigit() for word in words - known for character in word)
-        for known in quoted
-    )
