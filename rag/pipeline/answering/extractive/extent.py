@@ -70,12 +70,13 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
         return needed
     if characters_of(structure, [groups[group_number]]) > max_characters:
         block = [part for part in groups[group_number] if structure.parts[part].block == structure.parts[index].block]
-        return needed | readable_parts(structure, block) if characters_of(structure, [block]) <= max_characters else needed
+        fits = characters_of(structure, [block]) <= max_characters
+        return needed | readable_parts(structure, block) if fits else needed
     if not is_procedure or not _has_steps(structure, groups):
         return needed | readable_parts(structure, groups[group_number])
     has_heading = structure.section_of(index) > 0
-    first = 0 if has_heading and characters_of(structure, groups[: group_number + 1]) <= max_characters else group_number
-    return needed | _beginning(structure, groups[first:], max_characters)
+    fits = characters_of(structure, groups[: group_number + 1]) <= max_characters
+    return needed | _beginning(structure, groups[0 if has_heading and fits else group_number :], max_characters)
 
 
 def second_paragraph(structure: PassageStructure, index: int, max_characters: int) -> set[int]:

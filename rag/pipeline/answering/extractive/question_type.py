@@ -39,6 +39,14 @@ _SECOND_QUESTION = re.compile(
 _FOLLOWING_QUESTION = re.compile(
     rf"(?:,|\band|;|\?) (?:and )?{_QUESTION_WORDS}[^?]{{1,60}}\b(?:it|that|this|them|those|these)\b", re.IGNORECASE
 )
+# "What is the difference between a page and an article?", "How does it differ from an article?", "pages vs articles"
+_COMPARISON = re.compile(
+    r"\b(?:differences? between|unterschiede? zwischen|différences? entre|diferencias? entre) (?P<first>[^?]{2,80}?)"
+    r" (?:and|und|et|y) (?P<second>[^?]{2,80})"
+    r"|\bhow (?:do|does|is|are) (?P<one>[^?]{2,80}?) (?:differ|different) from (?P<other>[^?]{2,80})"
+    r"|\b(?P<left>[^?\s][^?]{1,80}?) (?:vs\.?|versus) (?P<right>[^?]{2,80})",
+    re.IGNORECASE,
+)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
 
 
@@ -47,6 +55,12 @@ def asked_term(question: str) -> str:
     match = _DEFINITION_QUESTION.fullmatch(question[:200])
     term = next(filter(None, match.groups()), "") if match else ""
     return term if len(term.split()) <= _MAX_TERM_WORDS else ""
+
+
+def compared_things(question: str) -> tuple[str, ...]:
+    """Return the two things whose difference is asked for; empty if it is no such question."""
+    match = _COMPARISON.search(question[:_MAX_CHARACTERS])
+    return tuple(side for side in match.groups() if side) if match else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +75,7 @@ class AnalysedQuestion:
         is_procedure: Whether it asks how something is done, or what to do.
         asks_on: Whether a second question goes on about the answer to the first one.
         asks_two_things: Whether it may have two answers in different places.
+        compared: The two things whose difference is asked for; empty if it asks for something else.
     """
 
     words: tuple[str, ...]
@@ -70,6 +85,7 @@ class AnalysedQuestion:
     is_procedure: bool = False
     asks_two_things: bool = False
     asks_on: bool = False
+    compared: tuple[str, ...] = ()
 
     def accepts(self, text: str) -> bool:
         """Return whether a text may answer this kind of question: "Yes, …" does not say how something is done."""
@@ -95,4 +111,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         is_procedure=bool(_PROCEDURE_QUESTION.match(question)),
         asks_on=bool(_FOLLOWING_QUESTION.search(question[:_MAX_CHARACTERS])),
         asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
+        compared=compared_things(question),
     )

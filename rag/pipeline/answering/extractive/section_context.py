@@ -1,4 +1,4 @@
-"""What a section adds to the best part: all of it where the part alone says little of what is asked, or its beginning."""
+"""What a section adds to its best part: all the rest if the part says little of what is asked, or the beginning."""
 
 from collections.abc import Mapping, Sequence
 

@@ -8,6 +8,7 @@ from rag.text.quotable_units import UnitKind
 
 from .answer_candidates import QuoteCandidate, find_candidates
 from .answer_types import has_answer_of_type
+from .comparisons import names_both, select_comparison
 from .extent import (
     find_typed_sentence,
     is_typed_answer,
@@ -73,6 +74,9 @@ def select_parts(
     section = _select_section(headings, structures, question, candidates, scores)
     if section:
         return section
+    comparison = select_comparison(question.compared, structures, candidates, scores) if question.compared else None
+    if comparison:
+        return Selection(*comparison)
     max_candidates = _MAX_CANDIDATES if question.asks_two_things else 1
     chosen = _select_candidates(candidates, structures, weights, scores, max_candidates)
     if not chosen:
@@ -163,8 +167,12 @@ def _with_section(
 def _accepts_section(
     heading: SectionHeading, structures: Sequence[PassageStructure], question: AnalysedQuestion
 ) -> bool:
-    """Return whether the first part of a section may answer this kind of question."""
+    """Return whether the first part of a section may answer this kind of question, and its heading has all of it."""
     structure = structures[heading.passage_number - 1]
+    if question.compared and not names_both(
+        structure.visible_text(heading.index), question.compared, structure.passage.lang
+    ):
+        return False
     beginning = sorted(section_beginning(structure, heading.index, 1))
     return not structure.is_fragment(beginning) and all(
         question.accepts(structure.text(part)) for part in beginning[:1]
