@@ -92,8 +92,9 @@ class LargeListMixin:
         matches, has_duplicates = base.get_search_results(request, queryset, search_term)
         if not search_term:
             return matches, has_duplicates
-        parts = [part.order_by("-pk").values_list("pk", flat=True)[:_MAX_MATCHES] for part in self.search_parts(matches)]
-        keys = list(parts[0].union(*parts[1:], all=True).order_by("-pk")[:_MAX_MATCHES] if parts[1:] else parts[0])
+        parts = (part.order_by("-pk").values_list("pk", flat=True) for part in self.search_parts(matches))
+        first, *others = (part[:_MAX_MATCHES] for part in parts)
+        keys = list(first.union(*others, all=True).order_by("-pk")[:_MAX_MATCHES] if others else first)
         if len(keys) == _MAX_MATCHES:
             text = gettext("Only the newest {number} matches are shown. Search for more words, or choose a filter.")
             messages.info(request, text.format(number=number_format(_MAX_MATCHES, force_grouping=True)))
