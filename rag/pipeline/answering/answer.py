@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.pipeline.answering.extractive.answer_types import expected_answer_type, has_answer_of_type
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.question.answer_types import expected_answer_type, has_answer_of_type
 from rag.pipeline.grounding.between_languages import is_in_other_language
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.gaps import count_question_words, select_reportable_gaps, share_in_quotes

@@ -9,7 +9,7 @@ import structlog
 
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL as EXTRACTIVE
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
-from rag.pipeline.answering.extractive.sentence_similarity import compare_signatures
+from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_signatures
 from rag.pipeline.answering.no_answer_sentences import AGENT_FOUND_NOTHING
 from rag.pipeline.answering.prompt import MAX_PROMPT_TOKENS
 from rag.pipeline.answering.sanitize import sanitize

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from rag.types import Passage
 
-from .multilingual_similarity import compare_in_other_languages
 from .parts.self_contained_parts import PassageStructure
-from .question_type import analyse_question
+from .question.question_type import analyse_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes
-from .selection import select_parts
-from .sentence_similarity import MAX_PASSAGES, SentenceSimilarity, compare_token_signatures
+from .scores.multilingual_similarity import compare_in_other_languages
+from .scores.sentence_similarity import MAX_PASSAGES, SentenceSimilarity, compare_token_signatures
+from .selection.select_parts import select_parts
 
 EXTRACTIVE_MODEL = "extractive"
 

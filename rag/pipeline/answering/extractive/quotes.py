@@ -12,7 +12,7 @@ from rag.types import Citation, Passage
 
 from .parts.passage_parts import split_cells
 from .parts.self_contained_parts import MAX_QUOTE_CHARACTERS, PassageStructure
-from .section_headings import is_in_section
+from .scores.section_headings import is_in_section
 
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]

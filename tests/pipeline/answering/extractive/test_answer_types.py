@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.pipeline.answering.extractive.answer_types import AnswerType, expected_answer_type, has_answer_of_type
+from rag.pipeline.answering.extractive.question.answer_types import AnswerType, expected_answer_type, has_answer_of_type
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.pipeline.answering.extractive.question_type import compared_things
+from rag.pipeline.answering.extractive.question.question_type import compared_things
 
 from .test_extract import answer, passage
 

@@ -8,7 +8,7 @@ import pytest
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.parts.pointers import is_pointer, mostly_points
 from rag.pipeline.answering.extractive.quotes import render_quotes
-from rag.pipeline.answering.extractive.sentence_similarity import SentenceSimilarity
+from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from rag.types.token_vectors import TokenVectors
 
 from .test_extract import passage

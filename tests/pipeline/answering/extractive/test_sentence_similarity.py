@@ -8,7 +8,7 @@ import pytest
 from rag.models import DataSource
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.pipeline.answering.extractive.extract import extract_quotes
-from rag.pipeline.answering.extractive.sentence_similarity import compare_token_signatures
+from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_token_signatures
 from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.late_interaction import token_similarities
 from rag.providers import provider_factory

@@ -5,10 +5,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rag.pipeline.answering.extractive.parts.extent import section_beginning
+from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
 from rag.text.words import content_words, is_function_word, stem
 
-from .extent import section_beginning
-from .parts.self_contained_parts import PassageStructure
 from .sentence_similarity import SentenceSimilarity
 
 # "24. May I sell it?"

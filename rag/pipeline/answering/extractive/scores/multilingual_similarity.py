@@ -8,12 +8,12 @@ import structlog
 from django.conf import settings
 
 from rag.errors import EmbeddingFailed
+from rag.pipeline.answering.extractive.parts.passage_parts import split_parts
 from rag.providers import provider_factory
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Passage
 from rag.types.token_vectors import TokenVectors
 
-from .parts.passage_parts import split_parts
 from .sentence_similarity import SentenceSimilarity
 
 logger = structlog.get_logger(__name__)

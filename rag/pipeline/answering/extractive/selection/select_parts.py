@@ -4,12 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.text.quotable_units import UnitKind
-
-from .answer_candidates import QuoteCandidate, find_candidates
-from .answer_types import has_answer_of_type
-from .comparisons import names_both, select_comparison
-from .extent import (
+from rag.pipeline.answering.extractive.parts.extent import (
     find_typed_sentence,
     is_typed_answer,
     rest_of_section,
@@ -18,14 +13,19 @@ from .extent import (
     surrounding_parts,
     without_lone_lead_ins,
 )
-from .parts.passage_parts import QUESTION_ENDINGS
-from .parts.self_contained_parts import PassageStructure
-from .question_type import AnalysedQuestion
-from .repetitions import is_repeated, without_repetitions, words_of
-from .scoring import score_candidates, total, word_weights
+from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
+from rag.pipeline.answering.extractive.parts.repetitions import is_repeated, without_repetitions, words_of
+from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
+from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate, find_candidates
+from rag.pipeline.answering.extractive.scores.scoring import score_candidates, total, word_weights
+from rag.pipeline.answering.extractive.scores.section_headings import SectionHeading, find_headings
+from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
+from rag.text.quotable_units import UnitKind
+
+from .comparisons import names_both, select_comparison
 from .section_context import parts_of_section
-from .section_headings import SectionHeading, find_headings
-from .sentence_similarity import SentenceSimilarity
 
 # A second part is quoted only if the question asks two things and the part adds at least this share of the question's
 # weighted words: it answers the other one.

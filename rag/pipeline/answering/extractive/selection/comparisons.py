@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.pipeline.answering.extractive.parts.extent import readable_parts, section_beginning
+from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS, split_cells
+from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
 from rag.text.quotable_units import UnitKind
 from rag.text.words import content_words, is_function_word, split_words, stem, stems_among
-
-from .answer_candidates import QuoteCandidate
-from .extent import readable_parts, section_beginning
-from .parts.passage_parts import QUESTION_ENDINGS, split_cells
-from .parts.self_contained_parts import PassageStructure
 
 # A heading with more words is about something else, too: "Why is the time in the archive's statistics wrong?"
 _MAX_HEADING_WORDS = 4

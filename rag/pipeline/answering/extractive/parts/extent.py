@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
+from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.text.quotable_units import UnitKind
 
-from .answer_types import has_answer_of_type
-from .parts.reading_groups import Section
-from .parts.self_contained_parts import PassageStructure
-from .question_type import AnalysedQuestion
+from .reading_groups import Section
+from .self_contained_parts import PassageStructure
 
 # What is asked for may be so many sentences below the best one.
 _MAX_SKIPPED_SENTENCES = 4

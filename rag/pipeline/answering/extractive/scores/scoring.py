@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rag.pipeline.answering.extractive.parts.passage_parts import SENTENCE_ENDINGS, split_cells
+from rag.pipeline.answering.extractive.parts.pointers import mostly_points
+from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.retrieval.late_interaction import weighted_maxsim
 from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words, stem
 from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
-from .answer_types import has_answer_of_type
-from .parts.passage_parts import SENTENCE_ENDINGS, split_cells
-from .parts.pointers import mostly_points
-from .parts.self_contained_parts import PassageStructure
-from .question_type import AnalysedQuestion
 from .section_headings import SectionHeading, section_match
 from .sentence_similarity import SentenceSimilarity
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from rag.pipeline.answering.extractive.parts.extent import characters_of, readable_parts
+from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
+from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
+from rag.pipeline.answering.extractive.scores.scoring import total
 from rag.text.quotable_units import UnitKind
 from rag.text.words import stem, stems_among
-
-from .extent import characters_of, readable_parts
-from .parts.passage_parts import QUESTION_ENDINGS
-from .parts.self_contained_parts import PassageStructure
-from .question_type import AnalysedQuestion
-from .scoring import total
 
 # A part with a smaller share of the question's weighted words is read with its section, because the rest of the section
 # says what it is about, if the section is this short. Less is read where a time or a number is the answer.

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rag.pipeline.answering.extractive.parts.passage_parts import LEAD_IN_ENDINGS
+from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
 from rag.text.words import stem, stems_among
-
-from .parts.passage_parts import LEAD_IN_ENDINGS
-from .parts.self_contained_parts import PassageStructure
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""How well parts and sections of passages answer a question."""

@@ -1,0 +1,1 @@
+"""Which parts of passages are quoted."""
