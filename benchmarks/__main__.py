@@ -48,7 +48,7 @@ def main() -> None:
         if first_load:
             remote.measure(setting, texts, first_load=first_load, live=live)
         if fill := int(os.environ.get("BENCH_FILL", "5000")):
-            http.measure(setting, corpus.questions(limit=200), fill=fill, texts=texts)
+            http.measure(setting, corpus.questions(limit=200), fill=fill, texts=texts, folder=folder)
             http.measure_row_level_security(setting, corpus.questions(limit=400), folder, (free_port(), free_port()))
 
 

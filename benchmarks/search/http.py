@@ -11,17 +11,23 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.support.cpu_clock import CpuClock
 from benchmarks.support.environment import Setting
 from benchmarks.support.server import Server
 
 # Words and token signatures of a generated chunk.
 _WORDS, _TOKENS = 120, 70
+# Questions before a measurement.
+_WARM_UP = 10
 # More chunks than this are not inserted into an existing index.
 _MAX_LIVE_INSERTS = 20_000
 
 
-def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[str]) -> None:
-    """Print the times of each path. `fill` chunks are generated in the same scope, with the words of `texts`."""
+def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[str], folder: Path) -> None:
+    """Print the times of each path. `fill` chunks are generated in the same scope, with the words of `texts`.
+
+    `folder`: the data folder, whose PostgreSQL's CPU time is measured.
+    """
     from rag.pipeline.embed import embed_question
     from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
@@ -33,6 +39,7 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     scope = SearchScope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
     store = provider_factory.chunk_store()
     embed = functools.partial(embed_question, model=model)
+    cpu_clock = CpuClock(folder)
     for path, body in (
         ("/api/rag/search", lambda question: {"query": question, "topK": 5}),
         ("/api/rag/retrieve", lambda question: {"query": question, "topK": 10, "rerank": False}),
@@ -43,32 +50,60 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
         ("/agent/respond", lambda question: {"query": question}),
         ("/api/v1/search", lambda question: {"query": question}),
     ):
-        http: list[float] = []
-        embedding: list[float] = []
-        dense: list[float] = []
-        lexical: list[float] = []
-        for question in questions[:10] + questions:  # the first ten warm both processes up
-            http.append(_timed(setting.post, path.split()[0], body(question))[0])
-            seconds, vector = _timed(embed, question)
-            embedding.append(seconds)
-            for mode, times, query in (
+        http, embedding, dense, lexical = (Timings(cpu_clock) for _ in range(4))
+        for question in questions[:_WARM_UP]:  # both processes
+            setting.post(path.split()[0], body(question))
+            embed(question)
+        cpu_clock.find_processes()
+        for question in questions:
+            http.time(setting.post, path.split()[0], body(question))
+            vector = embedding.time(embed, question)
+            for mode, timings, query in (
                 (Mode.DENSE, dense, ScopeQuery(scope, vector)),
                 (Mode.LEXICAL, lexical, ScopeQuery(scope, None)),
             ):
-                search = functools.partial(store.search, mode=mode, limit=MAX_CANDIDATES)
-                times.append(_timed(search, question, [query])[0])
-        figures = [_percentiles(times[10:]) for times in (http, embedding, dense, lexical)]
-        (p50, p95), (embedding50, _), (dense50, _), (lexical50, _) = figures
-        print(
-            f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   embedding {embedding50:.1f} + dense "
-            f"{dense50:.1f} + lexical {lexical50:.1f} ms   ratio {p50 / (embedding50 + dense50):.2f}, to both searches "
-            f"{p50 / (embedding50 + dense50 + lexical50):.2f}",
-            flush=True,
-        )
+                timings.time(functools.partial(store.search, mode=mode, limit=MAX_CANDIDATES), question, [query])
+        _print_ratios(path, http, embedding, dense, lexical)
 
 
-# Questions in a row to one server, and questions before the measurement.
-_IN_A_ROW, _WARM_UP = 10, 20
+class Timings:
+    """Durations and CPU times of calls, in milliseconds."""
+
+    def __init__(self, cpu_clock: CpuClock) -> None:
+        self._cpu_clock = cpu_clock
+        self.durations: list[float] = []
+        # Of all processes, and without this one.
+        self.cpu: list[float] = []
+        self.cpu_elsewhere: list[float] = []
+
+    def time(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        elsewhere, here = self._cpu_clock.milliseconds(), time.process_time()
+        duration, result = _timed(work, *arguments)
+        here, elsewhere = 1000 * (time.process_time() - here), self._cpu_clock.milliseconds() - elsewhere
+        self.cpu.append(here + elsewhere)
+        self.cpu_elsewhere.append(elsewhere)
+        self.durations.append(duration)
+        return result
+
+
+def _print_ratios(path: str, http: Timings, embedding: Timings, *searches: Timings) -> None:
+    """Print the medians of a path, and its ratios to the bare work: embedding the question and both searches."""
+    bare = [embedding, *searches]
+    p50, p95 = _percentiles(http.durations)
+    medians = [statistics.median(timings.durations) for timings in bare]
+    # The client of the requests runs in this process, so it does not count.
+    product_cpu = statistics.median(http.cpu_elsewhere)
+    bare_cpu = statistics.median(map(sum, zip(*(timings.cpu for timings in bare), strict=True)))
+    print(
+        f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   embedding {medians[0]:.1f} + dense {medians[1]:.1f} + "
+        f"lexical {medians[2]:.1f} ms   ratio {p50 / sum(medians[:2]):.2f}, to both searches {p50 / sum(medians):.2f}, "
+        f"of CPU times {product_cpu / bare_cpu:.2f} ({product_cpu:.1f} to {bare_cpu:.1f} ms)",
+        flush=True,
+    )
+
+
+# Questions in a row to one server.
+_IN_A_ROW = 10
 
 
 def measure_row_level_security(setting: Setting, questions: list[str], folder: Path, ports: Sequence[int]) -> None:
@@ -81,7 +116,7 @@ def measure_row_level_security(setting: Setting, questions: list[str], folder: P
             data_folder.mkdir(exist_ok=True)
             server = stack.enter_context(Server(data_folder, port, worker=False, settings=settings))
             clients[settings] = setting.at(server.address)
-        for number in range(_WARM_UP):
+        for number in range(2 * _WARM_UP):
             for client in clients.values():
                 client.post("/api/rag/retrieve", {"query": f"{number} {questions[number]}", "topK": 10})
         for start in range(0, len(questions), _IN_A_ROW):
