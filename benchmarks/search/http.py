@@ -92,8 +92,8 @@ def _print_ratios(path: str, http: Timings, embedding: Timings, *searches: Timin
     p50, p95 = _percentiles(http.durations)
     medians = [statistics.median(timings.durations) for timings in bare]
     # The client of the requests runs in this process, so it does not count.
-    product_cpu = statistics.median(http.cpu_elsewhere)
-    bare_cpu = statistics.median(map(sum, zip(*(timings.cpu for timings in bare), strict=True)))
+    product_cpu = statistics.mean(http.cpu_elsewhere)
+    bare_cpu = sum(statistics.mean(timings.cpu) for timings in bare)
     print(
         f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   embedding {medians[0]:.1f} + dense {medians[1]:.1f} + "
         f"lexical {medians[2]:.1f} ms   ratio {p50 / sum(medians[:2]):.2f}, to both searches {p50 / sum(medians):.2f}, "
