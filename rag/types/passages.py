@@ -17,12 +17,15 @@ class Hit:
         score: Cosine similarity, -1…1.
         relevance: The same as `Passage.relevance`, 0…1; None if only the cosine similarity is known.
         coverage: The same as `Passage.coverage`, 0…1.
+        token_similarities: The best similarity of each token of the question to any token of the chunk; None if the
+            search has not compared them.
     """
 
     chunk_id: uuid.UUID
     score: float
     relevance: float | None = None
     coverage: float = 0.0
+    token_similarities: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("target", choices=("qdrant", "pgvector"))
         parser.add_argument("--sample", type=int, default=100, help="Chunks of each model to compare.")
+        parser.add_argument(
+            "--recreate", action="store_true", help="Delete the collections first, such as those without token vectors."
+        )
         parser.add_argument("--finish", action="store_true", help="After the return to pgvector: stop copying changes.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,16 +37,30 @@ class Command(BaseCommand):
             self.stdout.write(f"Vector indexes built: {len(built)}. Set VECTOR_STORE=pgvector, restart all processes,")
             self.stdout.write("and then end the copying of changes with: manage.py move_vectors pgvector --finish")
         else:
-            self._copy(options["sample"])
+            self._copy(options["sample"], recreate=options["recreate"])
 
-    def _copy(self, sample: int) -> None:
+    def _copy(self, sample: int, *, recreate: bool) -> None:
+        if recreate and settings.VECTOR_STORE == "qdrant":
+            raise CommandError(
+                "Searches would fail until all chunks are copied again. Move them to pgvector first: "
+                "manage.py move_vectors pgvector"
+            )
         try:
             with TransferProgress() as progress:
-                leftovers = vector_move.copy_to_qdrant(lambda count: progress.advance("documents", count))
+                leftovers = vector_move.copy_to_qdrant(
+                    lambda count: progress.advance("documents", count), recreate=recreate
+                )
             recall = vector_move.recall(sample)
+            incomplete = vector_move.models_without_token_vectors()
         except IndexUnavailable as error:
             raise CommandError(f"{error.message} Run the command again: it continues.") from error
         self.stdout.write(f"Outdated points deleted: {leftovers}. Recall of the nearest ten: {recall:.3f}.")
+        if incomplete:
+            self.stdout.write(
+                f"The collections of {', '.join(incomplete)} were created without token vectors: they are read from "
+                "PostgreSQL. To copy them too, search with VECTOR_STORE=pgvector and run: "
+                "manage.py move_vectors qdrant --recreate"
+            )
         if recall < _MIN_RECALL:
             raise CommandError(f"The recall is below {_MIN_RECALL}: do not switch. Is Qdrant still optimising?")
         self.stdout.write("Set VECTOR_STORE=qdrant and restart all processes.")

@@ -8,9 +8,14 @@ import structlog
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.pipeline.embed import embed_question
+from rag.providers import provider_factory
 from rag.providers.base import Vectors
+from rag.text.question_language import is_english
 from rag.types import Question, SearchScope
+from rag.types.token_vectors import TokenVectors
 from ragsite.postgres import identity
+
+from .late_interaction import embed_question_tokens
 
 logger = structlog.get_logger(__name__)
 
@@ -22,11 +27,13 @@ class EmbeddedQuery:
     Attributes:
         vector: The vector of the scope's model, float32 of shape (dimensions,); None if embedding failed.
         failure: Why embedding failed; None if it did not.
+        token_vectors: The question's token vectors, if it is reranked by them and the model's chunks have signatures.
     """
 
     scope: SearchScope
     vector: Vectors | None
     failure: EmbeddingFailed | None = None
+    token_vectors: TokenVectors | None = None
 
 
 def embed_query(question: Question, scopes: Sequence[SearchScope]) -> list[EmbeddedQuery]:
@@ -43,7 +50,13 @@ def embed_query(question: Question, scopes: Sequence[SearchScope]) -> list[Embed
 
 def _embed_in_scope(question: Question, scope: SearchScope, model: EmbeddingModel) -> EmbeddedQuery:
     try:
-        return EmbeddedQuery(scope, embed_question(question.text, model=model))
+        vector = embed_question(question.text, model=model)
+        return EmbeddedQuery(scope, vector, token_vectors=_token_vectors(question, model))
     except EmbeddingFailed as error:
         logger.warning("question_not_embedded", model=model.name, code=error.code)
         return EmbeddedQuery(scope, None, error)
+
+
+def _token_vectors(question: Question, model: EmbeddingModel) -> TokenVectors | None:
+    compares_tokens = question.rerank and is_english(question.text) and provider_factory.token_embedder(model)
+    return embed_question_tokens(question.text) if compares_tokens else None

@@ -34,7 +34,7 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates], *, is_english: b
     chunks = list(chain.from_iterable(candidates.chunks for candidates in candidates_by_scope))
     relevances = _relevances(mode, chunks, candidates_by_scope, is_english=is_english)
     hits = [
-        Hit(chunk.chunk_id, chunk.cosine, relevance, chunk.coverage)
+        Hit(chunk.chunk_id, chunk.cosine, relevance, chunk.coverage, chunk.token_similarities)
         for chunk, relevance in zip(chunks, relevances, strict=True)
     ]
     ranked = sorted(hits, key=lambda hit: (-(hit.relevance or 0.0), hit.chunk_id))

@@ -5,7 +5,8 @@ of length 1. Similarities are about -0.8...0.8.
 """
 
 import dataclasses
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import structlog
@@ -23,8 +24,23 @@ logger = structlog.get_logger(__name__)
 MAX_QUERY_TOKENS = 128
 
 
-def add_maxsim(question: str, passages: Sequence[Passage]) -> list[Passage]:
+def embed_question_tokens(question: str) -> TokenVectors | None:
+    """Return the vectors of the question's first tokens; None if it has none or the local model fails."""
+    try:
+        token_vectors = question_token_vectors(question)[:MAX_QUERY_TOKENS]
+    except EmbeddingFailed as error:
+        logger.warning("late_interaction_skipped", reason=error.message)
+        return None
+    return token_vectors if len(token_vectors) else None
+
+
+def add_maxsim(question: str, passages: Sequence[Passage], known: Mapping[uuid.UUID, Sequence[float]]) -> list[Passage]:
     """Score the passages by late interaction.
+
+    Args:
+        question: The question.
+        passages: The passages.
+        known: The similarities of each token of the question, by the id of the chunk, that the search has computed.
 
     Returns:
         The passages in the same order. A passage without stored signatures has no scores. If the local model fails, no
@@ -35,20 +51,26 @@ def add_maxsim(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """
     if settings.RAG_TOKEN_SIGNATURES == "off":
         return list(passages)
-    signatures = provider_factory.chunk_store().token_signatures([passage.chunk_id for passage in passages])
-    if not signatures:
+    rows: dict[uuid.UUID, Sequence[float] | Similarities] = {
+        passage.chunk_id: known[passage.chunk_id] for passage in passages if passage.chunk_id in known
+    }
+    if others := [passage.chunk_id for passage in passages if passage.chunk_id not in rows]:
+        rows |= _compare_stored(question, others)
+    if not rows:
         return list(passages)
-    try:
-        token_vectors = question_token_vectors(question)[:MAX_QUERY_TOKENS]
-    except EmbeddingFailed as error:
-        logger.warning("late_interaction_skipped", reason=error.message)
-        return list(passages)
-    if not len(token_vectors):
-        return list(passages)
-    similarities = max_similarities(token_vectors, list(signatures.values()))
+    similarities = np.array(list(rows.values()), np.float32)
     scores = zip(similarities.mean(axis=1).tolist(), weighted_maxsim(similarities).tolist(), strict=True)
-    scores_by_chunk = dict(zip(signatures, scores, strict=True))
+    scores_by_chunk = dict(zip(rows, scores, strict=True))
     return [_with_scores(passage, scores_by_chunk.get(passage.chunk_id)) for passage in passages]
+
+
+def _compare_stored(question: str, chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, Similarities]:
+    """Return chunk id → the similarities of the question's tokens, for the chunks that have signatures."""
+    signatures = provider_factory.chunk_store().token_signatures(chunk_ids)
+    token_vectors = embed_question_tokens(question) if signatures else None
+    if token_vectors is None:
+        return {}
+    return dict(zip(signatures, max_similarities(token_vectors, list(signatures.values())), strict=True))
 
 
 def _with_scores(passage: Passage, scores: tuple[float, float] | None) -> Passage:

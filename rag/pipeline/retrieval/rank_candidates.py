@@ -45,7 +45,7 @@ def find_candidates(
         raise failures[0]
     candidates_by_scope = provider_factory.chunk_store().search(
         question.text,
-        [ScopeQuery(query.scope, query.vector) for query in queries],
+        [ScopeQuery(query.scope, query.vector, query.token_vectors) for query in queries],
         mode=mode,
         limit=max(MAX_CANDIDATES, question.top_k),
     )

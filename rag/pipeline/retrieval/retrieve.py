@@ -2,7 +2,8 @@
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+import uuid
+from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
@@ -82,7 +83,8 @@ def _search(question: Question, queries: Sequence[EmbeddedQuery], scopes: Sequen
             passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
             source_ids = searched_sources.list_ids(scopes, with_unlisted=question.names_sources)
         if question.rerank:
-            passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED])
+            known = {hit.chunk_id: hit.token_similarities for hit in hits if hit.token_similarities}
+            passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED], known)
     return hits, passages, source_ids, warnings, trace, is_complete
 
 
@@ -111,12 +113,14 @@ def _read_best(hits: Sequence[Hit], limit: int, *, removes_copies: bool) -> tupl
     return passages[:limit], is_complete
 
 
-def _add_maxsim(question: str, passages: Sequence[Passage]) -> list[Passage]:
+def _add_maxsim(
+    question: str, passages: Sequence[Passage], known: Mapping[uuid.UUID, Sequence[float]]
+) -> list[Passage]:
     """Add MaxSim to English passages, if the question is English: the token vectors come from an English model."""
     if not is_english(question):
         return list(passages)
     english = [passage for passage in passages if not is_foreign(passage.lang)]
-    scored = {passage.chunk_id: passage for passage in add_maxsim(question, english)}
+    scored = {passage.chunk_id: passage for passage in add_maxsim(question, english, known)}
     return [scored.get(passage.chunk_id, passage) for passage in passages]
 
 

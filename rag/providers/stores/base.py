@@ -13,7 +13,7 @@ from typing import Protocol
 from rag.models import Document, EmbeddingModel
 from rag.providers.base import HalfVectors, Vectors
 from rag.types import ChunkDraft, Mode, SearchScope
-from rag.types.token_vectors import TokenSignatures
+from rag.types.token_vectors import TokenSignatures, TokenVectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,13 @@ class ScopeQuery:
     Attributes:
         vector: The vector of the scope's model, float32 of shape (dimensions,), of length 1; None to search by
             words alone.
+        token_vectors: The query's token vectors, float32 of shape (tokens, dimensions); None without late interaction.
+            A store may compare them with the best candidates.
     """
 
     scope: SearchScope
     vector: Vectors | None
+    token_vectors: TokenVectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +74,15 @@ class Candidate:
         cosine: The cosine similarity, -1…1; 0 without a query vector.
         lexical_score: The BM25 score; 0 if the chunk contains no word of the query.
         coverage: The share of the query's words that the chunk contains, each weighted by its IDF, 0…1.
+        token_similarities: The best similarity of each token of the query to any token of the chunk. None if the store
+            has not compared them: then they are computed from `token_signatures`.
     """
 
     chunk_id: uuid.UUID
     cosine: float
     lexical_score: float
     coverage: float
+    token_similarities: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ _DOCUMENTS, _CHANGES = 50, 500
 _FIRST = uuid.UUID(int=0)
 
 
-def copy_to_qdrant(advance: Callable[[int], None]) -> int:
+def copy_to_qdrant(advance: Callable[[int], None], *, recreate: bool = False) -> int:
     """Record all changes from now on, and copy every document. It can be repeated after an interruption.
 
     Args:
         advance: Called with the number of documents after each batch.
+        recreate: Delete the collections before. Searches in Qdrant fail meanwhile.
 
     Returns:
         The number of points that were deleted because their chunks do not exist.
@@ -24,6 +25,8 @@ def copy_to_qdrant(advance: Callable[[int], None]) -> int:
         IndexUnavailable: If Qdrant does not answer.
     """
     store = provider_factory.qdrant_store()
+    if recreate:
+        store.delete_collections()
     store.record_changes(True)
     position = _FIRST
     while last := store.copy_documents(after=position, limit=_DOCUMENTS):
@@ -33,6 +36,15 @@ def copy_to_qdrant(advance: Callable[[int], None]) -> int:
     while store.apply_changes(limit=_CHANGES):
         pass
     return leftovers
+
+
+def models_without_token_vectors() -> list[str]:
+    """Return the models whose chunks have no token vectors in Qdrant, because an earlier version made the collection.
+
+    Raises:
+        IndexUnavailable: If Qdrant does not answer.
+    """
+    return provider_factory.qdrant_store().models_without_token_vectors()
 
 
 def recall(sample: int) -> float:

@@ -18,3 +18,5 @@ if QDRANT_URL and not (urlsplit(QDRANT_URL).scheme in ("http", "https") and urls
 QDRANT_API_KEY = env.str("QDRANT_API_KEY", default="")
 # What the names of the collections begin with, so that installations can share a server.
 QDRANT_COLLECTION_PREFIX = env.str("QDRANT_COLLECTION_PREFIX", default="ragsite")
+# Whether Qdrant has token vectors too, so that it computes late interaction in the request of the search.
+QDRANT_TOKEN_VECTORS = env.bool("QDRANT_TOKEN_VECTORS", default=True)

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from rag.models import EmbeddingModel
+from rag.providers import provider_factory
 from rag.providers.stores.base import Candidates, ChunkStore, ScopeQuery
 from rag.providers.stores.qdrant import collection, outbox
 from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore
 from rag.types import Mode
+from tests.support.factories import World
 from tests.support.servers.qdrant_server import QdrantServer
 
 from .conformance import STORES
@@ -37,6 +39,21 @@ def qdrant(qdrant_server: QdrantServer) -> Iterator[QdrantServer]:
     errors, qdrant_server.errors = qdrant_server.errors, []
     if errors:
         raise ExceptionGroup("the server failed", errors)
+
+
+@pytest.fixture
+def configured_qdrant(qdrant: QdrantServer, settings: Any) -> QdrantStore:
+    """The store over that server, before changes are recorded."""
+    settings.VECTOR_STORE, settings.QDRANT_URL = "qdrant", qdrant.url
+    settings.QDRANT_COLLECTION_PREFIX = f"test_{uuid.uuid4().hex}"
+    return provider_factory.qdrant_store()
+
+
+@pytest.fixture
+def qdrant_store(configured_qdrant: QdrantStore, world: World) -> QdrantStore:
+    """The store over that server, while changes are recorded."""
+    outbox.record(True)
+    return configured_qdrant
 
 
 class CopyingStore(QdrantStore):

@@ -11,64 +11,29 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
 
-from orgs.access.caller import Caller
 from rag.errors import IndexUnavailable
-from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
+from rag.models import Chunk, Document, Grant
 from rag.models.content.index_outbox import IndexChange
-from rag.pipeline.embed import embed_question
-from rag.providers import provider_factory
-from rag.providers.stores.base import ScopeQuery
 from rag.providers.stores.qdrant import collection, outbox
 from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore
 from rag.services.maintenance import apply_index_changes
-from rag.types import Mode, SearchScope
-from ragsite.postgres import identity
 from ragsite.settings.rag import vector_store
 from tests.support.factories import World, ingest_text
 from tests.support.servers.qdrant_server import QdrantServer
 
+from .qdrant_helpers import chunk_of, found_by, points
 
-@pytest.fixture
-def configured(qdrant: QdrantServer, settings: Any) -> QdrantStore:
-    settings.VECTOR_STORE, settings.QDRANT_URL = "qdrant", qdrant.url
-    settings.QDRANT_COLLECTION_PREFIX = f"test_{uuid.uuid4().hex}"
-    return provider_factory.qdrant_store()
-
-
-@pytest.fixture
-def store(configured: QdrantStore, world: World) -> QdrantStore:
-    outbox.record(True)
-    return configured
-
-
-def found_by(world: World, name: str, *sources: DataSource) -> set[uuid.UUID]:
-    """What a user finds of these sources by vector and by words, whatever they may query."""
-    model = sources[0].embedding_model
-    scope = SearchScope(tuple(source.pk for source in sources), model.pk)
-    query = ScopeQuery(scope, embed_question("zebra", model=model))
-    with identity.run_as(Caller(world.users[name]).database_identity):
-        (candidates,) = provider_factory.chunk_store().search("zebra", [query], mode=Mode.HYBRID, limit=10)
-    assert set(candidates.dense_ids) >= set(candidates.lexical_ids)
-    return {candidate.chunk_id for candidate in candidates.chunks}
-
-
-def chunk_of(source: DataSource) -> uuid.UUID:
-    return Chunk.objects.get(source=source).pk
-
-
-def points(qdrant: QdrantServer, model: EmbeddingModel) -> list[Any]:
-    records, _ = qdrant.engine.scroll(collection.name(model.pk), limit=100, with_vectors=True)
-    return list(records)
+_NAN = [{"points": [{"id": str(uuid.uuid4()), "score": float("nan")}]}] * 2
 
 
 def test_a_point_that_claims_another_source_shows_nothing(
-    store: QdrantStore, world: World, qdrant: QdrantServer
+    qdrant_store: QdrantStore, world: World, qdrant: QdrantServer
 ) -> None:
     public, hidden = world.source("open"), world.source("hidden", visibility="personal")
     for source in (public, hidden):
         ingest_text(source, "a", f"A zebra in {source.slug}.")
-    store.apply_changes(limit=100)
+    qdrant_store.apply_changes(limit=100)
     assert found_by(world, "member", public, hidden) == {chunk_of(public)}
     forged = {"source": str(public.pk), "organization": str(public.organization_id)}
     name = collection.name(public.embedding_model_id)
@@ -77,10 +42,10 @@ def test_a_point_that_claims_another_source_shows_nothing(
     assert found_by(world, "member", public) == {chunk_of(public)}
 
 
-def test_a_revoked_grant_applies_at_once(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
+def test_a_revoked_grant_applies_at_once(qdrant_store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
     source = world.source("private", visibility="private")
     ingest_text(source, "a", "A zebra.")
-    store.apply_changes(limit=100)
+    qdrant_store.apply_changes(limit=100)
     assert found_by(world, "member", source) == set()
     grant = Grant.objects.create(source=source, user=world.users["member"])
     assert found_by(world, "member", source) == {chunk_of(source)}
@@ -89,26 +54,26 @@ def test_a_revoked_grant_applies_at_once(store: QdrantStore, world: World, qdran
 
 
 def test_points_of_deleted_chunks_are_not_found_and_then_deleted(
-    store: QdrantStore, world: World, qdrant: QdrantServer
+    qdrant_store: QdrantStore, world: World, qdrant: QdrantServer
 ) -> None:
     source = world.source()
     document = ingest_text(source, "a", "A zebra.")
-    store.apply_changes(limit=100)
+    qdrant_store.apply_changes(limit=100)
     chunk_id = chunk_of(source)
-    store.delete_document_chunks(list(Chunk.objects.values_list("document_id", flat=True)), limit=10)
+    qdrant_store.delete_document_chunks(list(Chunk.objects.values_list("document_id", flat=True)), limit=10)
     assert [point.id for point in points(qdrant, source.embedding_model)] == [str(chunk_id)]
     assert found_by(world, "owner", source) == set(), document
-    assert store.apply_changes(limit=100)
+    assert qdrant_store.apply_changes(limit=100)
     assert points(qdrant, source.embedding_model) == []
 
 
 def test_a_replaced_document_is_found_before_it_is_copied(
-    store: QdrantStore, world: World, qdrant: QdrantServer
+    qdrant_store: QdrantStore, world: World, qdrant: QdrantServer
 ) -> None:
     source, hidden = world.source(), world.source("hidden", visibility="personal")
     for where in (source, hidden):
         ingest_text(where, "a", "A zebra.")
-    store.apply_changes(limit=100)
+    qdrant_store.apply_changes(limit=100)
     old = chunk_of(source)
     for where in (source, hidden):
         ingest_text(where, "a", "Another zebra.")
@@ -118,17 +83,17 @@ def test_a_replaced_document_is_found_before_it_is_copied(
 
 
 def test_a_document_is_found_that_is_replaced_and_copied_during_a_search(
-    store: QdrantStore, world: World, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch
+    qdrant_store: QdrantStore, world: World, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = world.source()
     ingest_text(source, "a", "A zebra.")
-    store.apply_changes(limit=100)
+    qdrant_store.apply_changes(limit=100)
 
-    def query_and_replace(*arguments: Any) -> list[list[uuid.UUID]]:
+    def query_and_replace(*arguments: Any) -> list[dict[uuid.UUID, float]]:
         ids = query(*arguments)
         monkeypatch.setattr(QdrantClient, "query", query)
         ingest_text(source, "a", "Another zebra.")
-        store.apply_changes(limit=100)
+        qdrant_store.apply_changes(limit=100)
         return ids
 
     query = QdrantClient.query
@@ -136,10 +101,12 @@ def test_a_document_is_found_that_is_replaced_and_copied_during_a_search(
     assert found_by(world, "owner", source) == {chunk_of(source)}
 
 
-def test_many_outdated_points_do_not_crowd_out_others(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
+def test_many_outdated_points_do_not_crowd_out_others(
+    qdrant_store: QdrantStore, world: World, qdrant: QdrantServer
+) -> None:
     source = world.source()
     ingest_text(source, "a", "A zebra.")
-    store.apply_changes(limit=100)
+    qdrant_store.apply_changes(limit=100)
     (real,) = points(qdrant, source.embedding_model)
     copies = [{"id": str(uuid.uuid4()), "vector": real.vector, "payload": real.payload} for _ in range(40)]
     qdrant.answer("PUT", f"/collections/{collection.name(source.embedding_model_id)}/points", {"points": copies})
@@ -147,24 +114,24 @@ def test_many_outdated_points_do_not_crowd_out_others(store: QdrantStore, world:
     assert found_by(world, "owner", source) == {chunk_of(source)}
 
 
-def test_changes_wait_until_qdrant_answers(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
+def test_changes_wait_until_qdrant_answers(qdrant_store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
     source = world.source()
     ingest_text(source, "a", "A zebra.")
     qdrant.is_down = True
     apply_index_changes.apply_changes()
     assert IndexChange.objects.exists()
-    assert not store.is_available()
+    assert not qdrant_store.is_available()
     with pytest.raises(IndexUnavailable):
         found_by(world, "owner", source)
     qdrant.is_down = False
-    assert store.is_available()
+    assert qdrant_store.is_available()
     apply_index_changes.apply_changes()
     assert not IndexChange.objects.exists()
     assert found_by(world, "owner", source) == {chunk_of(source)}
 
 
 def test_documents_that_qdrant_refuses_keep_no_others_back(
-    store: QdrantStore, world: World, qdrant: QdrantServer
+    qdrant_store: QdrantStore, world: World, qdrant: QdrantServer
 ) -> None:
     source, limit = world.source(), 2
     for number in range(limit + 1):
@@ -173,7 +140,7 @@ def test_documents_that_qdrant_refuses_keep_no_others_back(
     qdrant.refused_documents = set(refused)
     ingest_text(source, "accepted", "Another zebra.")
     for _ in range(IndexChange.objects.count()):  # more are refused than one call reads
-        store.apply_changes(limit=limit)
+        qdrant_store.apply_changes(limit=limit)
     (point,) = points(qdrant, source.embedding_model)
     assert point.payload["document"] not in refused
     apply_index_changes.apply_changes()
@@ -185,7 +152,7 @@ def test_documents_that_qdrant_refuses_keep_no_others_back(
 
 
 def test_a_move_goes_on_after_documents_that_qdrant_refuses(
-    store: QdrantStore, world: World, qdrant: QdrantServer
+    qdrant_store: QdrantStore, world: World, qdrant: QdrantServer
 ) -> None:
     source = world.source()
     for name in ("refused", "accepted"):
@@ -193,21 +160,21 @@ def test_a_move_goes_on_after_documents_that_qdrant_refuses(
     refused, accepted = (Document.objects.get(path=name) for name in ("refused", "accepted"))
     IndexChange.objects.all().delete()
     qdrant.refused_documents = {str(refused.pk)}
-    assert store.copy_documents(after=uuid.UUID(int=0), limit=10)
+    assert qdrant_store.copy_documents(after=uuid.UUID(int=0), limit=10)
     apply_index_changes.apply_changes()
     assert [point.payload["document"] for point in points(qdrant, source.embedding_model)] == [str(accepted.pk)]
     assert IndexChange.objects.get().document_id == refused.pk
 
 
-def test_a_crash_after_the_copy_repeats_nothing(store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
+def test_a_crash_after_the_copy_repeats_nothing(qdrant_store: QdrantStore, world: World, qdrant: QdrantServer) -> None:
     source = world.source()
     ingest_text(source, "a", "A zebra.")
     with transaction.atomic():
-        store.apply_changes(limit=100)
+        qdrant_store.apply_changes(limit=100)
         transaction.set_rollback(True)  # PostgreSQL forgets that the points were written
     assert IndexChange.objects.exists()
     qdrant.requests.clear()
-    assert store.apply_changes(limit=100)
+    assert qdrant_store.apply_changes(limit=100)
     assert "PUT /points" not in qdrant.requests
     assert found_by(world, "owner", source) == {chunk_of(source)}
 
@@ -225,41 +192,51 @@ def test_a_request_is_sent_again_if_its_connection_closes_before_the_response(qd
 
 @pytest.mark.parametrize(
     "result",
-    [None, [], {}, [{"points": None}], [{"points": [{"id": 7}]}], [{"points": ["x"]}], [{"points": []}] * 3, "text"],
+    [
+        None,
+        [],
+        {},
+        [{"points": None}],
+        [{"points": [{"id": 7}]}],
+        [{"points": ["x"]}],
+        [{"points": []}] * 3,
+        "text",
+        _NAN,
+    ],
 )
 def test_a_search_does_not_trust_the_form_of_a_response(
-    store: QdrantStore, world: World, qdrant: QdrantServer, result: Any, monkeypatch: pytest.MonkeyPatch
+    qdrant_store: QdrantStore, world: World, qdrant: QdrantServer, result: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = world.source()
     ingest_text(source, "a", "A zebra.")
     monkeypatch.setattr(qdrant, "answer", lambda *request: (200, result))
     with pytest.raises(IndexUnavailable):
         found_by(world, "owner", source)
-    assert not store.is_available()
+    assert not qdrant_store.is_available()
 
 
 def test_no_more_results_are_looked_up_than_were_asked_for(
-    store: QdrantStore, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch
+    qdrant_store: QdrantStore, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [uuid.uuid4() for _ in range(5)]
-    results = [{"points": [{"id": str(pk)} for pk in (ids[0], *ids)]}]
+    results = [{"points": [{"id": str(pk), "score": 0.5} for pk in (ids[0], *ids)]}]
     monkeypatch.setattr(qdrant, "answer", lambda *request: (200, results))
-    assert store._client.query("any", [{"limit": 3}]) == [ids[:2]]
+    assert qdrant_store._client.query("any", [{"limit": 3}]) == [dict.fromkeys(ids[:2], 0.5)]
 
 
-def test_a_rolled_back_change_is_not_recorded(store: QdrantStore, world: World) -> None:
+def test_a_rolled_back_change_is_not_recorded(qdrant_store: QdrantStore, world: World) -> None:
     with transaction.atomic():
         ingest_text(world.source(), "a", "A zebra.")
         transaction.set_rollback(True)
     assert not IndexChange.objects.exists()
 
 
-def test_an_installation_without_recorded_changes_is_not_ready(configured: QdrantStore, world: World) -> None:
-    assert not configured.is_available()
+def test_an_installation_without_recorded_changes_is_not_ready(configured_qdrant: QdrantStore, world: World) -> None:
+    assert not configured_qdrant.is_available()
 
 
 def test_a_running_system_moves_to_qdrant_and_back(
-    configured: QdrantStore, live_world: World, settings: Any, qdrant: QdrantServer
+    configured_qdrant: QdrantStore, live_world: World, settings: Any, qdrant: QdrantServer
 ) -> None:
     settings.VECTOR_STORE = "pgvector"
     source = live_world.source()

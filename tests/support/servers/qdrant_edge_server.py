@@ -3,12 +3,14 @@
 It filters, quantises and indexes as a server does. The wheel is no dependency of the tests: see docs/contributor.md.
 """
 
+import shutil
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import qdrant_edge as edge
 
-from .qdrant_server import QdrantServer
+from .qdrant_server import QdrantServer, RefusedRequest
 
 
 class QdrantEdgeServer(QdrantServer):
@@ -17,6 +19,11 @@ class QdrantEdgeServer(QdrantServer):
     def __init__(self) -> None:
         super().__init__()
         self._shards: dict[str, Any] = {}
+        self._folders: dict[str, Path] = {}
+
+    def shards(self) -> list[tuple[Path, Any]]:
+        """Return the folder and the engine of each collection."""
+        return [(self._folders[name], shard) for name, shard in self._shards.items()]
 
     def clear(self) -> None:
         """Delete all collections."""
@@ -26,11 +33,15 @@ class QdrantEdgeServer(QdrantServer):
 
     def _run(self, operation: str, name: str, body: dict[str, Any]) -> Any:
         match operation:
+            case "GET ":
+                return super()._run(operation, name, body)
             case "PUT ":
-                self._shards[name] = edge.EdgeShard.create(tempfile.mkdtemp(), _config(body))
+                self._folders[name] = Path(tempfile.mkdtemp())
+                self._shards[name] = edge.EdgeShard.create(str(self._folders[name]), _config(body))
                 return super()._run(operation, name, body)  # it checks the request, and knows which collections exist
             case "DELETE ":
                 self._shards.pop(name).close()
+                shutil.rmtree(self._folders.pop(name))
                 return super()._run(operation, name, body)
             case "PUT /index":
                 super()._run(operation, name, body)
@@ -57,7 +68,12 @@ class QdrantEdgeServer(QdrantServer):
                 rows = [{"id": str(record.id), "payload": record.payload} for record in records]
                 return {"points": rows, "next_page_offset": following and str(following)}
             case "POST /points/query/batch":
-                searches = [self._shards[name].query(_query(search)) for search in body["searches"]]
+                collection = self.engine.get_collection(name)
+                if any(search["using"] not in _kinds(collection.config.params) for search in body["searches"]):
+                    raise RefusedRequest
+                searches = self._shards[name].query_batch(
+                    edge.QueryBatchRequest([_query(search) for search in body["searches"]])
+                )
                 return [{"points": [{"id": str(hit.id), "score": hit.score} for hit in hits]} for hits in searches]
         raise AssertionError(operation)
 
@@ -68,7 +84,8 @@ def _config(body: dict[str, Any]) -> Any:
             size=values["size"],
             distance=edge.Distance.Cosine,
             on_disk=values["on_disk"],
-            datatype=edge.VectorStorageDatatype.Float16,
+            datatype=getattr(edge.VectorStorageDatatype, values["datatype"].capitalize()),
+            **(_multivector() if "multivector_config" in values else {}),
         )
         for name, values in body["vectors"].items()
     }
@@ -83,6 +100,21 @@ def _config(body: dict[str, Any]) -> Any:
     )
 
 
+def _multivector() -> dict[str, Any]:
+    """Return what the token vectors have beside others: no graph, and one bit for each dimension."""
+    return {
+        "multivector_config": edge.MultiVectorConfig(edge.MultiVectorComparator.MaxSim),
+        "hnsw_config": edge.HnswIndexConfig(m=0, ef_construct=128, full_scan_threshold=10_000),
+        "quantization_config": edge.BinaryQuantizationConfig(
+            always_ram=False, query_encoding=edge.BinaryQuantizationQueryEncoding.Scalar8Bits
+        ),
+    }
+
+
+def _kinds(parameters: Any) -> set[str]:
+    return {*parameters.vectors, *parameters.sparse_vectors}
+
+
 def _vectors(vectors: dict[str, Any]) -> dict[str, Any]:
     return {name: _vector(value) for name, value in vectors.items()}
 
@@ -92,16 +124,29 @@ def _vector(value: Any) -> Any:
 
 
 def _query(search: dict[str, Any]) -> Any:
-    parameters = None
-    if stated := search.get("params"):
-        quantization = edge.QuantizationSearchParams(**stated["quantization"])
-        parameters = edge.SearchParams(hnsw_ef=stated["hnsw_ef"], quantization=quantization)
     return edge.QueryRequest(
         limit=search["limit"],
         query=edge.Query.Nearest(_vector(search["query"]), using=search["using"]),
-        filter=_filter(search["filter"]),
-        params=parameters,
+        filter=_filter(search["filter"]) if "filter" in search else None,
+        params=_parameters(search),
+        prefetches=[_prefetch(stated) for stated in search.get("prefetch", ())],
     )
+
+
+def _prefetch(stated: dict[str, Any]) -> Any:
+    return edge.Prefetch(
+        limit=stated["limit"],
+        query=edge.Query.Nearest(_vector(stated["query"]), using=stated["using"]),
+        filter=_filter(stated["filter"]),
+        params=_parameters(stated),
+    )
+
+
+def _parameters(search: dict[str, Any]) -> Any:
+    if not (stated := search.get("params")):
+        return None
+    quantization = edge.QuantizationSearchParams(**stated["quantization"])
+    return edge.SearchParams(hnsw_ef=stated.get("hnsw_ef"), quantization=quantization)
 
 
 def _filter(stated: dict[str, Any]) -> Any:

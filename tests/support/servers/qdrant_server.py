@@ -20,6 +20,10 @@ from tests.support.deferred import qdrant_client
 _PATH = re.compile(r"/collections(?:/(?P<name>[^/?]+))?(?P<rest>[^?]*)")
 
 
+class RefusedRequest(Exception):
+    """The content of a request is wrong."""
+
+
 class QdrantServer:
     """A server on a free port of the loopback interface."""
 
@@ -47,6 +51,8 @@ class QdrantServer:
                     return
                 try:
                     status, result = server.answer(self.command, self.path, body)
+                except RefusedRequest:
+                    status, result = 400, None
                 except Exception as error:
                     server.errors.append(error)
                     status, result = 500, None
@@ -94,6 +100,8 @@ class QdrantServer:
     def _run(self, operation: str, name: str, body: dict[str, Any]) -> Any:
         engine, models = self.engine, qdrant_client.models
         match operation:
+            case "GET ":
+                return engine.get_collection(name)
             case "PUT ":
                 settings = models.CreateCollection.model_validate(body)
                 return engine.create_collection(
@@ -120,7 +128,10 @@ class QdrantServer:
                 return {"points": _dump(records), "next_page_offset": following}
             case "POST /points/query/batch":
                 requests = models.QueryRequestBatch.model_validate(body).searches
-                return engine.query_batch_points(name, requests)
+                try:
+                    return engine.query_batch_points(name, requests)
+                except ValueError:  # a vector that the collection does not have
+                    raise RefusedRequest from None
         raise AssertionError(operation)
 
     @contextlib.contextmanager

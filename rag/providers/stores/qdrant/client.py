@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import math
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -54,13 +55,19 @@ class QdrantClient:
     def delete_collection(self, name: str) -> None:
         self._send("DELETE", f"/collections/{name}")
 
-    def query(self, collection: str, searches: Sequence[Json]) -> list[list[uuid.UUID]]:
-        """Run the searches in one request, and return the ids that each of them has found, best first."""
+    def has_vector(self, collection: str, vector: str) -> bool:
+        """Return whether the collection was created with this kind of vector."""
+        result = self._send("GET", f"/collections/{collection}")
+        with _reading():
+            return vector in result["config"]["params"]["vectors"]
+
+    def query(self, collection: str, searches: Sequence[Json]) -> list[dict[uuid.UUID, float]]:
+        """Run the searches in one request, and return id → score of what each of them has found, best first."""
         results = self._send("POST", f"/collections/{collection}/points/query/batch", {"searches": list(searches)})
         with _reading():
             # Distinct ids, and at most as many as requested, because PostgreSQL looks up each of them.
             return [
-                list(dict.fromkeys(uuid.UUID(point["id"]) for point in result["points"][: search["limit"]]))
+                {uuid.UUID(point["id"]): _finite(point["score"]) for point in result["points"][: search["limit"]]}
                 for search, result in zip(searches, results, strict=True)
             ]
 
@@ -119,6 +126,12 @@ class QdrantClient:
     @functools.cached_property
     def _client(self) -> BoundedClient:
         return BoundedClient(timeout=self._timeout)
+
+
+def _finite(score: Any) -> float:
+    if not math.isfinite(score):
+        raise ValueError("A score must be finite.")
+    return float(score)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,10 @@
 
 The dense vectors are compared as one byte per dimension in memory and rescored with 16-bit floats on the disk. The
 organisation is the tenant key: Qdrant stores the points of an organisation next to each other.
+
+Token vectors are a multivector. They have no graph, because they are only compared with candidates. Qdrant makes one
+bit per dimension of them, which are the signatures in PostgreSQL again, and compares these bits with 8 bits of the
+query. What it makes them of is stored with 4 bits per dimension (turbo4), which keep the signs.
 """
 
 import uuid
@@ -13,7 +17,9 @@ from django.conf import settings
 from rag.models import EmbeddingModel
 from rag.types import Filters
 
-DENSE, WORDS = "dense", "words"
+DENSE, WORDS, TOKENS = "dense", "words", "tokens"
+# Those of the local model, which computes all token vectors.
+TOKEN_DIMENSIONS = 384
 # The fields of a point's payload, and how Qdrant indexes those that searches filter by.
 INDEXES: dict[str, dict[str, Any]] = {
     "organization": {"type": "uuid", "is_tenant": True},
@@ -32,12 +38,22 @@ def name(model_id: uuid.UUID) -> str:
     return f"{settings.QDRANT_COLLECTION_PREFIX}_{model_id.hex}"
 
 
+_TOKENS: dict[str, Any] = {
+    "size": TOKEN_DIMENSIONS,
+    "distance": "Dot",
+    "datatype": "turbo4",
+    "on_disk": True,
+    "multivector_config": {"comparator": "max_sim"},
+    "hnsw_config": {"m": 0},
+    "quantization_config": {"binary": {"always_ram": False, "query_encoding": "scalar8bits"}},
+}
+
+
 def description(model: EmbeddingModel) -> dict[str, Any]:
     """Return the settings with which the model's collection is created."""
+    dense = {"size": model.dimensions, "distance": "Cosine", "datatype": "float16", "on_disk": True}
     return {
-        "vectors": {
-            DENSE: {"size": model.dimensions, "distance": "Cosine", "datatype": "float16", "on_disk": True},
-        },
+        "vectors": {DENSE: dense} | ({TOKENS: _TOKENS} if settings.QDRANT_TOKEN_VECTORS else {}),
         "sparse_vectors": {WORDS: {}},
         "hnsw_config": {"m": 16, "ef_construct": 128},
         "quantization_config": {"scalar": {"type": "int8", "quantile": 0.99, "always_ram": True}},

@@ -20,7 +20,11 @@ logger = structlog.get_logger(__name__)
 # How many documents are copied in one transaction, which holds their locks.
 _BATCH = 50
 _TABLES = ("rag_chunkterms", *(table._meta.db_table for table in EMBEDDING_TABLES.values()))
-_TRIGGERS = ("index_change_insert", "index_change_update", "index_change_delete")
+_WRITE_TRIGGERS = ("index_change_insert", "index_change_update")
+_TRIGGERS = dict.fromkeys(_TABLES, (*_WRITE_TRIGGERS, "index_change_delete")) | {
+    # Signatures are deleted with their chunk's terms and vectors.
+    "rag_chunktokensignatures": _WRITE_TRIGGERS
+}
 
 
 def are_recorded() -> bool:
@@ -35,8 +39,8 @@ def record(is_on: bool) -> None:
     action = "ENABLE" if is_on else "DISABLE"
     with run_as_owner(), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout = '10s'")
-        for table in _TABLES:
-            actions = ", ".join(f"{action} TRIGGER {trigger}" for trigger in _TRIGGERS)
+        for table, triggers in _TRIGGERS.items():
+            actions = ", ".join(f"{action} TRIGGER {trigger}" for trigger in triggers)
             cursor.execute(f"ALTER TABLE {connection.ops.quote_name(table)} {actions}")
 
 

@@ -7,16 +7,18 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 
 from rag.models import EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 
-from . import collection
+from . import collection, tokens
 from .client import Json, QdrantClient
 
-# How many points one request reads, and writes: a point of 3072 dimensions has about 35 KB of JSON.
-_READ_BATCH, _WRITE_BATCH = 1_000, 100
+# How many points one request reads, and writes. Qdrant accepts 32 MB: a vector of 3072 dimensions has about 35 KB of
+# JSON, and up to 250 token vectors have 250 KB.
+_READ_BATCH, _WRITE_BATCH = 1_000, 50
 # The chunks that the model's collection has, with all that a point is made of. A source's own model has chunks without
 # vectors too, for searches by words.
 _CHUNKS = (
@@ -25,16 +27,20 @@ _CHUNKS = (
     "JOIN rag_datasource AS source ON source.id = chunk.source_id "
     "LEFT JOIN rag_chunkterms AS terms ON terms.chunk_id = chunk.id "
     "LEFT JOIN {table} AS vector ON vector.chunk_id = chunk.id AND vector.model_id = %(model)s "
+    # Once for each chunk, in the collection of its source's own model.
+    "LEFT JOIN rag_chunktokensignatures AS tokens ON tokens.chunk_id = chunk.id "
+    "AND source.embedding_model_id = %(model)s AND %(with_tokens)s "
     "WHERE (vector.chunk_id IS NOT NULL OR (terms.chunk_id IS NOT NULL AND source.embedding_model_id = %(model)s)) "
 )
 _DIGEST = (
     "md5(concat_ws('|', source.organization_id, chunk.source_id, document.id, document.source_type, "
     "document.content_type, document.lang, document.tags::text, extract(epoch FROM document.date), "
-    "md5(halfvec_send(vector.embedding)), md5(sparsevec_send(terms.weights))))"
+    "md5(halfvec_send(vector.embedding)), md5(sparsevec_send(terms.weights)), md5(tokens.signatures)))"
 )
 _CONTENT = (
     "source.organization_id, chunk.source_id, document.id, document.source_type, document.content_type, "
-    "document.lang, document.tags, document.date, vector.embedding::real[], terms.terms, terms.weights::text"
+    "document.lang, document.tags, document.date, vector.embedding::real[], terms.terms, terms.weights::text, "
+    "tokens.signatures"
 )
 
 
@@ -47,15 +53,16 @@ def copy_documents(client: QdrantClient, document_ids: Sequence[uuid.UUID], mode
     changed = 0
     for model in models:
         name = collection.name(model.pk)
-        chunk_digests = _digests(model, document_ids)
-        if chunk_digests and name not in collections:
+        if name not in collections:
+            if not _digests(model, document_ids, with_tokens=False):
+                continue
             client.create_collection(name, collection.description(model), collection.INDEXES)
-        elif name not in collections:
-            continue
+        with_tokens = settings.QDRANT_TOKEN_VECTORS and client.has_vector(name, collection.TOKENS)
+        chunk_digests = _digests(model, document_ids, with_tokens=with_tokens)
         stored_digests = dict(_stored(client, name, document_ids))
         outdated = [pk for pk, digest in chunk_digests.items() if stored_digests.get(pk) != digest]
         for batch in in_batches(outdated, _WRITE_BATCH):
-            client.upsert(name, _points(model, batch))
+            client.upsert(name, _points(model, batch, with_tokens=with_tokens))
         superfluous = [pk for pk in stored_digests if pk not in chunk_digests]
         for batch in in_batches(superfluous, _READ_BATCH):
             client.delete(name, batch)
@@ -68,10 +75,10 @@ def in_batches(ids: Sequence[uuid.UUID], size: int) -> Iterator[Sequence[uuid.UU
     return (ids[start : start + size] for start in range(0, len(ids), size))
 
 
-def _digests(model: EmbeddingModel, document_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, str]:
+def _digests(model: EmbeddingModel, document_ids: Sequence[uuid.UUID], *, with_tokens: bool) -> dict[uuid.UUID, str]:
     query = f"SELECT chunk.id, {_DIGEST} {_chunks(model)} AND chunk.document_id = ANY(%(ids)s)"
     with connection.cursor() as cursor:
-        cursor.execute(query, {"model": model.pk, "ids": list(document_ids)})
+        cursor.execute(query, {"model": model.pk, "ids": list(document_ids), "with_tokens": with_tokens})
         return dict(cursor.fetchall())
 
 
@@ -86,15 +93,16 @@ def _stored(client: QdrantClient, name: str, document_ids: Sequence[uuid.UUID]) 
             return
 
 
-def _points(model: EmbeddingModel, chunk_ids: Sequence[uuid.UUID]) -> list[Json]:
+def _points(model: EmbeddingModel, chunk_ids: Sequence[uuid.UUID], *, with_tokens: bool) -> list[Json]:
     query = f"SELECT chunk.id, {_DIGEST}, {_CONTENT} {_chunks(model)} AND chunk.id = ANY(%(ids)s)"
     with connection.cursor() as cursor:
-        cursor.execute(query, {"model": model.pk, "ids": list(chunk_ids)})
+        cursor.execute(query, {"model": model.pk, "ids": list(chunk_ids), "with_tokens": with_tokens})
         return [_point(*row) for row in cursor.fetchall()]
 
 
 def _point(chunk_id: uuid.UUID, digest: str, *content: Any) -> Json:
-    organization, source, document, source_type, content_type, lang, tags, date, embedding, terms, weights = content
+    organization, source, document, source_type, content_type, lang, tags, date, *vector_data = content
+    embedding, terms, weights, signatures = vector_data
     vectors: Json = {}
     if embedding:
         vectors[collection.DENSE] = embedding
@@ -102,6 +110,8 @@ def _point(chunk_id: uuid.UUID, digest: str, *content: Any) -> Json:
         # The format of a sparse vector in pgvector, {1:0.5,7:1.2}/1000000000, in the order of the terms.
         values = [float(pair.partition(":")[2]) for pair in weights[1 : weights.index("}")].split(",")]
         vectors[collection.WORDS] = {"indices": terms, "values": values}
+    if signatures:
+        vectors[collection.TOKENS] = tokens.vectors_of(signatures)
     payload = {
         "organization": str(organization),
         "source": str(source),

@@ -17,10 +17,11 @@ from rag.providers.stores.base import Candidate, Candidates
 from rag.providers.stores.pgvector.bm25_query import LexicalQuery
 from rag.providers.stores.pgvector.filter_sql import FILTERS, SCOPE, filter_values, scope_values
 from rag.types import Mode, SearchScope
+from rag.types.token_vectors import TokenVectors
 from ragsite.postgres.replicas import routing as replicas
 
-from . import collection
-from .client import CollectionMissing, Json, QdrantClient
+from . import collection, tokens
+from .client import CollectionMissing, ContentRefused, Json, QdrantClient
 
 _NOTHING = Candidates((), (), ())
 _SOURCES = f"SELECT source_id, organization_id FROM rag_list_scope({SCOPE})"
@@ -60,7 +61,14 @@ class _Confirmed:
 
 
 def find(
-    client: QdrantClient, scope: SearchScope, vector: Vectors | None, query: LexicalQuery, *, mode: Mode, limit: int
+    client: QdrantClient,
+    scope: SearchScope,
+    vector: Vectors | None,
+    query: LexicalQuery,
+    *,
+    token_vectors: TokenVectors | None = None,
+    mode: Mode,
+    limit: int,
 ) -> Candidates:
     """Find candidates with one request to Qdrant, rarely more.
 
@@ -72,6 +80,7 @@ def find(
         scope: The scope to search.
         vector: The query's vector, of length 1; None to search by words alone.
         query: The query's words.
+        token_vectors: The query's token vectors, which the best candidates are compared with; None to leave it out.
         mode: How candidates are found.
         limit: The maximum number of chunks by vector, and by words.
 
@@ -88,11 +97,20 @@ def find(
         *([_by_vector(vector)] if by_vector and vector is not None else []),
         *([_by_words(query)] if by_words else []),
     ]
+    restricted = {"filter": {"must": conditions}}
+    token_searches = tokens.searches(
+        collection.name(scope.model_id), token_vectors, [search | restricted for search in searches], limit=limit
+    )
+    token_similarities: dict[uuid.UUID, tuple[float, ...]] = {}
     factor, repeats = _FIRST_FACTOR, 0
     while True:
         fetched = factor * limit
-        shared = {"filter": {"must": conditions}, "limit": fetched, "with_payload": False}
-        ids_by_search = _query(client, scope, sources, [search | shared for search in searches])
+        shared = restricted | {"limit": fetched, "with_payload": False}
+        results = _query(client, scope, sources, [search | shared for search in searches], token_searches)
+        ids_by_search, token_scores = results[: len(searches)], results[len(searches) :]
+        if token_vectors is not None and token_scores:
+            token_similarities = tokens.similarities(token_vectors, token_scores)
+        token_searches = []  # those who are found by a repetition have rarely been among the best
         confirmed = _confirm(client, scope, vector, query, {pk for ids in ids_by_search for pk in ids})
         if confirmed.has_copied and repeats < _MAX_REPEATS:
             repeats += 1
@@ -111,7 +129,7 @@ def find(
             ]
             nearest_by_vector = rankings[0] if by_vector else []
             nearest_by_words = rankings[-1] if by_words else []
-            return _build_candidates(nearest_by_vector, nearest_by_words, confirmed.scores, query)
+            return _build_candidates(nearest_by_vector, nearest_by_words, confirmed.scores, query, token_similarities)
         factor *= _STEP
 
 
@@ -123,7 +141,8 @@ def _permitted_sources(scope: SearchScope) -> dict[uuid.UUID, uuid.UUID]:
 
 
 def _by_vector(vector: Vectors) -> Json:
-    values = np.asarray(vector, np.float32).tolist()
+    # Seven digits are what a 16-bit float needs at most; the request is half as long.
+    values = np.asarray(vector, np.float64).round(7).tolist()
     return {"query": values, "using": collection.DENSE, "params": _PARAMETERS}
 
 
@@ -136,10 +155,22 @@ def _by_words(query: LexicalQuery) -> Json:
 
 
 def _query(
-    client: QdrantClient, scope: SearchScope, sources: Collection[uuid.UUID], searches: Sequence[Json]
-) -> list[list[uuid.UUID]]:
+    client: QdrantClient,
+    scope: SearchScope,
+    sources: Collection[uuid.UUID],
+    searches: Sequence[Json],
+    token_searches: Sequence[Json],
+) -> list[dict[uuid.UUID, float]]:
+    """Return the results of the searches, and of those by tokens if the collection has token vectors."""
+    name = collection.name(scope.model_id)
     try:
-        return client.query(collection.name(scope.model_id), searches)
+        try:
+            return client.query(name, [*searches, *token_searches])
+        except ContentRefused:
+            if not token_searches:
+                raise
+            tokens.remember_lacking(name)
+            return client.query(name, searches)
     except CollectionMissing:
         # A model whose sources have no documents yet has no collection.
         if (
@@ -147,7 +178,7 @@ def _query(
             .filter(source__in=sources, source__embedding_model=scope.model_id, chunk_count__gt=0)
             .exists()
         ):
-            return [[] for _ in searches]
+            return [{} for _ in searches]
         raise IndexUnavailable(
             "The search index (Qdrant) has no collection for this embedding model. The operator can copy the chunks "
             "with: manage.py move_vectors qdrant"
@@ -223,9 +254,16 @@ def _is_complete(ranking: _Ranked, limit: int) -> bool:
 
 
 def _build_candidates(
-    nearest_by_vector: _Ranked, nearest_by_words: _Ranked, scores: _Scores, query: LexicalQuery
+    nearest_by_vector: _Ranked,
+    nearest_by_words: _Ranked,
+    scores: _Scores,
+    query: LexicalQuery,
+    token_similarities: Mapping[uuid.UUID, tuple[float, ...]],
 ) -> Candidates:
-    """Return the chunks of both rankings without duplicates, with the scores that PostgreSQL has computed."""
+    """Return the chunks of both rankings without duplicates, with the scores that PostgreSQL has computed.
+
+    The similarities of tokens are Qdrant's.
+    """
     dense_ids, lexical_ids = (tuple(pk for _, pk in ranking) for ranking in (nearest_by_vector, nearest_by_words))
     chunks = []
     for chunk_id in dict.fromkeys((*dense_ids, *lexical_ids)):
@@ -236,6 +274,7 @@ def _build_candidates(
                 cosine=0.0 if distance is None else 1.0 - distance,
                 lexical_score=-word_distance if word_distance else 0.0,
                 coverage=query.coverage(terms or ()),
+                token_similarities=token_similarities.get(chunk_id),
             )
         )
     return Candidates(tuple(chunks), dense_ids, lexical_ids)

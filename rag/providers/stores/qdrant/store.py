@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, transaction
 
 from rag.errors import IndexUnavailable
@@ -19,7 +20,7 @@ from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.types import Mode
 from ragsite.postgres import logins
 
-from . import outbox, points, recall, search
+from . import collection, outbox, points, recall, search
 from .client import ContentRefused, QdrantClient
 
 logger = structlog.get_logger(__name__)
@@ -99,7 +100,15 @@ class QdrantStore(PgVectorStore):
         try:
             lexical_query = bm25_query.build_query(text, [query.scope for query in queries])
             return [
-                search.find(self._client, query.scope, query.vector, lexical_query, mode=mode, limit=limit)
+                search.find(
+                    self._client,
+                    query.scope,
+                    query.vector,
+                    lexical_query,
+                    token_vectors=query.token_vectors,
+                    mode=mode,
+                    limit=limit,
+                )
                 for query in queries
             ]
         except DatabaseError as error:
@@ -134,6 +143,25 @@ class QdrantStore(PgVectorStore):
         # Another process is copying them, perhaps an earlier version.
         IndexChange.objects.bulk_create([IndexChange(document_id=pk) for pk in ids if pk not in copied])
         return ids[-1] if ids else None
+
+    def models_without_token_vectors(self) -> list[str]:
+        """Return the models whose collections were created without token vectors, although they are switched on."""
+        existing = self._client.collections()
+        names = {model: collection.name(model.pk) for model in EmbeddingModel.objects.order_by("pk")}
+        return [
+            model.name
+            for model, name in names.items()
+            if settings.QDRANT_TOKEN_VECTORS
+            and name in existing
+            and not self._client.has_vector(name, collection.TOKENS)
+        ]
+
+    def delete_collections(self) -> None:
+        """Delete the collections of all models. Searches in Qdrant fail until their chunks are copied again."""
+        existing = self._client.collections()
+        for model in EmbeddingModel.objects.all():
+            if (name := collection.name(model.pk)) in existing:
+                self._client.delete_collection(name)
 
     def delete_leftovers(self) -> int:
         """Delete points whose chunks do not exist, and return their number."""

@@ -1,0 +1,13 @@
+"""Changes of token signatures are recorded for Qdrant, which has token vectors too."""
+
+from pathlib import Path
+
+from django.db import migrations
+
+SQL = Path(__file__).parent / "sql" / "qdrant_token_vectors.sql"
+
+
+class Migration(migrations.Migration):
+    dependencies = [("rag", "0121_document_date")]
+
+    operations = [migrations.RunSQL(SQL.read_text())]
