@@ -1,63 +1,36 @@
 """Search in one scope: Qdrant finds candidates, PostgreSQL decides before and after which of them are permitted."""
 
-import contextlib
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from django.db import connection
-from pgvector import HalfVector
 
 from rag.errors import IndexUnavailable
-from rag.models import Chunk, Document
+from rag.models import Document
 from rag.providers.base import Vectors
 from rag.providers.stores.base import Candidate, Candidates
 from rag.providers.stores.pgvector.bm25_query import LexicalQuery
-from rag.providers.stores.pgvector.filter_sql import FILTERS, SCOPE, filter_values, scope_values
+from rag.providers.stores.pgvector.filter_sql import SCOPE, scope_values
 from rag.types import Mode, SearchScope
 from rag.types.token_vectors import TokenVectors
-from ragsite.postgres.replicas import routing as replicas
 
 from . import collection, tokens
 from .client import CollectionMissing, ContentRefused, Json, QdrantClient
+from .confirmation import Scores, confirm
 
 _NOTHING = Candidates((), (), ())
 _SOURCES = f"SELECT source_id, organization_id FROM rag_list_scope({SCOPE})"
-_SCORE = (
-    "SELECT chunk_id, distance, word_distance, matched_terms "
-    f"FROM rag_score_chunks({SCOPE}, {FILTERS}, %s, %s, %s::sparsevec, %s::int[], %s::uuid[])"
-)
 # How many times the limit is fetched: at first, because some may be outdated, and at most, if many of them are, or have
 # the same score as the last one.
 _FIRST_FACTOR, _STEP, _LAST_FACTOR = 2, 4, 32
 # How often the search is repeated, because points that it has found disappeared before they were confirmed.
 _MAX_REPEATS = 3
-# How many chunks are compared, at most, that replace those of outdated points. It bounds the time of a search.
-_MAX_REPLACEMENTS = 5_000
 # The candidates of the graph, of which the best are rescored.
 _PARAMETERS = {"hnsw_ef": 256, "quantization": {"rescore": True, "oversampling": 2.0}}
 
-# (chunk id, distance by vector, distance by words, terms), as `rag_score_chunks` returns them.
-_Scores = dict[uuid.UUID, tuple[float | None, float | None, list[int] | None]]
 # (distance, chunk id), the nearest first.
 _Ranked = list[tuple[float, uuid.UUID]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Confirmed:
-    """What PostgreSQL says about the points that a search has found.
-
-    Attributes:
-        scores: The scores of the chunks that exist and that the caller may query now, with those of `replacements`.
-        replacements: The chunks of documents of which outdated points were found. They may have no points yet.
-        has_copied: Whether outdated points have disappeared meanwhile. What replaces them is found by another search.
-    """
-
-    scores: _Scores
-    replacements: tuple[uuid.UUID, ...] = ()
-    has_copied: bool = False
 
 
 def find(
@@ -111,7 +84,7 @@ def find(
         if token_vectors is not None and token_scores:
             token_similarities = tokens.similarities(token_vectors, token_scores)
         token_searches = []  # those who are found by a repetition have rarely been among the best
-        confirmed = _confirm(client, scope, vector, query, {pk for ids in ids_by_search for pk in ids})
+        confirmed = confirm(client, scope, vector, query, {pk for ids in ids_by_search for pk in ids})
         if confirmed.has_copied and repeats < _MAX_REPEATS:
             repeats += 1
             continue
@@ -185,63 +158,6 @@ def _query(
         ) from None
 
 
-def _confirm(
-    client: QdrantClient,
-    scope: SearchScope,
-    vector: Vectors | None,
-    query: LexicalQuery,
-    ids: Collection[uuid.UUID],
-) -> _Confirmed:
-    """Compare the points with what PostgreSQL has now.
-
-    Qdrant may already have points of chunks that a read replica does not have yet. So the primary is asked about each
-    chunk that the replica does not confirm.
-    """
-    scores = _score(scope, vector, query, list(ids))
-    if not (missing := [pk for pk in ids if pk not in scores]):
-        return _Confirmed(scores)
-    with replicas.on_primary():
-        if replicas.is_on_replica():
-            scores |= _score(scope, vector, query, missing)
-            missing = [pk for pk in missing if pk not in scores]
-        documents = _documents_of(client, scope, missing)
-        current = Chunk.objects.filter(document__in=set(documents.values()), document__deleted_at=None)
-        replacements = list(current.values_list("pk", flat=True)[:_MAX_REPLACEMENTS])
-        scores |= _score(scope, vector, query, replacements) if replacements else {}
-    return _Confirmed(scores, tuple(replacements), has_copied=len(documents) < len(missing))
-
-
-def _documents_of(
-    client: QdrantClient, scope: SearchScope, chunk_ids: Sequence[uuid.UUID]
-) -> dict[uuid.UUID, uuid.UUID | None]:
-    """Return the documents of the points that still exist; None for one that names no document."""
-    if not chunk_ids:
-        return {}
-    of_chunks = [{"has_id": [str(pk) for pk in chunk_ids]}]
-    page, _ = client.scroll(
-        collection.name(scope.model_id), conditions=of_chunks, field="document", limit=len(chunk_ids), offset=None
-    )
-    documents: dict[uuid.UUID, uuid.UUID | None] = dict.fromkeys(page)
-    for chunk_id, document_id in page.items():
-        with contextlib.suppress(ValueError):
-            documents[chunk_id] = uuid.UUID(document_id)
-    return documents
-
-
-def _score(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]) -> _Scores:
-    """Return the scores of the chunks that the database server which is read has, and that the caller may query."""
-    values: list[Any] = [
-        len(vector) if vector is not None else 0,
-        HalfVector(vector).to_text() if vector is not None else None,
-        query.vector,
-        list(query.weights),
-        list(chunk_ids),
-    ]
-    with connection.cursor() as cursor:
-        cursor.execute(_SCORE, [*scope_values(scope), *filter_values(scope), *values])
-        return {chunk_id: tuple(scores) for chunk_id, *scores in cursor.fetchall()}
-
-
 def _rank(ids: Iterable[uuid.UUID], distances: Mapping[uuid.UUID, float | None]) -> _Ranked:
     """Return the chunks that PostgreSQL confirms with a distance, by distance and then by id."""
     pairs = ((distances.get(pk), pk) for pk in ids)
@@ -256,7 +172,7 @@ def _is_complete(ranking: _Ranked, limit: int) -> bool:
 def _build_candidates(
     nearest_by_vector: _Ranked,
     nearest_by_words: _Ranked,
-    scores: _Scores,
+    scores: Scores,
     query: LexicalQuery,
     token_similarities: Mapping[uuid.UUID, tuple[float, ...]],
 ) -> Candidates:
