@@ -8,6 +8,6 @@ SQL = Path(__file__).parent / "sql" / "qdrant_token_vectors.sql"
 
 
 class Migration(migrations.Migration):
-    dependencies = [("rag", "0121_document_date")]
+    dependencies = [("rag", "0122_list_indexes")]
 
     operations = [migrations.RunSQL(SQL.read_text())]
