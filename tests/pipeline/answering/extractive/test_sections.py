@@ -35,3 +35,12 @@ def test_yes_or_no_does_not_answer_how_something_is_done() -> None:
     pages = passage(f"# Scans\n\n## Are scanned pages read?\n\n{yes}\n\n## Reading scanned pages\n\n{switch}")
     assert answer("Are scanned pages read?", pages) == f"{yes} [1]"
     assert answer("How are scanned pages read?", pages) == f"{switch} [1]"
+
+
+def test_lines_of_a_table_of_contents_are_no_headings_and_no_answers() -> None:
+    next_line = "14.2. I sell a system of my own. May I add copies?"
+    contents = f"Contents\n\n14.1. May I sell copies?\n{next_line}\n\n14.3. Who made it?\n"
+    section = "## 14.1. May I sell copies?\n\nYes, you may."
+    assert answer("May I sell copies?", passage(f"# Copies\n\n{contents}"), passage(section)) == "Yes, you may. [2]"
+    clauses = "# Lease\n\n3.1 The rent is 90 euros.\n3.2 It is paid monthly.\n3.3 Pets are allowed.\n"
+    assert "90 euros" in answer("What is the rent?", passage(clauses))

@@ -9,6 +9,7 @@ from itertools import pairwise
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 
 from .pointers import is_pointer
+from .tables_of_contents import without_contents
 
 QUESTION_ENDINGS = ("?", "？", "؟")
 LEAD_IN_ENDINGS = (":", "：")
@@ -51,7 +52,7 @@ class Part:
 
 def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
     """Return the parts of a text, in reading order, and the header of each table by the number of its block."""
-    units = split_units(text, lang)
+    units = without_contents(text, split_units(text, lang))
     parts = _mark_numbered_titles(text, _mark_titles(text, _join_units(text, units)))
     return _mark_cut(text, parts), _find_headers(text, units)
 
