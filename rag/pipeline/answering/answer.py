@@ -12,7 +12,7 @@ from rag.pipeline.answering.extractive.question.answer_types import expected_ans
 from rag.pipeline.grounding.between_languages import is_in_other_language
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.gaps import count_question_words, select_reportable_gaps, share_in_quotes
-from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.ground import CONFIDENCE_UNKNOWN, assess_grounding
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import find_passages
@@ -118,7 +118,7 @@ def _generate_answer(
         return Answer(
             f"{text} {gaps}".strip(),
             _with_pages(generation.quotes, context),
-            confidence_of_quotes(grounding.score, _quote_evidence(question.text, generation)),
+            confidence_of_quotes(grounding.score, _quote_evidence(question.text, generation, grounding)),
             model=generation.model,
             warnings=grounding.warnings,
         )
@@ -143,7 +143,7 @@ def _generate_answer(
     )
 
 
-def _quote_evidence(query: str, generation: PreparedGeneration) -> QuoteEvidence:
+def _quote_evidence(query: str, generation: PreparedGeneration, grounding: Grounding) -> QuoteEvidence:
     citations, first = generation.quotes or (), generation.first_quote
     answer_type = expected_answer_type(query)
     return QuoteEvidence(
@@ -153,6 +153,7 @@ def _quote_evidence(query: str, generation: PreparedGeneration) -> QuoteEvidence
         word_count=count_question_words(query),
         has_answer_type=answer_type is None or any(has_answer_of_type(quote.quote, answer_type) for quote in citations),
         is_between_languages=is_in_other_language(query, [quote.passage for quote in citations]),
+        is_measured=CONFIDENCE_UNKNOWN not in grounding.warnings,
     )
 
 

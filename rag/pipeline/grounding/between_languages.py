@@ -35,13 +35,18 @@ def find_other_languages(query: str, passages: Sequence[Passage]) -> frozenset[u
     In doubt, a passage is in the language of the question.
     """
     others = _in_other_languages(query, passages)
-    if not others:
+    compared = compared_by_second_model(others)
+    return frozenset(passage.chunk_id for passage in others if passage.source_id in compared)
+
+
+def compared_by_second_model(passages: Sequence[Passage]) -> frozenset[uuid.UUID]:
+    """Return the ids of the passages' sources whose chunks have vectors of the multilingual model."""
+    if not passages:
         return frozenset()
     is_compared = Q(second_model_ready_at__isnull=False) | Q(embedding_model__name=settings.RAG_MULTILINGUAL_MODEL)
-    source_ids = {passage.source_id for passage in others}
+    source_ids = {passage.source_id for passage in passages}
     with identity.about_sources(source_ids):
-        compared = set(DataSource.objects.filter(is_compared, pk__in=source_ids).values_list("pk", flat=True))
-    return frozenset(passage.chunk_id for passage in others if passage.source_id in compared)
+        return frozenset(DataSource.objects.filter(is_compared, pk__in=source_ids).values_list("pk", flat=True))
 
 
 def _in_other_languages(query: str, passages: Sequence[Passage]) -> list[Passage]:

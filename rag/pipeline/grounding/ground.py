@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import uuid
 from collections.abc import Sequence
 
 import structlog
@@ -18,6 +19,7 @@ from rag.types import Context, Grounding, Message, Passage
 from .between_languages import between_languages, find_other_languages
 from .calibration_curve import select_curve
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
+from .within_language import STANDOUT_WEIGHT, WITHIN_LANGUAGE, find_same_language
 
 logger = structlog.get_logger(__name__)
 
@@ -81,12 +83,17 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
     covered_parts = [find_covered_parts(parts, passage) for passage in passages]
     curve = select_curve(query, passages, mode)
     in_other_language = find_other_languages(query, passages)
-    scores = [
-        between_languages(passage)
-        if passage.chunk_id in in_other_language
-        else curve(_evidence_score(passage, parts, covered))
-        for passage, covered in zip(passages, covered_parts, strict=True)
-    ]
+    # A curve that was fitted for these sources knows better.
+    in_same_language = frozenset[uuid.UUID]() if curve.is_measured else find_same_language(query, passages)
+
+    def probability(passage: Passage, covered: frozenset[QueryPart]) -> float:
+        if passage.chunk_id in in_other_language:
+            return between_languages(passage)
+        if passage.chunk_id in in_same_language:
+            return WITHIN_LANGUAGE(_evidence_score(passage, parts, covered, STANDOUT_WEIGHT))
+        return curve(_evidence_score(passage, parts, covered))
+
+    scores = [probability(passage, covered) for passage, covered in zip(passages, covered_parts, strict=True)]
     score = max(scores, default=0.0)
     is_between_languages = bool(passages) and passages[scores.index(score)].chunk_id in in_other_language
     # The words of another language are missing wherever the answer is.
@@ -102,14 +109,16 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
     )
 
 
-def _evidence_score(passage: Passage, parts: Sequence[QueryPart], covered: frozenset[QueryPart]) -> float:
+def _evidence_score(
+    passage: Passage, parts: Sequence[QueryPart], covered: frozenset[QueryPart], standout_weight: float = 1.0
+) -> float:
     """Return how well a passage fits the question: its word coverage, its score and the names that it has."""
     names = [part for part in parts if part.is_name]
     name_share = sum(part in covered for part in names) / len(names) if names else 1.0
     # Without coverage (dense mode), all terms count alike.
     coverage = passage.coverage or len(covered) / max(1, len(parts))
     standout = standout_score_alone(passage) if passage.standout_score is None else passage.standout_score
-    return coverage + standout + _NAME_WEIGHT * name_share
+    return coverage + standout_weight * standout + _NAME_WEIGHT * name_share
 
 
 def _assess_with_model(model: LanguageModel, context: Context, local: Grounding) -> Grounding:

@@ -155,6 +155,7 @@ def test_an_answer_names_missing_names_and_clauses_but_no_other_words() -> None:
 
 def test_a_quote_in_another_language_than_the_question_never_has_high_confidence() -> None:
     assert confidence_of_quotes(0.99, QuoteEvidence(is_between_languages=True)) == 0.75
+    assert confidence_of_quotes(0.99, QuoteEvidence(is_measured=False)) == 0.75
     english = dataclasses.replace(passage("Vaccines are kept cold."), lang="en")
     assert is_in_other_language("Bei welcher Temperatur werden die Impfstoffe gelagert?", [english])
     assert not is_in_other_language("At what temperature are vaccines kept?", [english])

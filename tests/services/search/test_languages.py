@@ -117,6 +117,20 @@ def test_an_english_question_is_answered_from_a_german_document(world: World) ->
     assert parking in answer(world, "Where may employees park their car for free?").text
 
 
+def test_a_german_question_in_other_words_is_answered_from_a_german_document(world: World) -> None:
+    """Never with high confidence, because nobody has measured it."""
+    source, parking = world.source("german"), "Angestellte dürfen ihr Auto kostenlos in der Tiefgarage abstellen."
+    for path, text in ENGLISH.items():
+        ingest_text(source, path, text, lang="en")
+    ingest_text(source, "parken", f"# Haus\n\n## Garage\n\n{parking}", lang="de")
+    ingest_text(source, "kantine", "Die Kantine öffnet um elf Uhr.", lang="de")
+    second_model.embed_due([])
+    answered = answer(world, "Wo kann ich meinen Wagen parken?")
+    assert answered.text.startswith(parking)
+    assert answer(world, "Wo dürfen Angestellte ihr Auto kostenlos abstellen?").confidence == 0.75
+    assert not answer(world, "Wer hat den Eiffelturm gebaut?").citations
+
+
 def test_later_documents_get_them_too(world: World, library: DataSource) -> None:
     second_model.embed_due([library.pk])
     ingest_text(library, "canteen", "The canteen serves lunch from half past eleven.", lang="en")
