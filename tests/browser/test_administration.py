@@ -10,7 +10,7 @@ from tests.support.factories import ingest_text, process_queue
 from tests.support.servers.provider_server import ProviderServer
 
 from .site import LONG_PATH, Site, submit_document
-from .visitor import Visitor
+from .visitor import DESKTOP, PHONE, Visitor
 
 SOURCES, JOBS = "/admin/rag/datasource/", "/admin/rag/ingestionjob/"
 
@@ -43,6 +43,12 @@ def test_the_page_of_a_source_says_who_can_query_it(site: Site, visitor: Callabl
     page.goto(SOURCES)
     page.get_by_role("link", name="For team").click()
     expect(page.locator(".audience")).to_contain_text("Members of the team support can query this source")
+    page.set_viewport_size(PHONE)
+    label = page.locator("#grants-0 .field-expires_at .cell-label")
+    expect(label).to_have_css("position", "static")  # there, columns have no headings
+    expect(label).to_have_text("Until")
+    expect(page.locator("#grants-0").get_by_label("until: time")).to_be_visible()
+    page.set_viewport_size(DESKTOP)
     page.get_by_label("Delete", exact=True).check()
     page.get_by_role("button", name="Save and continue editing").click()
     expect(page.locator(".audience")).to_contain_text("Nobody yet.")

@@ -4,12 +4,15 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.widgets import AdminSplitDateTime
+from django.db import models
 from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -79,6 +82,16 @@ class LabelledCheckbox(forms.CheckboxInput):
         return format_html('<label>{} <span class="cell-label">{}</span></label>', box, gettext("Delete"))
 
 
+class LabelledDateTime(AdminSplitDateTime):
+    """A date and time of a table, with the name of its column, which has no heading on a phone."""
+
+    def render(self, *args: Any, **kwargs: Any) -> SafeString:
+        fields = super().render(*args, **kwargs)
+        return format_html(
+            '<span class="cell-label" aria-hidden="true">{}</span>{}', capfirst(gettext("until")), fields
+        )
+
+
 class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Gives the forms their data source, and rejects rows that repeat another one."""
 
@@ -101,15 +114,18 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
 
 def _label_widgets(widget: Any, name: str) -> None:
     """Name the fields of a row for screen readers: only the column has a heading."""
-    widget.attrs["aria-label"] = name
-    for part, end in zip(getattr(widget, "widgets", ()), ("date", "time"), strict=False):
+    parts = getattr(widget, "widgets", ())
+    for part, end in zip(parts, (gettext("date"), gettext("time")), strict=False):
         part.attrs["aria-label"] = f"{name}: {end}"
+    if not parts:  # the attributes of a field of several parts replace those of its parts
+        widget.attrs["aria-label"] = name
 
 
 class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscriptable at runtime
     model = Grant
     form = GrantForm
     formset = GrantFormSet
+    formfield_overrides = {models.DateTimeField: {"widget": LabelledDateTime}}
     extra = 1
     max_num = 200
     fields = ("grantee", "expires_at", "state", "granted")
@@ -133,10 +149,10 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
         if grant._state.adding:
             return ""
         date = date_format(timezone.localtime(grant.granted_at))
-        return (
-            gettext("{date} by {granted_by}").format(date=date, granted_by=grant.granted_by)
-            if grant.granted_by
-            else date
+        text = gettext("{date} by {granted_by}").format(date=date, granted_by=grant.granted_by)
+        label = capfirst(gettext("granted"))
+        return format_html(
+            '<span class="cell-label" aria-hidden="true">{}: </span>{}', label, text if grant.granted_by else date
         )
 
     @admin.display(description="")
