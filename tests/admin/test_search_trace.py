@@ -62,6 +62,9 @@ def test_a_search_is_explained_and_document_texts_are_escaped(world: World, libr
     assert "&lt;img src=" in content
     for active in ("<img", "<script>alert", "<b>Zebras", 'href="https://evil', 'src="https://evil'):
         assert active not in content
+    ingest_text(library, "marked.md", "Zebras sleep with `zebra --sleep`, **standing**.")
+    quoted = admin.post(page("search_trace", library), form).text
+    assert "Zebras sleep with zebra --sleep, standing." in quoted, "without the marks of Markdown"
     assert "There is no such document" in admin.post(page("search_trace", library), {**form, "path": "none.md"}).text
     assert "This field is required" in admin.post(page("search_trace", library), {"question": ""}).text
     DataSource.objects.update(visibility=Visibility.PERSONAL)

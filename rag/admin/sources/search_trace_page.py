@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods
 from orgs.access.caller import get_caller
 from rag.errors import RagError
 from rag.models import DataSource, Document
+from rag.pages.rendering.document_text import show_quote
 from rag.services.search.trace import search_trace, trace_permissions
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
@@ -71,7 +72,13 @@ def show_search_trace(request: HttpRequest, source_id: uuid.UUID) -> HttpRespons
         else:
             stage_counts = [(label, getattr(explanation.counts, name)) for name, label in _STAGE_LABELS.items()]
             outcome_stage = _OUTCOME_STAGES[explanation.document.stage] if explanation.document else ""
-            result = {"explanation": explanation, "stage_counts": stage_counts, "outcome_stage": outcome_stage}
+            passages = [(traced, show_quote(traced.passage.text)) for traced in explanation.passages]
+            result = {
+                "explanation": explanation,
+                "stage_counts": stage_counts,
+                "outcome_stage": outcome_stage,
+                "passages": passages,
+            }
     return render_page(
         request,
         "search_trace",
