@@ -88,7 +88,9 @@ def test_the_page_has_no_external_resources_and_no_inline_script(client: Any) ->
         scripts = re.findall(r"<script([^>]*)>(.*?)</script>", html, re.DOTALL)
         assert len(scripts) == 4
         assert all("src=" in attributes and not inline.strip() for attributes, inline in scripts)
-        assert "//" not in "".join(re.findall(r'(?:src|href)="([^"]+)"', html))
+        assert "//" not in " ".join(re.findall(r'(?:src|href)="([^"]+)"', html))
+        assert re.search(r'<a href="/">.*ragsite</a>', html), "the way back to the product"
+        assert 'href="#swagger-ui">Skip to content<' in html
         assert "script-src 'self';" in page.headers["Content-Security-Policy"]
     script = client.get("/api/docs?script=")
     assert script.headers["content-type"].startswith("application/javascript")
