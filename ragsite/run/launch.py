@@ -78,7 +78,8 @@ def _start(children: Children) -> None:
     has_demo = _wants_demo_data()
     if has_demo:
         _print_step("demo data (up to a minute the first time)")
-        for line in _run_python("manage.py", "demo", f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0").splitlines():
+        options = [f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0", *(["--operator"] if _has_own_database() else [])]
+        for line in _run_python("manage.py", "demo", *options).splitlines():
             _print_step(line)
     _wait_until_ready(children)
     print(_greeting(has_demo, time.monotonic() - started), flush=True)
@@ -164,7 +165,12 @@ def _wants_demo_data() -> bool:
 
     They are created in the embedded database; in another one only if RAG_DEMO is set.
     """
-    return not _ORIGINAL_ENVIRONMENT.get("DATABASE_URL") or _ORIGINAL_ENVIRONMENT.get("RAG_DEMO") == "1"
+    return _has_own_database() or _ORIGINAL_ENVIRONMENT.get("RAG_DEMO") == "1"
+
+
+def _has_own_database() -> bool:
+    """Return whether the database is the embedded one. Only there the demo has a superuser."""
+    return not _ORIGINAL_ENVIRONMENT.get("DATABASE_URL")
 
 
 def _print_step(description: str) -> None:
@@ -201,6 +207,7 @@ def _greeting(has_demo: bool, seconds: float) -> str:
             "  editor@acme.example    can send documents",
             "  member@acme.example    in the team support",
             "  member@globex.example  in another organisation",
+            *([f"  operator@acme.example  sees {ADDRESS}/admin/operations"] if _has_own_database() else []),
             "",
             f"Open {ADDRESS}/ and sign in with any of them to ask your first question.",
             "",

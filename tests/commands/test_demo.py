@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from accounts.models import User
 from rag.models import IngestionJob
 
 pytestmark = pytest.mark.django_db
@@ -17,3 +18,11 @@ def test_it_does_not_wait_longer_than_allowed(settings: Any) -> None:
     call_command("demo", "--wait=0", "--verbosity=0", stdout=output)
     assert IngestionJob.objects.filter(finished_at=None).exists(), "no worker runs here"
     assert output.getvalue().startswith("The documentation is still being ingested.")
+
+
+def test_only_the_embedded_database_has_a_superuser_with_a_known_password(settings: Any) -> None:
+    settings.RAG_LOCAL = True
+    call_command("demo", "--verbosity=0", stdout=StringIO())
+    assert not User.objects.filter(is_superuser=True).exists()
+    call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
+    assert User.objects.get(is_superuser=True).email == "operator@acme.example"

@@ -22,11 +22,14 @@ class Command(BaseCommand):
             default=0,
             help="wait until the documentation can be searched, at most this long",
         )
+        parser.add_argument(
+            "--operator", action="store_true", help="create a superuser as well, with the same known password"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.RAG_LOCAL:
             raise CommandError("Demo accounts have a known password, so the product must listen on loopback only.")
-        jobs = demo_data.create_demo_data(password=settings.RAG_DEMO_PASSWORD)
+        jobs = demo_data.create_demo_data(password=settings.RAG_DEMO_PASSWORD, has_operator=options["operator"])
         if options["verbosity"]:
             self.stdout.write(f"The demo data exists; {len(jobs)} sources are being ingested.")
         self._wait([job.pk for job in jobs], deadline=time.monotonic() + options["wait"])

@@ -29,6 +29,7 @@ class DemoAccount:
     roles: tuple[str, ...] = ("member",)
     teams: tuple[str, ...] = ()
     is_staff: bool = False
+    is_superuser: bool = False
 
 
 ACCOUNTS = (
@@ -37,6 +38,8 @@ ACCOUNTS = (
     DemoAccount("member@acme.example", "Acme member", "acme", teams=("support",)),
     DemoAccount("member@globex.example", "Globex member", "globex"),
 )
+# Sees the page for operators, and may change everything that a superuser may.
+OPERATOR = DemoAccount("operator@acme.example", "Operator", "acme", is_staff=True, is_superuser=True)
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,12 @@ SOURCES = (
 )
 
 
-def create_demo_data(*, password: str) -> list[IngestionJob]:
+def create_demo_data(*, password: str, has_operator: bool = False) -> list[IngestionJob]:
     """Create the demo data that does not exist yet, and reset the password of existing demo accounts.
+
+    Args:
+        password: Of all accounts.
+        has_operator: Whether one of them is a superuser. Only for a database that has nothing but the demo.
 
     Returns:
         The jobs that ingest new and changed pages of the documentation, at most one per data source.
@@ -95,7 +102,7 @@ def create_demo_data(*, password: str) -> list[IngestionJob]:
     with transaction.atomic():
         for organization in ("acme", "globex"):
             create_organization(name=organization.capitalize(), slug=organization)
-        for account in ACCOUNTS:
+        for account in (*ACCOUNTS, OPERATOR) if has_operator else ACCOUNTS:
             _ensure_account(account, password)
         sources = [(_get_or_create_source(source), source.pages) for source in SOURCES]
     jobs = [_ingest_pages(source, patterns) for source, patterns in sources]
@@ -105,7 +112,8 @@ def create_demo_data(*, password: str) -> list[IngestionJob]:
 def _ensure_account(account: DemoAccount, password: str) -> None:
     user = User.objects.filter(email=account.email).first()
     if user is None:
-        user = User.objects.create_user(account.email, password, name=account.name, is_staff=account.is_staff)
+        flags = {"is_staff": account.is_staff, "is_superuser": account.is_superuser}
+        user = User.objects.create_user(account.email, password, name=account.name, **flags)
     elif not user.check_password(password):
         user.set_password(password)
         user.save(update_fields=["password"])
