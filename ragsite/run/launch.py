@@ -207,7 +207,11 @@ def _greeting(has_demo: bool, seconds: float) -> str:
             "  editor@acme.example    can send documents",
             "  member@acme.example    in the team support",
             "  member@globex.example  in another organisation",
-            *([f"  operator@acme.example  sees {ADDRESS}/admin/operations"] if _has_own_database() else []),
+            *(
+                [f"  operator@acme.example  sees {ADDRESS}/admin/operations (while there is no other organisation)"]
+                if _has_own_database()
+                else []
+            ),
             "",
             f"Open {ADDRESS}/ and sign in with any of them to ask your first question.",
             "",

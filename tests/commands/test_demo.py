@@ -7,6 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from accounts.models import User
+from orgs.creation import create_organization
 from rag.models import IngestionJob
 
 pytestmark = pytest.mark.django_db
@@ -26,3 +27,11 @@ def test_only_the_embedded_database_has_a_superuser_with_a_known_password(settin
     assert not User.objects.filter(is_superuser=True).exists()
     call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
     assert User.objects.get(is_superuser=True).email == "operator@acme.example"
+
+
+def test_the_superuser_of_the_demo_cannot_sign_in_where_there_is_another_organization(settings: Any) -> None:
+    settings.RAG_LOCAL = True
+    call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
+    create_organization(name="Real", slug="real")
+    call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
+    assert not User.objects.filter(is_superuser=True, is_active=True).exists()

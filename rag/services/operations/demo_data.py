@@ -38,6 +38,7 @@ ACCOUNTS = (
     DemoAccount("member@acme.example", "Acme member", "acme", teams=("support",)),
     DemoAccount("member@globex.example", "Globex member", "globex"),
 )
+_ORGANIZATIONS = ("acme", "globex")
 # Sees the page for operators, and may change everything that a superuser may.
 OPERATOR = DemoAccount("operator@acme.example", "Operator", "acme", is_staff=True, is_superuser=True)
 
@@ -94,16 +95,21 @@ def create_demo_data(*, password: str, has_operator: bool = False) -> list[Inges
 
     Args:
         password: Of all accounts.
-        has_operator: Whether one of them is a superuser. Only for a database that has nothing but the demo.
+        has_operator: Whether one of them may be a superuser. It is none, or may not sign in any more, as soon as there
+            is another organisation than the demo's.
 
     Returns:
         The jobs that ingest new and changed pages of the documentation, at most one per data source.
     """
     with transaction.atomic():
-        for organization in ("acme", "globex"):
+        for organization in _ORGANIZATIONS:
             create_organization(name=organization.capitalize(), slug=organization)
-        for account in (*ACCOUNTS, OPERATOR) if has_operator else ACCOUNTS:
+        for account in ACCOUNTS:
             _ensure_account(account, password)
+        if Organization.objects.exclude(slug__in=_ORGANIZATIONS).exists():
+            User.objects.filter(email=OPERATOR.email).update(is_active=False)
+        elif has_operator:
+            _ensure_account(OPERATOR, password)
         sources = [(_get_or_create_source(source), source.pages) for source in SOURCES]
     jobs = [_ingest_pages(source, patterns) for source, patterns in sources]
     return [job for job in jobs if job]
