@@ -4,48 +4,28 @@ import functools
 import re
 from collections.abc import Sequence
 
-from rag.text.markup import html_tags, references
 from rag.text.quotable_units import UnitKind
 from rag.text.sentences import depends_on_predecessor
-from rag.text.words import content_words, stem, stems
-from rag.types import Passage
+from rag.text.words import content_words, stem
 
-from .passage_parts import (
-    LEAD_IN_ENDINGS,
-    QUESTION_ENDINGS,
-    SENTENCE_ENDINGS,
-    Part,
-    says_nothing,
-    split_cells,
-    split_parts,
-)
+from .passage_layout import STEP, PassageLayout
+from .passage_parts import LEAD_IN_ENDINGS, QUESTION_ENDINGS, SENTENCE_ENDINGS, says_nothing
 from .reading_groups import Section, find_sections
 
-_STEP = re.compile(r"\d{1,3}[.)]\s")
 # "2. Term. The lease begins on 1 April.": a clause with its title.
 _TITLED_CLAUSE = re.compile(r"\d{1,3}[.)]\s+[^\W\d_a-z]\w*(?: \w+){0,2}\.\s")
 _MIN_CLAUSES = 3
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
-_TITLE = re.compile(r"# |= [^=]")
 # How many sentences before a sentence it can need at most.
 _MAX_PREDECESSORS = 2
-# A very long sentence is cut between two words; a row or a code block is not.
-MAX_QUOTE_CHARACTERS = 600
 # A whole list, table or code block follows its lead-in if it is this long. Of a longer one the beginning follows.
 _MAX_BLOCK_CHARACTERS, _MAX_BLOCK_PARTS = 1_200, 10
 # A code block that a section consists of, besides one paragraph, follows the paragraph if it is this long.
 _MAX_EXAMPLE_CHARACTERS = 300
 
 
-class PassageStructure:
-    """The parts of a passage, in reading order."""
-
-    def __init__(self, passage: Passage) -> None:
-        self.passage = passage
-        self.parts, self._headers = split_parts(passage.text, passage.lang)
-        # The indexes of the first and the last part of each block.
-        self._first = {part.block: index for index, part in reversed(list(enumerate(self.parts)))}
-        self._last = {part.block: index for index, part in enumerate(self.parts)}
+class PassageStructure(PassageLayout):
+    """The parts of a passage with the sections that they are in, and what is read together with each of them."""
 
     @functools.cached_property
     def sections(self) -> list[Section]:
@@ -65,22 +45,10 @@ class PassageStructure:
         groups = self.sections[self.section_of(index)]
         return next((group for group in groups if index in group), [index])
 
-    def is_step(self, index: int) -> bool:
-        """Return whether a part is an item of a numbered list."""
-        return self.parts[index].kind is UnitKind.ITEM and bool(_STEP.match(self.text(index)))
-
-    def is_step_or_code(self, index: int) -> bool:
-        """Return whether a part is a step or a block of code."""
-        return self.is_step(index) or self.parts[index].kind is UnitKind.CODE
-
-    def is_lead_in(self, index: int) -> bool:
-        """Return whether a part is a sentence that introduces what follows: "You need:"."""
-        return self.parts[index].kind is UnitKind.SENTENCE and self.text(index).endswith(LEAD_IN_ENDINGS)
-
     def is_paragraph_item(self, index: int) -> bool:
         """Return whether an item is a paragraph of its own: several sentences, in a list that nothing introduces."""
         is_item = self.parts[index].kind is UnitKind.ITEM and self.lead_in(index) is None
-        return is_item and len(_SENTENCE_END.findall(_STEP.sub("", self.text(index), count=1))) > 1
+        return is_item and len(_SENTENCE_END.findall(STEP.sub("", self.text(index), count=1))) > 1
 
     def is_clause(self, index: int) -> bool:
         """Return whether an item is a clause of a contract: all of the section's numbered items begin with a title."""
@@ -94,27 +62,6 @@ class PassageStructure:
         if self.parts[first].kind is UnitKind.CODE or self.text(last).endswith(LEAD_IN_ENDINGS):
             return True
         return self.is_step(first) and self.text(first)[0] != "1" and self.parts[last].kind is not UnitKind.ROW
-
-    @functools.cached_property
-    def is_restructured(self) -> bool:
-        """Whether the passage is written in reStructuredText."""
-        return references.is_restructured(self.passage.text)
-
-    @functools.cached_property
-    def title_stems(self) -> frozenset[str]:
-        """The stems of the document's title."""
-        return frozenset(stems(self.passage.title, self.passage.lang))
-
-    def text(self, index: int) -> str:
-        """Return the text of a part."""
-        part = self.parts[index]
-        return self.passage.text[part.start : part.end]
-
-    def length(self, index: int) -> int:
-        """Return how many characters of a part are quoted."""
-        part = self.parts[index]
-        is_cut = part.kind not in (UnitKind.ROW, UnitKind.CODE)
-        return min(MAX_QUOTE_CHARACTERS, part.end - part.start) if is_cut else part.end - part.start
 
     def next_sentence(self, index: int) -> int | None:
         """Return the sentence after a sentence in the same paragraph, if it can be quoted."""
@@ -141,62 +88,6 @@ class PassageStructure:
             text.endswith(LEAD_IN_ENDINGS) and bool(self._following_block(index))
         )
 
-    def visible_text(self, index: int) -> str:
-        """Return the text of a part without tags of HTML."""
-        return html_tags.remove_tags(self.text(index))
-
-    def visible_span(self, index: int) -> tuple[int, int]:
-        """Return start and end of the first characters of a part that are no tags, as offsets in the document."""
-        start, end = html_tags.visible_span(self.text(index))
-        offset = self.passage.start + self.parts[index].start
-        return offset + start, offset + end
-
-    def heading_index(self, index: int) -> int | None:
-        """Return the nearest heading or question above a part within the passage."""
-        for above in range(index - 1, -1, -1):
-            if self.is_heading(above) and not self._ends_before(above, index):
-                return above
-        return None
-
-    def _ends_before(self, term: int, index: int) -> bool:
-        """Return whether a heading is a term whose explanation has ended: a later paragraph is not indented."""
-        if self.parts[term].kind is not UnitKind.TERM:
-            return False
-        first = next((part for part in self.parts[term + 1 : index + 1] if part.kind is not UnitKind.TERM), None)
-        is_first_block = first is not None and first.block == self.parts[index].block
-        return not is_first_block and self._indentation(index) <= self._indentation(term)
-
-    def _indentation(self, index: int) -> int:
-        start = self.parts[index].start
-        return start - self.passage.text.rfind("\n", 0, start)
-
-    def is_heading(self, index: int) -> bool:
-        """Return whether a part is a heading, or a question on a line of its own, which may be numbered."""
-        part = self.parts[index]
-        if part.kind in (UnitKind.HEADING, UnitKind.TERM):
-            return True
-        is_alone = self._first[part.block] == self._last[part.block]
-        is_line = part.kind is UnitKind.SENTENCE or self.is_step(index)
-        return is_alone and is_line and self.text(index).endswith(QUESTION_ENDINGS)
-
-    def term_above(self, index: int) -> int | None:
-        """Return the term that a part begins to explain; None if the line above it is none."""
-        return index - 1 if index and self.parts[index - 1].kind is UnitKind.TERM else None
-
-    def term_of(self, index: int) -> int | None:
-        """Return the term that a part helps to explain; None if the nearest heading above it is none."""
-        above = self.heading_index(index)
-        return above if above is not None and self.parts[above].kind is UnitKind.TERM else None
-
-    def is_title(self, index: int) -> bool:
-        """Return whether a heading is the title of a document: of the first level, or its first words."""
-        return bool(_TITLE.match(self.text(index))) or (index == 0 and self.passage.start == 0)
-
-    def is_readable(self, index: int) -> bool:
-        """Return whether a part may be shown between others: it is whole, no header of a table, and says something."""
-        part = self.parts[index]
-        return part.is_whole and not self._is_header(part) and not says_nothing(part.kind, self.text(index))
-
     def complete(self, index: int) -> set[int]:
         """Return a part together with the parts that it needs: what its pronoun stands for, its lead-in, its list.
 
@@ -215,7 +106,7 @@ class PassageStructure:
         lead_in = self.lead_in(index)
         if lead_in is not None:
             needed |= {lead_in} | self._predecessors(lead_in)
-        if part.kind is UnitKind.ITEM and (lead_in is not None or _STEP.match(self.text(index))):
+        if part.kind is UnitKind.ITEM and (lead_in is not None or STEP.match(self.text(index))):
             whole_list = range(self._first[part.block], self._last[part.block] + 1)
             if len(whole_list) <= _MAX_BLOCK_PARTS and self._length(whole_list) <= _MAX_BLOCK_CHARACTERS / 2:
                 needed |= set(whole_list)
@@ -242,19 +133,6 @@ class PassageStructure:
         """Return whether a sentence begins with a word whose meaning is not in the passage."""
         is_sentence = self.parts[index].kind is UnitKind.SENTENCE
         return is_sentence and index == 0 and depends_on_predecessor(self.text(index), self.passage.lang)
-
-    def header_cells(self, index: int) -> list[str]:
-        """Return the names of the columns of a row's table; empty if the passage does not have them."""
-        header = self._headers.get(self.parts[index].block)
-        return split_cells(self.passage.text[header.start : header.end]) if header else []
-
-    def follows(self, index: int, following: int) -> bool:
-        """Return whether no part, except the header of a table, is between two parts."""
-        return all(self._is_header(self.parts[between]) for between in range(index + 1, following))
-
-    def _is_header(self, part: Part) -> bool:
-        header = self._headers.get(part.block)
-        return header is not None and header.start == part.start
 
     def _predecessors(self, index: int) -> set[int]:
         """Return the sentences before a sentence that say what its first word stands for."""
@@ -299,13 +177,6 @@ class PassageStructure:
         first = self._first[part.block]
         is_section = first > 0 and self.is_heading(first - 1) and self._last[part.block] == index
         return {code} if is_section and self._length([code]) <= _MAX_EXAMPLE_CHARACTERS else set()
-
-    def is_fragment(self, indexes: Sequence[int]) -> bool:
-        """Return whether these parts are nothing but unfinished lines, such as a list of names."""
-        return bool(indexes) and all(
-            self.parts[index].kind is UnitKind.SENTENCE and not self.text(index).endswith(SENTENCE_ENDINGS)
-            for index in indexes
-        )
 
     def lacks_following(self, index: int) -> bool:
         """Return whether a sentence goes on in something that the passage does not have."""

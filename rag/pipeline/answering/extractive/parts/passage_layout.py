@@ -1,0 +1,145 @@
+"""The layout of a passage: its parts, and the headings and terms above them."""
+
+import functools
+import re
+from collections.abc import Sequence
+
+from rag.text.markup import html_tags, references
+from rag.text.quotable_units import UnitKind
+from rag.text.words import stems
+from rag.types import Passage
+
+from .passage_parts import (
+    LEAD_IN_ENDINGS,
+    QUESTION_ENDINGS,
+    SENTENCE_ENDINGS,
+    Part,
+    says_nothing,
+    split_cells,
+    split_parts,
+)
+
+STEP = re.compile(r"\d{1,3}[.)]\s")
+_TITLE = re.compile(r"# |= [^=]")
+# A very long sentence is cut between two words; a row or a code block is not.
+MAX_QUOTE_CHARACTERS = 600
+
+
+class PassageLayout:
+    """The parts of a passage, in reading order."""
+
+    def __init__(self, passage: Passage) -> None:
+        self.passage = passage
+        self.parts, self._headers = split_parts(passage.text, passage.lang)
+        # The indexes of the first and the last part of each block.
+        self._first = {part.block: index for index, part in reversed(list(enumerate(self.parts)))}
+        self._last = {part.block: index for index, part in enumerate(self.parts)}
+
+    def is_step(self, index: int) -> bool:
+        """Return whether a part is an item of a numbered list."""
+        return self.parts[index].kind is UnitKind.ITEM and bool(STEP.match(self.text(index)))
+
+    def is_step_or_code(self, index: int) -> bool:
+        """Return whether a part is a step or a block of code."""
+        return self.is_step(index) or self.parts[index].kind is UnitKind.CODE
+
+    def is_lead_in(self, index: int) -> bool:
+        """Return whether a part is a sentence that introduces what follows: "You need:"."""
+        return self.parts[index].kind is UnitKind.SENTENCE and self.text(index).endswith(LEAD_IN_ENDINGS)
+
+    @functools.cached_property
+    def is_restructured(self) -> bool:
+        """Whether the passage is written in reStructuredText."""
+        return references.is_restructured(self.passage.text)
+
+    @functools.cached_property
+    def title_stems(self) -> frozenset[str]:
+        """The stems of the document's title."""
+        return frozenset(stems(self.passage.title, self.passage.lang))
+
+    def text(self, index: int) -> str:
+        """Return the text of a part."""
+        part = self.parts[index]
+        return self.passage.text[part.start : part.end]
+
+    def length(self, index: int) -> int:
+        """Return how many characters of a part are quoted."""
+        part = self.parts[index]
+        is_cut = part.kind not in (UnitKind.ROW, UnitKind.CODE)
+        return min(MAX_QUOTE_CHARACTERS, part.end - part.start) if is_cut else part.end - part.start
+
+    def visible_text(self, index: int) -> str:
+        """Return the text of a part without tags of HTML."""
+        return html_tags.remove_tags(self.text(index))
+
+    def visible_span(self, index: int) -> tuple[int, int]:
+        """Return start and end of the first characters of a part that are no tags, as offsets in the document."""
+        start, end = html_tags.visible_span(self.text(index))
+        offset = self.passage.start + self.parts[index].start
+        return offset + start, offset + end
+
+    def heading_index(self, index: int) -> int | None:
+        """Return the nearest heading or question above a part within the passage."""
+        for above in range(index - 1, -1, -1):
+            if self.is_heading(above) and not self._ends_before(above, index):
+                return above
+        return None
+
+    def _ends_before(self, term: int, index: int) -> bool:
+        """Return whether a heading is a term whose explanation has ended: a later paragraph is not indented."""
+        if self.parts[term].kind is not UnitKind.TERM:
+            return False
+        first = next((part for part in self.parts[term + 1 : index + 1] if part.kind is not UnitKind.TERM), None)
+        is_first_block = first is not None and first.block == self.parts[index].block
+        return not is_first_block and self._indentation(index) <= self._indentation(term)
+
+    def _indentation(self, index: int) -> int:
+        start = self.parts[index].start
+        return start - self.passage.text.rfind("\n", 0, start)
+
+    def is_heading(self, index: int) -> bool:
+        """Return whether a part is a heading, or a question on a line of its own, which may be numbered."""
+        part = self.parts[index]
+        if part.kind in (UnitKind.HEADING, UnitKind.TERM):
+            return True
+        is_alone = self._first[part.block] == self._last[part.block]
+        is_line = part.kind is UnitKind.SENTENCE or self.is_step(index)
+        return is_alone and is_line and self.text(index).endswith(QUESTION_ENDINGS)
+
+    def term_above(self, index: int) -> int | None:
+        """Return the term that a part begins to explain; None if the line above it is none."""
+        return index - 1 if index and self.parts[index - 1].kind is UnitKind.TERM else None
+
+    def term_of(self, index: int) -> int | None:
+        """Return the term that a part helps to explain; None if the nearest heading above it is none."""
+        above = self.heading_index(index)
+        return above if above is not None and self.parts[above].kind is UnitKind.TERM else None
+
+    def is_title(self, index: int) -> bool:
+        """Return whether a heading is the title of a document: of the first level, or its first words."""
+        return bool(_TITLE.match(self.text(index))) or (index == 0 and self.passage.start == 0)
+
+    def is_readable(self, index: int) -> bool:
+        """Return whether a part may be shown between others: it is whole, no header of a table, and says something."""
+        part = self.parts[index]
+        return part.is_whole and not self._is_header(part) and not says_nothing(part.kind, self.text(index))
+
+    def header_cells(self, index: int) -> list[str]:
+        """Return the names of the columns of a row's table; empty if the passage does not have them."""
+        header = self._headers.get(self.parts[index].block)
+        return split_cells(self.passage.text[header.start : header.end]) if header else []
+
+    def follows(self, index: int, following: int) -> bool:
+        """Return whether no part, except the header of a table, is between two parts."""
+        return all(self._is_header(self.parts[between]) for between in range(index + 1, following))
+
+    def _is_header(self, part: Part) -> bool:
+        header = self._headers.get(part.block)
+        return header is not None and header.start == part.start
+
+    def is_fragment(self, indexes: Sequence[int]) -> bool:
+        """Return whether these parts are nothing but unfinished lines, such as a list of names."""
+        return bool(indexes) and all(
+            self.parts[index].kind is UnitKind.SENTENCE and not self.text(index).endswith(SENTENCE_ENDINGS)
+            for index in indexes
+        )
