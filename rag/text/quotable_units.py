@@ -60,9 +60,11 @@ _CLAUSE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[^\W\d_a-z]")
 # More than three tildes are the line below a heading of reStructuredText.
 _FENCE = re.compile(r"```|~~~(?!~)")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+|([\^\"'.#])\1{2,}")
-# The first line of a note in Markdown for MkDocs and for GitHub: `!!! note "Title"`, `> [!NOTE]`; and a directive of
-# reStructuredText: `.. note::`.
-_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$|\.\. [\w-]+::(?: [\w-]+)?$")
+# The first line of a note in Markdown for MkDocs, for GitHub and for Docusaurus: `!!! note "Title"`, `> [!NOTE]`,
+# `:::note`; the title of a tab in MkDocs: `=== "Linux"`; and a directive of reStructuredText: `.. note::`.
+_ADMONITION = re.compile(
+    r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$|:::+ ?\w*(?:\[[^\]]{0,100}\])?$|===[!+]? \"|\.\. [\w-]+::(?: [\w-]+)?$"
+)
 # A command of a plain text, with what it prints: these lines and those below, up to an empty one.
 _COMMAND = re.compile(r"\$ \S")
 # Markdown's headings, and those of wikis: `== Title ==`.

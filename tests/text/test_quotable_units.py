@@ -105,5 +105,5 @@ def test_headings_of_wikis_are_headings() -> None:
 
 
 def test_the_first_line_of_a_note_is_no_sentence() -> None:
-    for mark in ("!!! note", '??? tip "Hot"', "> [!WARNING]"):
+    for mark in ("!!! note", '??? tip "Hot"', "> [!WARNING]", ":::note", ":::tip[Hot]", ":::", '=== "Hot"'):
         assert [unit.kind for unit in split_units(f"{mark}\n\nTea is hot.")] == [UnitKind.RULE, UnitKind.SENTENCE]
