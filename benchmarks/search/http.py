@@ -31,7 +31,7 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     from rag.pipeline.embed import embed_question
     from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
-    from rag.providers.stores.base import ScopeQuery
+    from rag.providers.stores.candidates import ScopeQuery
     from rag.types import Mode, SearchScope
 
     _fill(setting, fill, texts)
@@ -146,7 +146,7 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
 
     from rag.models import Document
     from rag.providers import provider_factory
-    from rag.providers.stores.base import DocumentVersion
+    from rag.providers.stores.document_versions import DocumentVersion
     from rag.types import ChunkDraft
 
     random = np.random.default_rng(1)

@@ -70,7 +70,7 @@ def _search_alone(questions: Sequence[str]) -> float:
     from rag.pipeline.embed import embed_question
     from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
-    from rag.providers.stores.base import ScopeQuery
+    from rag.providers.stores.candidates import ScopeQuery
     from rag.types import Mode, SearchScope
 
     model = EmbeddingModel.objects.default()

@@ -11,104 +11,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rag.models import Document, EmbeddingModel
-from rag.providers.base import HalfVectors, Vectors
-from rag.types import ChunkDraft, Mode, SearchScope
-from rag.types.token_vectors import TokenSignatures, TokenVectors
+from rag.providers.base import Vectors
+from rag.types import Mode
+from rag.types.token_vectors import TokenSignatures
 
-
-@dataclass(frozen=True, slots=True)
-class DocumentVersion:
-    """The chunks that a saved document is to consist of.
-
-    Attributes:
-        document: The document. It is saved already, with the values of this version.
-        chunks: All chunks, in their order.
-        digests: The digest of each chunk's embedded text (rag.text.indexed_text.digest).
-        new_indexes: The indexes of the new chunks. The other chunks are among `embedded_digests`, and keep their row.
-        vectors: The vectors of the new chunks, float16 of shape (len(new_indexes), dimensions), of length 1.
-        signatures: The token signatures of the new chunks; empty if the model's chunks have no signatures.
-        is_new: Whether the document had no chunks before.
-        has_new_title: Whether its chunks were stored under another title.
-    """
-
-    document: Document
-    chunks: Sequence[ChunkDraft]
-    digests: Sequence[uuid.UUID]
-    new_indexes: Sequence[int]
-    vectors: HalfVectors
-    signatures: Sequence[TokenSignatures] = ()
-    is_new: bool = False
-    has_new_title: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class MetadataUpdate:
-    """A saved document with the same content, but with another type, language, tags, date or title."""
-
-    document: Document
-    has_new_title: bool = False
-    has_new_lang: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeQuery:
-    """A query in one scope.
-
-    Attributes:
-        vector: The vector of the scope's model, float32 of shape (dimensions,), of length 1; None to search by
-            words alone.
-        token_vectors: The query's token vectors, float32 of shape (tokens, dimensions); None without late interaction.
-            A store may compare them with the best candidates.
-    """
-
-    scope: SearchScope
-    vector: Vectors | None
-    token_vectors: TokenVectors | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A chunk with both of its scores.
-
-    Attributes:
-        cosine: The cosine similarity, -1…1; 0 without a query vector.
-        lexical_score: The BM25 score; 0 if the chunk contains no word of the query.
-        coverage: The share of the query's words that the chunk contains, each weighted by its IDF, 0…1.
-        token_similarities: The best similarity of each token of the query to any token of the chunk. None if the store
-            has not compared them: then they are computed from `token_signatures`.
-    """
-
-    chunk_id: uuid.UUID
-    cosine: float
-    lexical_score: float
-    coverage: float
-    token_similarities: tuple[float, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The chunks that a search found in one scope.
-
-    Attributes:
-        chunks: The union of both searches without duplicates: first the nearest by vector, then the others.
-        dense_ids: The ids found by vector, nearest first.
-        lexical_ids: The ids found by words, best first.
-    """
-
-    chunks: tuple[Candidate, ...]
-    dense_ids: tuple[uuid.UUID, ...]
-    lexical_ids: tuple[uuid.UUID, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """A chunk as it was embedded, with the title of its document."""
-
-    id: uuid.UUID
-    document_id: uuid.UUID
-    text: str
-    headings: tuple[str, ...]
-    title: str
+from .candidates import Candidates, ScopeQuery
+from .document_versions import DocumentVersion, MetadataUpdate, StoredChunk
 
 
 @dataclass(frozen=True, slots=True)

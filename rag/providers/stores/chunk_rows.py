@@ -10,8 +10,8 @@ from django.db import connection
 from rag.models import Chunk
 from rag.types import ChunkDraft
 
-from .base import DocumentVersion
 from .binary_copy import copy_with_rls
+from .document_versions import DocumentVersion
 
 _COLUMNS = {
     "id": "uuid", "source_id": "uuid", "document_id": "uuid", "position": "int4", "start": "int4", "end": "int4",

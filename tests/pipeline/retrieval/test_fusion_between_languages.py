@@ -3,7 +3,7 @@
 import uuid
 
 from rag.pipeline.retrieval.fuse import fuse
-from rag.providers.stores.base import Candidate, Candidates
+from rag.providers.stores.candidates import Candidate, Candidates
 from rag.types import Mode
 
 ANSWER, CHANCE, NAMED = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()

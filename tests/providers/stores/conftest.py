@@ -10,7 +10,8 @@ import pytest
 
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
-from rag.providers.stores.base import Candidates, ChunkStore, ScopeQuery
+from rag.providers.stores.base import ChunkStore
+from rag.providers.stores.candidates import Candidates, ScopeQuery
 from rag.providers.stores.qdrant import collection, outbox
 from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore

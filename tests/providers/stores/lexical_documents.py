@@ -9,7 +9,7 @@ from django.conf import settings as django_settings
 
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
-from rag.providers.stores.base import Candidates
+from rag.providers.stores.candidates import Candidates
 from rag.providers.stores.pgvector import bm25_index, bm25_query, candidates
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres.models import uuid7

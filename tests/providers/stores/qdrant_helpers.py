@@ -7,7 +7,7 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, EmbeddingModel
 from rag.pipeline.embed import embed_question
 from rag.providers import provider_factory
-from rag.providers.stores.base import ScopeQuery
+from rag.providers.stores.candidates import ScopeQuery
 from rag.providers.stores.qdrant import collection
 from rag.types import Mode, SearchScope
 from ragsite.postgres import identity

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from rag.models import Document
-from rag.providers.stores.base import (
-    ChunkStore,
-    MetadataUpdate,
-    ScopeQuery,
-)
+from rag.providers.stores.base import ChunkStore
+from rag.providers.stores.candidates import ScopeQuery
+from rag.providers.stores.document_versions import MetadataUpdate
 from rag.types import Mode, SearchScope
 from tests.support.factories import World
 

@@ -14,7 +14,9 @@ from django.db import connection, transaction
 
 from orgs.access.caller import Caller
 from rag.models import Document, EmbeddingModel
-from rag.providers.stores.base import DocumentVersion, ScopeQuery, VectorIndex
+from rag.providers.stores.base import VectorIndex
+from rag.providers.stores.candidates import ScopeQuery
+from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector import hnsw
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.services.maintenance import vector_index

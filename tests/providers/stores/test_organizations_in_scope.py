@@ -15,7 +15,7 @@ from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationT
 from rag.models.grants import AccessList
 from rag.pipeline.embed import embed_question
 from rag.providers import provider_factory
-from rag.providers.stores.base import ScopeQuery
+from rag.providers.stores.candidates import ScopeQuery
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres import identity

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from rag.models.content.index_outbox import IndexChange
 from rag.pipeline.retrieval.late_interaction import max_similarities
 from rag.pipeline.retrieval.retrieve import find_passages
-from rag.providers.stores.base import Candidates, ScopeQuery
+from rag.providers.stores.candidates import Candidates, ScopeQuery
 from rag.providers.stores.pgvector import token_signatures
 from rag.providers.stores.qdrant import outbox, tokens
 from rag.providers.stores.qdrant.store import QdrantStore

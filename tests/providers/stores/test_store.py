@@ -7,7 +7,8 @@ import pytest
 
 from rag.models import Chunk, Document
 from rag.providers.base import Vectors
-from rag.providers.stores.base import DocumentVersion, ScopeQuery
+from rag.providers.stores.candidates import ScopeQuery
+from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector import candidates
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.types import ChunkDraft, Filters, Hit, Mode, SearchScope

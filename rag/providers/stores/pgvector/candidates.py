@@ -4,7 +4,7 @@ from django.db import connection
 from pgvector import HalfVector
 
 from rag.providers.base import Vectors
-from rag.providers.stores.base import Candidate, Candidates
+from rag.providers.stores.candidates import Candidate, Candidates
 from rag.types import Mode, SearchScope
 
 from .bm25_query import LexicalQuery

@@ -12,14 +12,9 @@ from rag.errors import IndexUnavailable
 from rag.models import Chunk, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.base import Vectors
-from rag.providers.stores.base import (
-    Candidates,
-    DocumentVersion,
-    MetadataUpdate,
-    ScopeQuery,
-    StoredChunk,
-    VectorIndex,
-)
+from rag.providers.stores.base import VectorIndex
+from rag.providers.stores.candidates import Candidates, ScopeQuery
+from rag.providers.stores.document_versions import DocumentVersion, MetadataUpdate, StoredChunk
 from rag.types import Filters, Mode
 from rag.types.token_vectors import TokenSignatures
 

@@ -14,8 +14,8 @@ from rag.models import Chunk, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.base import Vectors
 from rag.providers.stores import chunk_rows
-from rag.providers.stores.base import DocumentVersion, StoredChunk
 from rag.providers.stores.binary_copy import copy_with_rls
+from rag.providers.stores.document_versions import DocumentVersion, StoredChunk
 from rag.types import FILTER_FIELDS
 from ragsite.postgres.models import uuid7
 

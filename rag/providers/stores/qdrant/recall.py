@@ -8,7 +8,8 @@ from django.db import connection
 
 from rag.models import EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
-from rag.providers.stores.base import ChunkStore, ScopeQuery
+from rag.providers.stores.base import ChunkStore
+from rag.providers.stores.candidates import ScopeQuery
 from rag.types import Mode, SearchScope
 
 _NEIGHBOURS = 10
