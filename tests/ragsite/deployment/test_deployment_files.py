@@ -130,6 +130,7 @@ def test_every_queue_has_one_process_and_a_row_in_the_table_of_hosts() -> None:
     routed = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
     assert sorted(queues.values()) == sorted(queue.name for queue in settings.CELERY_TASK_QUEUES)
     assert routed | {settings.CELERY_TASK_DEFAULT_QUEUE} == set(queues.values())
+    app.loader.import_default_modules()  # as a worker does
     own_tasks = {name for name in app.tasks if name.startswith("rag.")}
     assert set(settings.CELERY_TASK_ROUTES) <= own_tasks
     assert own_tasks - set(settings.CELERY_TASK_ROUTES) == {"rag.ingest_documents"}, "it is what workers are for"
