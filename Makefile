@@ -12,7 +12,7 @@ LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt cons
 
 .DEFAULT_GOAL := help
 .PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos cluster upgrade syncs abuse clients integrations bench eval guard
-.PHONY: ingest-sample clean-data lock screenshots messages release restore
+.PHONY: ingest-sample clean-data lock screenshots messages release restore offline
 
 help:
 	@echo "make install        install what a production server needs"
@@ -29,6 +29,7 @@ help:
 	@echo "make cluster        several hosts under load while hosts are cut off and processes killed (CLUSTER_PARTS; root)"
 	@echo "make upgrade        an upgrade from the oldest supported version, under reads and writes (UPGRADE_DOCUMENTS)"
 	@echo "make restore        a backup, restored on an empty server, with the same answers (RESTORE_DOCUMENTS, PROVE_WORLDS)"
+	@echo "make offline        a release that is installed, started and upgraded without a network (OFFLINE_FROM; root)"
 	@echo "make syncs          a folder that is synced while it is edited and workers are killed (SYNC_EDITS, SYNC_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_SCENARIOS)"
 	@echo "make clients        supabase-js, TypeScript types, LangChain and LlamaIndex against the real server (Node, network)"
@@ -110,6 +111,9 @@ upgrade: install-dev
 
 restore: install-dev
 	@$(BIN)/python -m tests.system.restore "$(CURDIR)/var/restore"
+
+offline: install-dev
+	@PYTHONPATH="$(CURDIR)/clients/python/src" $(BIN)/python -m tests.system.offline "$(CURDIR)/var/offline"
 
 syncs: install-dev
 	@$(BIN)/python -m tests.system.syncs "$(CURDIR)/var/syncs"
