@@ -1,7 +1,7 @@
 from django.apps import AppConfig, apps
 from django.conf import settings
 from django.contrib.admin import apps as admin_apps
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 from django.utils.translation import gettext_lazy as _
 
 
@@ -26,6 +26,7 @@ class AccountsConfig(AppConfig):
         from ragsite.postgres.replicas.checks import check_replica_addresses
         from ragsite.postgres.roles.checks import check_public_functions
         from ragsite.postgres.roles.preparation import prepare_roles
+        from ragsite.postgres.running_versions import refuse_beside_other_versions
 
         from . import audited_events, model_texts
         from . import settings_checks as settings_checks
@@ -36,6 +37,7 @@ class AccountsConfig(AppConfig):
         register(check_replica_addresses, Tags.security)
         register(check_public_functions, "roles", deploy=True)  # asks the database, unlike those of Tags.security
         audited_events.register()
+        pre_migrate.connect(refuse_beside_other_versions, sender=self)
         post_migrate.connect(prepare_roles, sender=self)
         model_texts.translate_model_texts()
         # The heading of its page in the admin: what it is for, not the name of the library.

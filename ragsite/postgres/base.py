@@ -24,6 +24,7 @@ from .compatibility import DatabaseValidation
 from .derived_keys import role_password
 from .identity import Identity, sign
 from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, abandoned_attempts_closed, bound_waits
+from .running_versions import version_name
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535
@@ -97,7 +98,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return bool(self.login) and logins.has_pooler()
 
     def get_connection_params(self) -> dict[str, Any]:
-        parameters = super().get_connection_params()
+        parameters = {"application_name": version_name()} | super().get_connection_params()
         if not self.login:
             return parameters
         if address := self.address or settings.RAG_DATABASE_POOLER:

@@ -1,0 +1,65 @@
+"""A migration that would break running processes of another version is refused (ragsite.postgres.running_versions)."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+import pytest
+from django.core.management.base import CommandError
+from django.db import connection
+from django.db.migrations import Migration, RunSQL
+
+from ragsite.postgres import running_versions
+from ragsite.postgres.running_versions import refuse_beside_other_versions
+from tests.access.database.injection import web_process
+
+
+def migration(sql: str) -> Any:
+    return type("Step", (Migration,), {"operations": [RunSQL(sql)]})("9999_step", "rag")
+
+
+_REMOVING, _ADDING = migration("DROP FUNCTION a(); CREATE FUNCTION b()"), migration("CREATE FUNCTION b()")
+
+
+@contextmanager
+def other_session(name: str) -> Iterator[None]:
+    database = connection.settings_dict["NAME"]
+    with psycopg.connect(os.environ["DATABASE_URL"], dbname=database, application_name=name):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running_versions, "_MAX_WAIT_SECONDS", 0.0)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["", "ragsite/another"])
+def test_a_migration_that_removes_something_is_refused_beside_another_version(name: str) -> None:
+    with other_session(name):
+        with pytest.raises(CommandError, match=r"\(1 sessions\).*9999_step.*Stop the web servers"):
+            refuse_beside_other_versions([(_ADDING, False), (_REMOVING, False)])
+        refuse_beside_other_versions([(_ADDING, False)])
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["psql", running_versions.version_name()])
+def test_tools_and_processes_of_the_same_version_are_no_reason(name: str) -> None:
+    with other_session(name):
+        refuse_beside_other_versions([(_REMOVING, False)])
+
+
+@pytest.mark.django_db
+def test_the_check_can_be_left_out(settings: Any) -> None:
+    settings.RAG_MIGRATE_BESIDE_OTHERS = True
+    with other_session(""):
+        refuse_beside_other_versions([(_REMOVING, False)])
+
+
+@pytest.mark.django_db
+def test_every_connection_states_its_version() -> None:
+    with web_process(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_catalog.current_setting('application_name')")
+        assert cursor.fetchone()[0] == running_versions.version_name()
