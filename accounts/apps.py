@@ -26,7 +26,7 @@ class AccountsConfig(AppConfig):
         from ragsite.postgres.replicas.checks import check_replica_addresses
         from ragsite.postgres.roles.checks import check_public_functions
         from ragsite.postgres.roles.preparation import prepare_roles
-        from ragsite.postgres.running_versions import refuse_beside_other_versions
+        from ragsite.postgres.versions.running_versions import refuse_beside_other_versions
 
         from . import audited_events, model_texts
         from . import settings_checks as settings_checks

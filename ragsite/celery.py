@@ -43,7 +43,7 @@ def add_publication_time(headers: dict[str, Any], **_: object) -> None:
 def set_worker_identity(**_: object) -> None:
     identity.run_process_as(identity.WORKER)
     # Django's database layer needs the settings, which are not loaded when this module is imported.
-    from .postgres.compatibility import OutdatedDatabaseError, require_current_database
+    from .postgres.versions.compatibility import OutdatedDatabaseError, require_current_database
 
     try:
         require_current_database()

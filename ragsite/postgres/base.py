@@ -20,11 +20,11 @@ from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 from . import identity, logins
-from .compatibility import DatabaseValidation
 from .derived_keys import role_password
 from .identity import Identity, sign
 from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, abandoned_attempts_closed, bound_waits
-from .running_versions import version_name
+from .versions.compatibility import DatabaseValidation
+from .versions.running_versions import version_name
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535

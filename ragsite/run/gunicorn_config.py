@@ -7,8 +7,8 @@ from typing import Any
 from gunicorn.errors import AppImportError
 from gunicorn.http.errors import ParseException
 
-from ragsite.postgres.compatibility import OutdatedDatabaseError, require_current_database, wait_until_migrated
 from ragsite.postgres.roles.checks import RoleError, require_safe_roles
+from ragsite.postgres.versions.compatibility import OutdatedDatabaseError, require_current_database, wait_until_migrated
 
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 # gunicorn trusts every client of a Unix socket, but nginx passes on what its clients send.

@@ -10,8 +10,8 @@ from django.core.checks import CheckMessage
 from django.db import DatabaseError, connection
 
 from ragsite.postgres import identity, logins
-from ragsite.postgres.compatibility import INSUFFICIENT_PRIVILEGE
 from ragsite.postgres.identity import Identity
+from ragsite.postgres.versions.compatibility import INSUFFICIENT_PRIVILEGE
 
 from .preparation import LOGINS
 

@@ -1,4 +1,4 @@
-"""A database of a version before 0.1.0 is refused with one sentence (ragsite.postgres.compatibility)."""
+"""A database of a version before 0.1.0 is refused with one sentence (ragsite.postgres.versions.compatibility)."""
 
 import os
 import socket
@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from ragsite.postgres import compatibility
+from ragsite.postgres.versions import compatibility
 from ragsite.run import gunicorn_config
 from tests.access.database.injection import web_process
 from tests.support.factories import World

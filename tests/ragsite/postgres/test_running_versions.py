@@ -1,4 +1,4 @@
-"""A migration that would break running processes of another version is refused (ragsite.postgres.running_versions)."""
+"""A migration that would break running processes of another version is refused."""
 
 import os
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations import Migration, RunSQL
 
-from ragsite.postgres import running_versions
-from ragsite.postgres.running_versions import refuse_beside_other_versions
+from ragsite.postgres.versions import running_versions
+from ragsite.postgres.versions.running_versions import refuse_beside_other_versions
 from tests.access.database.injection import web_process
 
 

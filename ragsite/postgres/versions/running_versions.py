@@ -17,9 +17,9 @@ from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations import Migration, operations
 
-from . import identity
+from ragsite.postgres import identity
 
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[3]
 _PREFIX = "ragsite/"
 # Processes that are stopping have this time.
 _MAX_WAIT_SECONDS = 10.0

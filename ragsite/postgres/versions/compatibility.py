@@ -19,7 +19,7 @@ from django.db.backends.base.validation import BaseDatabaseValidation
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from . import identity, logins
+from ragsite.postgres import identity, logins
 
 logger = structlog.get_logger(__name__)
 

@@ -1,0 +1,1 @@
+"""Which versions of the code and of the database fit together."""
