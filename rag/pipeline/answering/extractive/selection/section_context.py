@@ -58,7 +58,7 @@ def _is_answered_first(structure: PassageStructure, index: int) -> bool:
     heading = structure.heading_index(index)
     if heading is None:
         return False
-    is_question = structure.text(heading).rstrip(" #=*_").endswith(QUESTION_ENDINGS)
+    is_question = structure.visible_text(heading).rstrip(" #=*_").endswith(QUESTION_ENDINGS)
     return is_question or structure.parts[heading].kind is UnitKind.TERM
 
 

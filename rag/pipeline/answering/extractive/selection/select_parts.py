@@ -187,7 +187,9 @@ def _section_match(
     A question in the best passage has an advantage, unless a number is to be defined: tables and texts list those.
     """
     is_preferred = heading.passage_number == 1 and not question.term.isdigit()
-    is_question = structures[heading.passage_number - 1].text(heading.index).rstrip(" #=*_").endswith(QUESTION_ENDINGS)
+    is_question = (
+        structures[heading.passage_number - 1].visible_text(heading.index).rstrip(" #=*_").endswith(QUESTION_ENDINGS)
+    )
     if not (is_preferred and is_question):
         return heading.match
     return max(heading.match, min(heading.match + _BEST_PASSAGE_BONUS, _MAX_PREFERRED_MATCH))
