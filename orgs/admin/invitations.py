@@ -23,6 +23,10 @@ from orgs.models import Invitation
 from ragsite.http.addresses import build_public_url
 
 _NO_MAIL_SERVER = _("This installation cannot send e-mail: its operator has not set RAG_EMAIL_URL.")
+_IN_THE_LOG = _(
+    "This installation has no mail server. The message for {email}, with its link, is in the log of the web server "
+    "(with “make run”: var/run/logs/web.log)."
+)
 _NOT_SENT = _("The mail server did not take the message for {}. Send the invitation again later.")
 
 
@@ -139,9 +143,11 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
         url = build_public_url(request, f"{reverse('invitation')}?{urlencode({'token': token})}")
 
         def send() -> None:
-            if invitation_lifecycle.send(invitation, url):
-                messages.success(request, gettext("The invitation was sent to {email}.").format(email=invitation.email))
-            else:
+            if not invitation_lifecycle.send(invitation, url):
                 messages.error(request, _NOT_SENT.format(invitation.email))
+            elif settings.RAG_EMAIL_URL.startswith("consolemail:"):
+                messages.warning(request, _IN_THE_LOG.format(email=invitation.email))
+            else:
+                messages.success(request, gettext("The invitation was sent to {email}.").format(email=invitation.email))
 
         transaction.on_commit(send)

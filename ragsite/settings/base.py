@@ -79,7 +79,10 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
             ],
             "builtins": ["django.templatetags.i18n"],
-            "libraries": {"operations": "rag.admin.operations.template_filters"},
+            "libraries": {
+                "operations": "rag.admin.operations.template_filters",
+                "reasons": "rag.pages.rendering.reason_filters",
+            },
         },
     }
 ]

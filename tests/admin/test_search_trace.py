@@ -5,6 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from orgs.access.permissions import Visibility
+from orgs.models import Team
 from rag.models import DataSource
 from tests.support.factories import World, ingest_text
 
@@ -70,3 +71,11 @@ def test_a_search_is_explained_and_document_texts_are_escaped(world: World, libr
     DataSource.objects.update(visibility=Visibility.PERSONAL)
     restricted = admin.post(page("search_trace", library), form).text
     assert "Zebras" not in restricted
+    library.grants.create(team=Team.objects.get(name="support"))
+    DataSource.objects.update(visibility=Visibility.TEAM)
+    for reply in (
+        admin.post(page("search_trace", library), form),
+        admin.get(page("access", library), {"user": form["user"]}),
+    ):
+        assert "“support”" in reply.text
+        assert "`" not in reply.text, "names are in quotation marks"

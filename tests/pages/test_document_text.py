@@ -87,6 +87,7 @@ def test_only_what_is_stored_as_markdown_is_divided() -> None:
 def test_a_quote_has_no_marks_of_markdown() -> None:
     text = "## Keys\n\nSelect **Create**, then `POST` it: [more](x.md)\n\n| scope | allows |\n| --- | --- |\n| a | b |"
     assert show_quote(text) == "Keys Select Create, then POST it: more scope allows a b"
+    assert show_quote("its [unanswered\nquestions](quality.md#who).") == "its unanswered questions."
     assert show_quote("snake_case and 2 * 3 * 4 stay") == "snake_case and 2 * 3 * 4 stay"
 
 

@@ -21,6 +21,8 @@ _TABLE_RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
 _NOT_SHOWN = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|!?\[(?=[^\]\n]*\]\()|\]\([^)\s]*\)")
 # The same in a short quote, which may begin or end within a line.
 _NOT_QUOTED = re.compile(rf"{_NOT_SHOWN.pattern}|(?m:^\s{{0,3}}#{{1,6}}\s+)|(?:\s*\|\s*:?-+:?)+\s*\||\s?\|\s?|```\w*")
+# A link, whose text may continue on the next line.
+_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,1000}\)")
 # The types whose stored text is Markdown. Other texts, such as source code, are stored as they are.
 _MARKDOWN = frozenset({formats.MARKDOWN}) | formats.CONVERTED | formats.BINARY | formats.IN_OLE
 
@@ -78,7 +80,8 @@ def divide_text(text: str, marked: tuple[int, int]) -> list[TextBlock]:
 
 def show_quote(text: str) -> str:
     """Return a passage on one line, without the marks of Markdown."""
-    return " ".join(_NOT_QUOTED.sub(lambda match: " " if "|" in match.group() else "", text).split())
+    without_links = _LINK.sub(r"\1", text)
+    return " ".join(_NOT_QUOTED.sub(lambda match: " " if "|" in match.group() else "", without_links).split())
 
 
 def _kind(line: str, line_above: str) -> str:
