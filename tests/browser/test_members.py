@@ -48,6 +48,27 @@ def test_the_keyboard_alone_asks_and_opens_the_cited_passage(site: Site, visitor
     expect(page.locator("#passage")).to_be_in_viewport()
 
 
+def test_the_keyboard_alone_filters_a_list_and_uploads_a_file(site: Site, visitor: Callable[..., Visitor]) -> None:
+    page = visitor(site.users["owner"]).page
+    page.goto("/admin/rag/document/")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # skips the sidebar
+    focus_with_tab(page, "#changelist-filter summary, .action-select")
+    expect(page.locator("#changelist-filter summary").first).to_be_focused()  # before the rows, as people see it
+    page.keyboard.press("Enter")
+    focus_with_tab(page, "#changelist-filter li:not(.selected) a")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/document/?*__exact=*")
+    page.goto(f"/admin/rag/datasource/{site.source.pk}/upload/")
+    focus_with_tab(page, "input[type=file]")
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files({"name": "giraffes.md", "mimeType": "text/markdown", "buffer": b"Giraffes are tall."})
+    focus_with_tab(page, "[type=submit]")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("All files were uploaded.")).to_be_visible()
+
+
 def test_a_conversation_is_rated_renamed_found_and_deleted(site: Site, visitor: Callable[..., Visitor]) -> None:
     person = visitor(site.users["member"])
     page = person.page
