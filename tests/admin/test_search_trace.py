@@ -75,7 +75,7 @@ def test_a_search_is_explained_and_document_texts_are_escaped(world: World, libr
     DataSource.objects.update(visibility=Visibility.TEAM)
     for reply in (
         admin.post(page("search_trace", library), form),
-        admin.get(page("access", library), {"user": form["user"]}),
+        admin.get(page("access", library), {"user": "member@home.example"}),
     ):
         assert "“support”" in reply.text
         assert "`" not in reply.text, "names are in quotation marks"
