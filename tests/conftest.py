@@ -31,6 +31,7 @@ from tests.support.embeddings import keep_embeddings
 from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
+from tests.support.sessions import keep_sessions
 from tests.support.web import Web
 
 # The test process owns the test database. Code that tests call runs as a worker's does (`as_worker`).
@@ -92,11 +93,14 @@ def django_db_setup(
     django_db_blocker: Any,
     django_db_createdb: bool,
     django_db_modify_db_settings: None,
-) -> None:
+) -> Iterator[None]:
     """Replace Django's own: see tests.support.database_copies. Processes of one run create the template once."""
     run = getattr(request.config, "workerinput", {}).get("testrunuid") or str(uuid.uuid4())
     with django_db_blocker.unblock():
         prepare_database(run=run if django_db_createdb else "")
+    close_kept_sessions = keep_sessions()
+    yield
+    close_kept_sessions()
 
 
 @pytest.fixture(scope="session", autouse=True)
