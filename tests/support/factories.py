@@ -9,7 +9,6 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import User
@@ -23,6 +22,7 @@ from rag.services.ingestion.timings import StageTimings
 from rag.services.maintenance import apply_index_changes
 from rag.types import IndexOutcome, Submission
 from ragsite.postgres.models import new_revision
+from tests.support.rows import insert_rows
 
 PASSWORD = "correct horse battery"
 # Name, organisation, role.
@@ -52,39 +52,25 @@ class World:
 
     @classmethod
     def create(cls) -> "World":
-        """Create what orgs.creation would create, in a few statements and without audit events."""
-        home, abroad = _bulk_create(Organization, [{"name": name, "slug": name.lower()} for name in ("Home", "Abroad")])
-        organizations = {"home": home, "abroad": abroad}
-        default_roles = _bulk_create(
-            Role,
-            [
-                {"organization": organization, "name": name, "permissions": permissions}
-                for organization in organizations.values()
-                for name, permissions in DEFAULT_ROLES.items()
-            ],
-        )
-        roles = {(role.organization.slug, role.name): role for role in default_roles}
-        (team,) = _bulk_create(Team, [{"organization": home, "name": "support"}])
+        """Create what orgs.creation would create, in one statement and without audit events."""
+        organizations = {name.lower(): Organization(name=name, slug=name.lower()) for name in ("Home", "Abroad")}
+        home, abroad = organizations.values()
+        roles = {
+            (slug, name): Role(organization=organization, name=name, permissions=permissions)
+            for slug, organization in organizations.items()
+            for name, permissions in DEFAULT_ROLES.items()
+        }
+        team = Team(organization=home, name="support")
         password = make_password(PASSWORD)
-        users = _bulk_create(
-            User, [{"email": f"{name}@{slug}.example", "password": password} for name, slug, _ in PEOPLE]
-        )
-        members = _bulk_create(
-            Membership,
-            [
-                {"user": user, "organization": organizations[slug]}
-                for user, (_, slug, _) in zip(users, PEOPLE, strict=True)
-            ],
-        )
-        role_assignments = [
-            {"membership": member, "role": roles[slug, role]}
-            for member, (_, slug, role) in zip(members, PEOPLE, strict=True)
+        users = {name: User(email=f"{name}@{slug}.example", password=password) for name, slug, _ in PEOPLE}
+        members = {name: Membership(user=users[name], organization=organizations[slug]) for name, slug, _ in PEOPLE}
+        assignments = [
+            Membership.roles.through(membership=members[name], role=roles[slug, role]) for name, slug, role in PEOPLE
         ]
-        _bulk_create(Membership.roles.through, role_assignments)
-        world = cls(home, abroad, {name: user for user, (name, _, _) in zip(users, PEOPLE, strict=True)})
-        supporter = next(member for member in members if member.user == world.users["supporter"])
-        _bulk_create(Membership.teams.through, [{"membership": supporter, "team": team}])
-        return world
+        in_team = Membership.teams.through(membership=members["supporter"], team=team)
+        people = (*users.values(), *members.values(), *assignments, in_team)
+        insert_rows([home, abroad, *roles.values(), team, *people])
+        return cls(home, abroad, users)
 
     def source(self, slug: str = "library", **fields: Any) -> DataSource:
         """Create a data source of `home`: public, unless `fields` say otherwise."""
@@ -102,10 +88,6 @@ class World:
         """Issue an API key of this user for `home`: with every scope, unless `scopes` are given."""
         values = {"organization": self.home, "name": "key", "scopes": scopes or Scope.values, **fields}
         return key_lifecycle.issue(user=self.users[user], **values)
-
-
-def _bulk_create(model: Any, rows: list[dict[str, Any]]) -> list[Any]:
-    return QuerySet(model).bulk_create([model(**row) for row in rows])
 
 
 def ingest_text(source: DataSource, path: str, text: str, **fields: Any) -> IndexOutcome:
