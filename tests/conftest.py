@@ -148,11 +148,14 @@ def live_world(transactional_db: None) -> World:
 
 @pytest.fixture
 def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
-    """api() is an anonymous client; api("editor") has signed in as that user of the world, with their password."""
+    """api() is an anonymous client; api("editor") has an access token of that user of the world.
+
+    Nobody signs in for it: a test that is about signing in does so itself, with `signed_in`.
+    """
 
     def client(name: str = "") -> Client:
         anonymous = Client(live_server.url)
-        return anonymous.signed_in(live_world.users[name].email) if name else anonymous
+        return anonymous.with_token_of(live_world.users[name]) if name else anonymous
 
     return client
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
+from accounts.models import User
+from accounts.sign_in.refresh_tokens import RefreshToken
 from tests.support import conformance
 from tests.support.factories import PASSWORD
 
@@ -59,6 +61,10 @@ class Client:
         pair = self.post("/api/auth/token", {"email": email, "password": PASSWORD})
         assert pair.status == 200, pair
         return self.with_headers(Authorization=f"Bearer {pair.body['access']}")
+
+    def with_token_of(self, user: User) -> "Client":
+        """Use an access token as the user gets it when they sign in, without the sign-in and what it records."""
+        return self.with_headers(Authorization=f"Bearer {RefreshToken.for_user(user).access_token}")
 
     def with_headers(self, **headers: str) -> "Client":
         return Client(
