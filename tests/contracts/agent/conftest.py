@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from rag.types import Submission
 from tests.contracts.agent.helpers import ZEBRAS, Api
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_together
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
 
@@ -23,8 +24,12 @@ def provider(settings: Any) -> Iterator[ProviderServer]:
 def member(api: Api, live_world: World) -> Client:
     """A member and a source with two documents that they may query."""
     source = live_world.source()
-    ingest_text(source, "zebras.md", ZEBRAS, uri="https://animals.example/zebras")
-    ingest_text(source, "kettles.md", "The kettle is on the second floor, beside the window.")
+    kettles = "The kettle is on the second floor, beside the window."
+    ingest_together(
+        source,
+        Submission("zebras.md", "zebras.md", text=ZEBRAS, uri="https://animals.example/zebras"),
+        Submission("kettles.md", "kettles.md", text=kettles),
+    )
     return api("member")
 
 

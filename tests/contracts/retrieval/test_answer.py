@@ -9,8 +9,9 @@ from django.utils.dateparse import parse_datetime
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel
 from rag.text.tokens import count_tokens
+from rag.types import Submission
 from tests.support import snapshots
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_text, ingest_together
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
 
@@ -31,9 +32,12 @@ def member(api: Api, live_world: World, settings: Any) -> Client:
     long = "\n\n".join(
         f"# Bicycle shed {n}\n\nBicycles are parked in shed {n}. " + "It is dry. " * 60 for n in range(4)
     )
-    ingest_text(library, "sheds.md", long, title="Sheds", uri="https://example.com/sheds", metadata={"call_sid": "CA1"})
-    for number in range(6):
-        ingest_text(library, f"/yard/{number}", f"Bicycles are parked in the yard {number}.", title=f"Yard {number}")
+    address, metadata = "https://example.com/sheds", {"call_sid": "CA1"}
+    yards = [
+        Submission(f"/yard/{number}", f"Yard {number}", text=f"Bicycles are parked in the yard {number}.")
+        for number in range(6)
+    ]
+    ingest_together(library, Submission("sheds.md", "Sheds", text=long, uri=address, metadata=metadata), *yards)
     ingest_text(
         live_world.source("closed", visibility=Visibility.PRIVATE), "/x", "Bicycles in the cellar.", title="Hidden"
     )
