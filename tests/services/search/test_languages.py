@@ -3,6 +3,7 @@
 import uuid
 
 import pytest
+from pytest_django import Settings
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel
@@ -30,6 +31,12 @@ QUESTIONS = {
     "我可以带狗去办公室吗？": "dogs",
     "ماذا أفعل عند اندلاع حريق؟": "fire",
 }
+
+
+@pytest.fixture(autouse=True)
+def one_pass(settings: Settings) -> None:
+    """A pass of the second model ends early if its time is over, and a busy machine needs long to load the model."""
+    settings.RAG_SWEEP_INTERVAL_SECONDS = 600
 
 
 @pytest.fixture
