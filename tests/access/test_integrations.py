@@ -56,7 +56,7 @@ def is_usable(caller: Caller, reference: str) -> bool:
     return True
 
 
-def test_integrations_return_what_rest_returns() -> None:
+def test_integrations_return_what_rest_returns(copy_to_index: Callable[[], None]) -> None:
     readers: list[int] = []  # of each caller, how many sources they may query
 
     @given(world=worlds())
@@ -65,6 +65,7 @@ def test_integrations_return_what_rest_returns() -> None:
         with rolled_back():
             rows = build(world)
             add_content(DataSource.objects.all())
+            copy_to_index()
             documents = {document.source_id: str(document.pk) for document in Document.objects.all()}
             for user, key, caller in rows.callers():
                 if user is None:  # the contracts refuse anonymous requests

@@ -1,9 +1,11 @@
 """make chaos: compares ingestion under faults with an undisturbed run; exit status 1 if a document was lost or doubled.
 
 Injects one fault at every stage of ingestion, then rounds of random faults for CHAOS_SECONDS (default 120; 0 for none).
-CHAOS_SEED (printed) chooses them. CHAOS_REPORT names a file for the figures as JSON.
+CHAOS_SEED (printed) chooses them. CHAOS_REPORT names a file for the figures as JSON. With CHAOS_STORE=qdrant searches
+use Qdrant, which is down at times, and its points are compared too.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -21,6 +23,7 @@ from django.db import connection
 from ragsite.postgres import identity
 
 from .endpoint import Endpoint
+from .index import running_index
 from .site import Site
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ def main(folder: Path) -> int:
     seed = int(os.environ.get("CHAOS_SEED") or random.randrange(1_000_000))
     print(f"CHAOS_SEED={seed}", flush=True)
     started_at = time.monotonic()
-    with Endpoint().running() as endpoint, Site(folder) as site:
+    with Endpoint().running() as endpoint, Site(folder) as site, running_index() as index:
         assert isinstance(endpoint, Endpoint)
         _migrate()
         identity.run_process_as(identity.WORKER)
@@ -41,21 +44,29 @@ def main(folder: Path) -> int:
         from .stages import inject_all
 
         report = Report()
-        precise = Run(site, endpoint, "stages")
-        inject_all(precise)
-        _print("Every stage", precise.report)
-        report.add(precise.report)
-        if seconds := float(os.environ.get("CHAOS_SECONDS", "120")):
-            random_faults = inject_random_faults(site, endpoint, seconds=seconds, seed=seed)
-            _print("Random faults", random_faults)
-            report.add(random_faults)
+        if index:
+            index.start_recording()
+        with index.interrupted() if index else contextlib.nullcontext():
+            precise = Run(site, endpoint, "stages")
+            inject_all(precise)
+            _print("Every stage", precise.report)
+            report.add(precise.report)
+            if seconds := float(os.environ.get("CHAOS_SECONDS", "120")):
+                random_faults = inject_random_faults(site, endpoint, seconds=seconds, seed=seed)
+                _print("Random faults", random_faults)
+                report.add(random_faults)
+        if index:
+            site.kill_worker()  # nobody else copies meanwhile
+        verdict = index.judge() if index else None
+        if verdict:
+            print(f"Qdrant: {verdict.points} points, {verdict.wrong} wrong, {verdict.outages} outages", flush=True)
     print(f"{time.monotonic() - started_at:.0f} s")
     if path := os.environ.get("CHAOS_REPORT"):
         # dataclasses.asdict cannot copy a Counter.
         extra = {"faults": dict(report.faults), "mixed_versions": sorted(report.mixed_versions)}
         figures = {**dataclasses.asdict(dataclasses.replace(report, faults=Counter())), **extra}
         Path(path).write_text(json.dumps(figures))
-    return 0 if report.is_good else 1
+    return 0 if report.is_good and (verdict is None or verdict.is_good) else 1
 
 
 def _migrate() -> None:
