@@ -97,7 +97,7 @@ class Index:
             for description in engine.get_collections().collections
             for record in engine.scroll(description.name, limit=100_000)[0]
         ]
-        return {str(record.id): record.payload["digest"] for record in records}
+        return {str(record.id): (record.payload or {}).get("digest", "") for record in records}
 
 
 @contextmanager
