@@ -7,9 +7,11 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.apps import apps
 from django.core.management.base import CommandError
 from django.db import connection
 from django.db.migrations import Migration, RunSQL
+from django.db.models.signals import pre_migrate
 
 from ragsite.postgres.versions import running_versions
 from ragsite.postgres.versions.running_versions import refuse_beside_other_versions
@@ -40,8 +42,8 @@ def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_migration_that_removes_something_is_refused_beside_another_version(name: str) -> None:
     with other_session(name):
         with pytest.raises(CommandError, match=r"\(1 sessions\).*9999_step.*Stop the web servers"):
-            refuse_beside_other_versions([(_ADDING, False), (_REMOVING, False)])
-        refuse_beside_other_versions([(_ADDING, False)])
+            pre_migrate.send(apps.get_app_config("accounts"), plan=[(_ADDING, False), (_REMOVING, False)])
+        pre_migrate.send(apps.get_app_config("accounts"), plan=[(_ADDING, False)])
 
 
 @pytest.mark.django_db
