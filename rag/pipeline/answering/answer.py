@@ -204,7 +204,8 @@ def _describe_closest(query: str, context: Context) -> str:
     where = " › ".join(
         " ".join(part.split()) for part in dict.fromkeys((passage.title, *passage.headings[-1:])) if part
     )
-    return f"The closest passage is in “{where}”: {render_quotes(quotes[:end])}" if where else ""
+    space = "\n" if quotes[0].is_block else " "
+    return f"The closest passage is in “{where}”:{space}{render_quotes(quotes[:end])}" if where else ""
 
 
 def describe_gaps(gaps: Sequence[str]) -> str:

@@ -21,8 +21,8 @@ _NUMBERS = {
     "rfc": "RFC ",
     "user": "@",
 }
-# `` `Text <target>`_ `` and `` `Text`_ ``.
-_LINK = re.compile(r"(?<![`:\w])`(?P<text>[^`]+)`__?(?!\w)")
+# `` `Text <target>`_ `` and `` `Text`_ ``. Spaces are outside of it: "`-` and `_`" are two marks in Markdown.
+_LINK = re.compile(r"(?<![`:\w])`(?=\S)(?P<text>[^`]+)(?<=\S)`__?(?!\w)")
 _SUBSTITUTION = re.compile(r"(?<![\w|`])\|(?P<name>[A-Za-z][\w .-]{0,50}?)\|(?:__?(?!\w))?(?!\|)")
 _FOOTNOTE = re.compile(r"\s?(?:\[(?:#[\w-]*|\d{1,3}|\*)\]_(?!\w)|\[\^[\w-]{1,30}\](?!:))")
 # `Name_`: only in reStructuredText, because other texts may write `prefix_`.
@@ -38,7 +38,7 @@ _OTHERS = re.compile(
 )
 _INLINE_CODE = re.compile(r"(`[^`]+`)")
 _RESTRUCTURED = re.compile(
-    r"^[ \t]*\.\. |::[ \t]*$|(?<![\w`]):[\w:+.-]{1,80}:`[^`]{1,300}`|(?<!`)``(?!`)|`__?(?!\w)", re.MULTILINE
+    r"^[ \t]*\.\. |::[ \t]*$|(?<![\w`]):[\w:+.-]{1,80}:`[^`]{1,300}`|(?<!`)``(?!`)|(?<=[^\s`])`__?(?![\w`])", re.MULTILINE
 )
 
 
