@@ -59,7 +59,7 @@ def test_the_keyboard_alone_filters_a_list_and_uploads_a_file(site: Site, visito
     focus_with_tab(page, "#changelist-filter li:not(.selected) a")
     page.keyboard.press("Enter")
     page.wait_for_url("**/document/?*__exact=*")
-    # The browser is told to report choosers before a key opens one, not at the same time.
+    # The browser begins to report choosers before a key opens one, not at the same time.
     page.on("filechooser", lambda _: None)
     page.goto(f"/admin/rag/datasource/{site.source.pk}/upload/")
     focus_with_tab(page, "input[type=file]")
