@@ -13,22 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import django
 import psutil
 
 from benchmarks.__main__ import free_port
 from benchmarks.support import endpoint
 from benchmarks.support.server import Server
-from ragsite.postgres import identity
+from benchmarks.support.set_up import set_up_django
 
 DIMENSIONS = 384
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from benchmarks.support import corpus
     from benchmarks.support.environment import Setting
     from rag.models import EmbeddingModel

@@ -11,8 +11,6 @@ import json
 import multiprocessing
 import os
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -22,28 +20,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import django
-
-from ragsite.postgres import identity
+from benchmarks.support.set_up import migrate, set_up_django
 
 _SECONDS = float(os.environ.get("BENCH_SECONDS", "20"))
 _CHUNKS = int(os.environ.get("BENCH_CHUNKS", "20000"))
 _CLIENTS, _AT_ONCE, _ACCOUNTS = 16, 1_000, 50
 
 
-def _set_up() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
-
-
 def main() -> None:
-    _set_up()
+    set_up_django()
     from benchmarks.search import synthetic_organizations
     from benchmarks.support import corpus
 
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
+    migrate()
     library = synthetic_organizations.Library(_CHUNKS)
     library.open_reader(5)
     synthetic_organizations.build_index()
@@ -65,7 +54,7 @@ def _bare_rate(questions: Sequence[str]) -> float:
 
 
 def _search_alone(questions: Sequence[str]) -> float:
-    _set_up()
+    set_up_django()
     from rag.models import DataSource, EmbeddingModel
     from rag.pipeline.embed import embed_question
     from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES

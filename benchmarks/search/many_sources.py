@@ -9,8 +9,6 @@ BENCH_PRIVATE=0 the organisations with private sources.
 import json
 import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import django
-
+from benchmarks.support.set_up import migrate, set_up_django
 from ragsite.postgres import identity
 
 _WARM_UP, _QUESTIONS = 10, int(os.environ.get("BENCH_QUESTIONS", "60"))
@@ -29,14 +26,11 @@ _LIST_EVERY = 10
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from benchmarks.search import synthetic_organizations
     from benchmarks.support import corpus
 
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
+    migrate()
     chunks = int(os.environ.get("BENCH_CHUNKS", "20000"))
     counts = [int(count) for count in os.environ.get("BENCH_SOURCES", "5,500,5000").split(",")]
     shelf = synthetic_organizations.Library(chunks)

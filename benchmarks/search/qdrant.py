@@ -10,26 +10,20 @@ the searches without HTTP and JSON. BENCH_CHUNKS changes the number of chunks, B
 import multiprocessing
 import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import django
-
+from benchmarks.support.set_up import migrate, set_up_django
 from ragsite.postgres import identity
 
 _WARM_UP, _TOKENS = 10, 80
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from django.conf import settings
 
     from benchmarks.search import synthetic_organizations
@@ -37,7 +31,7 @@ def main() -> None:
     from rag.providers import provider_factory
     from rag.services.maintenance import vector_move
 
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
+    migrate()
     count = int(os.environ.get("BENCH_CHUNKS", "5000"))
     reader = synthetic_organizations.Library(count, tokens=_TOKENS).open_reader(5)
     questions = corpus.questions(limit=_WARM_UP + int(os.environ.get("BENCH_QUESTIONS", "100")))

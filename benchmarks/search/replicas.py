@@ -10,8 +10,6 @@ that of questions, BENCH_SEARCHERS that of searchers.
 
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import django
 import psutil
 import psycopg
 
+from benchmarks.support.set_up import migrate, set_up_django
 from ragsite.postgres import identity
 
 _WARM_UP = 20
@@ -46,10 +44,7 @@ class _Work:
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from django.conf import settings
 
     from benchmarks.search import synthetic_organizations
@@ -57,7 +52,7 @@ def main() -> None:
     from ragsite.postgres import logins
     from tests.support.servers import replicas
 
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
+    migrate()
     reader = synthetic_organizations.Library(int(os.environ.get("BENCH_CHUNKS", "20000"))).open_reader(5)
     questions = corpus.questions(limit=_WARM_UP + int(os.environ.get("BENCH_QUESTIONS", "300")))
     started = replicas.create(2)

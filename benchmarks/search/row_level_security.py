@@ -8,15 +8,12 @@ can be compared. BENCH_CHUNKS changes the number of chunks, BENCH_QUESTIONS that
 import contextlib
 import os
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import django
-
+from benchmarks.support.set_up import migrate, set_up_django
 from ragsite.postgres import identity
 
 _WARM_UP = 20
@@ -24,14 +21,11 @@ _WITHOUT_RLS = "benchmarks.support.settings_without_rls"
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from benchmarks.search import synthetic_organizations
     from benchmarks.support import corpus
 
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
+    migrate()
     shelf = synthetic_organizations.Library(int(os.environ.get("BENCH_CHUNKS", "20000")))
     reader = shelf.open_reader(5)
     synthetic_organizations.build_index()

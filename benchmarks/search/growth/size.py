@@ -2,32 +2,27 @@
 
 import json
 import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
-import django
 import numpy as np
 import psutil
 
 from benchmarks.sizing import _SIZES
+from benchmarks.support.set_up import migrate, set_up_django
 from ragsite.postgres import identity
 
 _QUESTIONS, _WARM_UP = 100, 20
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from benchmarks.search.growth import load, readers, recall
     from benchmarks.search.growth.synthetic import SyntheticChunks
     from rag.models import Document
 
-    subprocess.run([sys.executable, "manage.py", "migrate", "--verbosity=0"], check=True)
+    migrate()
     count, folder = int(os.environ["BENCH_CHUNKS"]), Path(os.environ["RAGSITE_DATA"])
     print(f"\n{count:,} chunks", flush=True)
     chunks = SyntheticChunks(count, folder.parent)

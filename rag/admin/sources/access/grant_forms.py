@@ -149,11 +149,11 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
         if grant._state.adding:
             return ""
         date = date_format(timezone.localtime(grant.granted_at))
-        text = gettext("{date} by {granted_by}").format(date=date, granted_by=grant.granted_by)
+        text = date
+        if grant.granted_by:
+            text = gettext("{date} by {granted_by}").format(date=date, granted_by=grant.granted_by)
         label = capfirst(gettext("granted"))
-        return format_html(
-            '<span class="cell-label" aria-hidden="true">{}: </span>{}', label, text if grant.granted_by else date
-        )
+        return format_html('<span class="cell-label" aria-hidden="true">{}: </span>{}', label, text)
 
     @admin.display(description="")
     def state(self, grant: Grant) -> str:

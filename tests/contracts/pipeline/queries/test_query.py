@@ -107,6 +107,13 @@ def test_a_declined_answer_shows_the_closest_passage_as_such(member: Client) -> 
     assert "The closest passage is in “" in body["answer"]
 
 
+def test_a_closest_passage_that_is_a_row_begins_a_line(member: Client, live_world: World) -> None:
+    fees = "| fee | amount |\n| --- | --- |\n| parking of helicopters | 4 euros |"
+    ingest_text(live_world.home.sources.get(slug="library"), "fees.md", f"# Fees\n\n{fees}")
+    body = ask(member, query="Which emperor paid the parking of helicopters in Venice?").body
+    assert "”:\n- parking of helicopters" in body["answer"]
+
+
 def test_rerank_by_a_configured_endpoint(member: Client, provider: ProviderServer, settings: Any) -> None:
     settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", provider.base_url
     body = ask(member, rerankModel="test-rerank").body
