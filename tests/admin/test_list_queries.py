@@ -43,6 +43,14 @@ def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(world: World, nam
     assert counts[1] <= 22
 
 
+def test_the_list_of_jobs_is_newest_first_or_in_the_chosen_order(world: World) -> None:
+    add_rows(world, 0, 3)
+    client = browser(world.users["owner"])
+    for query, slugs in (("", [2, 1, 0]), ("?o=1", [0, 1, 2]), ("?o=-1", [2, 1, 0])):
+        page: Any = client.get(f"/admin/rag/ingestionjob/{query}")
+        assert [job.source.slug for job in page.context["cl"].result_list] == [f"source-{slug}" for slug in slugs]
+
+
 def test_the_list_of_jobs_counts_each_job_s_documents(world: World) -> None:
     add_rows(world, 0, 2)
     empty = IngestionJob.objects.create(source=world.source("empty"), **OPTIONS)
