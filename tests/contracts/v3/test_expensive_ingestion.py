@@ -62,9 +62,9 @@ def test_one_organisation_fills_its_places(
         eventually(lambda: DOCUMENT_LIMITER._in_progress.total() == 6, seconds=60)
         busy_machine.close()
         eventually(lambda: len(order) == 13, seconds=60)
-    answered = order[7:]
-    assert {status for _, status in answered} == {200}
-    assert answered.index(("abroad", 200)) <= 2  # it has not waited for the five that came before
+    assert {status for _, status in order[7:]} == {200}
+    # It has not waited for the five that came before. Replies of different clients can arrive in another order.
+    assert [*Document.objects.order_by("created_at").values_list("path", flat=True)].index("abroad") <= 2
     assert home.post("/api/rag/ingest", DOCUMENT).body["status"] == "created"
     assert home.post("/api/rag/search", {"query": "Which zebra has stripes?"}).body["results"]
     assert Document.objects.count() == 7
