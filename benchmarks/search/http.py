@@ -54,7 +54,6 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
         for question in questions[:_WARM_UP]:  # both processes
             setting.post(path.split()[0], body(question))
             embed(question)
-        cpu_clock.find_processes()
         for question in questions:
             http.time(setting.post, path.split()[0], body(question))
             vector = embedding.time(embed, question)
@@ -72,16 +71,15 @@ class Timings:
     def __init__(self, cpu_clock: CpuClock) -> None:
         self._cpu_clock = cpu_clock
         self.durations: list[float] = []
-        # Of all processes, and without this one.
-        self.cpu: list[float] = []
+        # Of this process, and of the others.
+        self.cpu_here: list[float] = []
         self.cpu_elsewhere: list[float] = []
 
     def time(self, work: Callable[..., Any], *arguments: Any) -> Any:
         elsewhere, here = self._cpu_clock.milliseconds(), time.process_time()
         duration, result = _timed(work, *arguments)
-        here, elsewhere = 1000 * (time.process_time() - here), self._cpu_clock.milliseconds() - elsewhere
-        self.cpu.append(here + elsewhere)
-        self.cpu_elsewhere.append(elsewhere)
+        self.cpu_here.append(1000 * (time.process_time() - here))
+        self.cpu_elsewhere.append(self._cpu_clock.milliseconds() - elsewhere)
         self.durations.append(duration)
         return result
 
@@ -91,9 +89,11 @@ def _print_ratios(path: str, http: Timings, embedding: Timings, *searches: Timin
     bare = [embedding, *searches]
     p50, p95 = _percentiles(http.durations)
     medians = [statistics.median(timings.durations) for timings in bare]
-    # The client of the requests runs in this process, so it does not count.
-    product_cpu = statistics.mean(http.cpu_elsewhere)
-    bare_cpu = sum(statistics.mean(timings.cpu) for timings in bare)
+    # The client of the requests runs in this process, so it does not count. What other processes do while this one
+    # embeds is what the server does after its response.
+    product_cpu = statistics.mean(http.cpu_elsewhere) + statistics.mean(embedding.cpu_elsewhere)
+    bare_cpu = sum(statistics.mean(timings.cpu_here) for timings in bare)
+    bare_cpu += sum(statistics.mean(timings.cpu_elsewhere) for timings in searches)
     print(
         f"{path:26} HTTP p50 {p50:5.1f} ms p95 {p95:5.1f} ms   embedding {medians[0]:.1f} + dense {medians[1]:.1f} + "
         f"lexical {medians[2]:.1f} ms   ratio {p50 / sum(medians[:2]):.2f}, to both searches {p50 / sum(medians):.2f}, "

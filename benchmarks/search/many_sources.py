@@ -118,7 +118,6 @@ def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> Non
         cells = [cell for reader in readers for cell in _searches(reader, server.address, reader is readers[-1])]
         lists = [cell for reader in readers for cell in _lists(reader, server.address)]
         for number, question in enumerate(questions):
-            cpu_clock.find_processes()
             for cell in (cells if number % 2 else cells[::-1]) + (lists if number % _LIST_EVERY == 0 else []):
                 cell.ask(question, cpu_clock)
     for cell in cells:
