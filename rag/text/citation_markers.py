@@ -69,4 +69,4 @@ def neutralize_in_prompt(text: str) -> str:
 
 def neutralize_at_line_starts(text: str) -> str:
     """Neutralise what looks like the first line of another passage: a line that starts with `[2]` or `[Source: …]`."""
-    return _AT_LINE_START.sub(r"\1(\2)", text)
+    return _AT_LINE_START.sub(r"\1(\2)", text) if "[" in text else text

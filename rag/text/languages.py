@@ -58,6 +58,7 @@ def text_search_config(lang: str) -> str:
     return "simple" if not name or name in _ONLY_IN_SNOWBALL else name
 
 
+@functools.lru_cache(maxsize=1_000)  # it is asked for each text and word
 def snowball_algorithm(lang: str) -> str:
     """Return Snowball's algorithm for a document's language; empty if it does not exist."""
     return _name(lang)

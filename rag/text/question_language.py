@@ -10,6 +10,11 @@ from .languages import detect_language, snowball_algorithm
 # The languages, besides English, that the multilingual embedding model was trained on (ISO 639-1).
 FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
 _WORD = re.compile(r"[^\W\d_]+")
+# Each function word → the languages that have it.
+_LANGUAGES_BY_WORD = {
+    word: [name for name, listed in FUNCTION_WORDS.items() if word in listed]
+    for word in frozenset[str]().union(*FUNCTION_WORDS.values())
+}
 
 
 def is_english(question: str) -> bool:
@@ -22,8 +27,9 @@ def is_english(question: str) -> bool:
     letters = "".join(words)
     if sum(not character.isascii() for character in letters) > len(letters) / 2:
         return False
-    english = _count(words, FUNCTION_WORDS["english"])
-    others = max(_count(words, listed) for name, listed in FUNCTION_WORDS.items() if name != "english")
+    counts = _count_by_language(words)
+    english = counts.pop("english")
+    others = max(counts.values())
     if english != others:
         return english > others
     return detect_language(question) in ("", "en")
@@ -51,7 +57,7 @@ def foreign_function_words(question: str) -> frozenset[str]:
     English texts contain such words in names ("de la Cruz"), where they are rare and would count much.
     """
     words = _WORD.findall(question.lower())
-    counts = {name: _count(words, listed) for name, listed in FUNCTION_WORDS.items()}
+    counts = _count_by_language(words)
     language = max(counts, key=lambda name: counts[name])
     # A single one may be a name: "io", "die".
     is_clear = counts[language] >= counts["english"] + 2
@@ -63,5 +69,10 @@ def is_foreign(lang: str) -> bool:
     return lang in FOREIGN_LANGUAGES
 
 
-def _count(words: Iterable[str], listed: frozenset[str]) -> int:
-    return sum(word in listed for word in words)
+def _count_by_language(words: Iterable[str]) -> dict[str, int]:
+    """Count the function words of each language."""
+    counts = dict.fromkeys(FUNCTION_WORDS, 0)
+    for word in words:
+        for name in _LANGUAGES_BY_WORD.get(word, ()):
+            counts[name] += 1
+    return counts
