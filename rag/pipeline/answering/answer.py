@@ -36,7 +36,7 @@ from .citations import CitedAnswer, drop_unsupported_end, extract_citations
 from .generate import PreparedGeneration, collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .no_answer_sentences import NO_ANSWER, UNCLEAR_ANSWER
-from .prompt import DEFAULT_TEMPLATE, build_prompt, validate_template
+from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
 _MAX_LISTED_GAPS = 10
@@ -65,12 +65,13 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
     if not retrieval.passages:
         raise NoResults
     with measurement_buffer.measure("query_stage", "ground"):
-        context, grounding = assess(question, retrieval, options)
+        sanitized = SanitizedPassages()
+        context, grounding = assess(question, retrieval, options, sanitized)
     if options.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not contain the answer.", gaps=list(grounding.gaps))
     closest = "" if grounding.is_groundable else _describe_closest(question.text, context)
     if len(grounding.relevant) < len(context.passages):
-        context = _build_context(question, grounding.relevant, options)
+        context = _build_context(question, grounding.relevant, options, sanitized)
     yield retrieval
     if not grounding.is_groundable:
         answer = _decline(question.text, grounding, closest)
@@ -81,13 +82,16 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
     return AnswerResult(retrieval, context, grounding, answer)
 
 
-def assess(question: Question, retrieval: Retrieval, options: AnswerOptions) -> tuple[Context, Grounding]:
+def assess(
+    question: Question, retrieval: Retrieval, options: AnswerOptions, sanitized: SanitizedPassages | None = None
+) -> tuple[Context, Grounding]:
     """Build the prompt from the passages that fit, and assess whether they contain the answer.
 
     Args:
         question: The question.
         retrieval: The passages that the search returned.
         options: The token budget, the prompt template, and whether failures are raised.
+        sanitized: Receives the passages as they are in the prompt, for another prompt of the same question.
 
     Returns:
         The prompt with its passages, and the assessment of these passages.
@@ -96,13 +100,21 @@ def assess(question: Question, retrieval: Retrieval, options: AnswerOptions) -> 
         ContextOverflow: If not even the best passage fits into the token budget.
         GroundingFailed: If `options.strict`, and the language model that judges groundability failed.
     """
-    context = _build_context(question, retrieval.passages, options)
+    context = _build_context(question, retrieval.passages, options, sanitized)
     return context, assess_grounding(question.text, context, mode=mode_name(question), strict=options.strict)
 
 
-def _build_context(question: Question, passages: Sequence[Passage], options: AnswerOptions) -> Context:
-    model = resolve_model_name(options.generation)
-    return build_prompt(question.text, passages, max_tokens=options.max_tokens, template=options.template, model=model)
+def _build_context(
+    question: Question, passages: Sequence[Passage], options: AnswerOptions, sanitized: SanitizedPassages | None
+) -> Context:
+    return build_prompt(
+        question.text,
+        passages,
+        max_tokens=options.max_tokens,
+        template=options.template,
+        model=resolve_model_name(options.generation),
+        sanitized=sanitized,
+    )
 
 
 def _generate_answer(

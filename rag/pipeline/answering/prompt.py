@@ -2,7 +2,7 @@
 
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from rag.errors import ContextOverflow, TemplateInvalid
@@ -29,6 +29,8 @@ MAX_PROMPT_TOKENS = 32_000
 _VARIABLES = ("context", "query")
 # A template that repeats a variable many times would take long to fill before its prompt is found to be too long.
 _MAX_USES = 5
+# English texts have about four. Passages with fewer probably all fit, so only the whole prompt is counted.
+_MAX_CHARACTERS_PER_TOKEN = 4
 
 
 class _Template(string.Template):
@@ -39,8 +41,36 @@ class _Template(string.Template):
     )
 
 
+class SanitizedPassages:
+    """The titles and texts of passages as prompts have them, which are sanitized once for all prompts of a question."""
+
+    def __init__(self) -> None:
+        self._sanitized: dict[tuple[str, str], str] = {}
+
+    def block(self, number: int, passage: Passage) -> str:
+        """Return a passage as it stands in a prompt, below its number and title."""
+        headings = [heading for heading in passage.headings if heading != passage.title]
+        title = self._sanitize(" › ".join(" ".join(heading.split()) for heading in (passage.title, *headings)))
+        first, last = passage.first_page, passage.last_page
+        pages = "" if not first else f", page {first}" if first == last else f", pages {first}–{last}"
+        text = citation_markers.neutralize_at_line_starts(self._sanitize(passage.text, passage.content_type))
+        return f"{citation_markers.format_marker(number)} {title}{pages}\n{text}"
+
+    def _sanitize(self, text: str, content_type: str = "") -> str:
+        key = text, content_type
+        if key not in self._sanitized:
+            self._sanitized[key] = sanitize(text, content_type)
+        return self._sanitized[key]
+
+
 def build_prompt(
-    query: str, passages: Sequence[Passage], *, max_tokens: int, template: str = "", model: str = ""
+    query: str,
+    passages: Sequence[Passage],
+    *,
+    max_tokens: int,
+    template: str = "",
+    model: str = "",
+    sanitized: SanitizedPassages | None = None,
 ) -> Context:
     """Fill the template with as many passages as fit.
 
@@ -52,6 +82,7 @@ def build_prompt(
         max_tokens: Limit of the whole prompt, in tokens of `model`.
         template: The prompt template; empty for DEFAULT_TEMPLATE.
         model: The language model whose tokenizer counts (rag.text.tokens).
+        sanitized: The passages of other prompts of the same question.
 
     Raises:
         ContextOverflow: If not even the best passage fits.
@@ -59,15 +90,21 @@ def build_prompt(
     """
     template = template or DEFAULT_TEMPLATE
     validate_template(template)
+    block = (sanitized or SanitizedPassages()).block
 
     def build(count: int) -> Context:
         numbered = merge_passages(passages[:count])
-        blocks = "\n\n".join(_block(number, passage) for number, passage in enumerate(numbered, start=1))
-        prompt = _fill(template, blocks, query)
+        text = "\n\n".join(block(number, passage) for number, passage in enumerate(numbered, start=1))
+        prompt = _fill(template, text, query)
         return Context(prompt, tuple(passages[:count]), count_tokens(prompt, model), tuple(numbered))
 
+    if sum(len(passage.text) for passage in passages) <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:
+        context = build(len(passages))
+        if context.token_count <= max_tokens:
+            return context
     # The estimate ignores merging and tokens that span two passages, so the built prompt is counted as well.
-    count = max(min(1, len(passages)), _estimate_count(query, passages, max_tokens, template, model))
+    blocks = (block(number, passage) for number, passage in enumerate(passages, start=1))
+    count = max(min(1, len(passages)), _estimate_count(query, blocks, max_tokens, template, model))
     context = build(count)
     while context.token_count > max_tokens and count > 1:
         count -= 1
@@ -83,15 +120,17 @@ def build_prompt(
     return context
 
 
-def _estimate_count(query: str, passages: Sequence[Passage], max_tokens: int, template: str, model: str) -> int:
+def _estimate_count(query: str, blocks: Iterable[str], max_tokens: int, template: str, model: str) -> int:
     """Return how many passages fit if no passages are merged."""
     uses = _count_uses(template)["context"]
     remaining_tokens = max_tokens - count_tokens(_fill(template, "", query), model)
-    for index, passage in enumerate(passages):
-        remaining_tokens -= uses * count_tokens(_block(index + 1, passage) + "\n\n", model)
+    count = 0
+    for block in blocks:
+        remaining_tokens -= uses * count_tokens(block + "\n\n", model)
         if remaining_tokens < 0:
-            return index
-    return len(passages)
+            break
+        count += 1
+    return count
 
 
 def validate_template(template: str) -> None:
@@ -120,12 +159,3 @@ def _count_uses(template: str) -> Counter[str]:
 
 def _fill(template: str, context: str, query: str) -> str:
     return _Template(template).substitute(context=context, query=query)
-
-
-def _block(number: int, passage: Passage) -> str:
-    headings = [heading for heading in passage.headings if heading != passage.title]
-    title = sanitize(" › ".join(" ".join(heading.split()) for heading in (passage.title, *headings)))
-    first, last = passage.first_page, passage.last_page
-    pages = "" if not first else f", page {first}" if first == last else f", pages {first}–{last}"
-    text = citation_markers.neutralize_at_line_starts(sanitize(passage.text, passage.content_type))
-    return f"{citation_markers.format_marker(number)} {title}{pages}\n{text}"

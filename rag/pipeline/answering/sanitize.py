@@ -18,6 +18,11 @@ _INVISIBLE = re.compile(
 )
 # Joiners are needed between letters of some scripts. Next to ASCII they only hide words from pattern matching.
 _JOINERS = re.compile(r"(?<=[\x00-\x7f])[\u200c-\u200f]+|(?<![\u200c-\u200f])[\u200c-\u200f]++(?=[\x00-\x7f])")
+# Every character that one of the three patterns above can match: most texts have none.
+_REWRITTEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 _ROLE = "system|user|assistant|human|developer|tool"
 # Control tokens by which chat templates separate messages, roles and tool calls.
 _CONTROL_TOKENS = (
@@ -61,7 +66,8 @@ def sanitize(text: str, content_type: str = "") -> str:
         text: A document's text.
         content_type: The document's MIME type. In code, `[1]` is an index and stays.
     """
-    text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
+    if _REWRITTEN.search("".join(set(text))):
+        text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
     for token in _CONTROL_TOKENS:
         text = token.sub(r"(\1)", text)
     text = _SPEAKERS.sub(r"\1(\2\3)\4", _HEADINGS.sub(r"\1\2", text))

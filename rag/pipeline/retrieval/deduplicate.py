@@ -45,8 +45,9 @@ def adds_nothing(passage: Passage, other: Passage) -> bool:
     has_same_title = (passage.title, passage.headings) == (other.title, other.headings)
     if word_count < _MIN_WORDS_WITHOUT_TITLE and not has_same_title:
         return False
-    shared_runs = passage_runs & other_runs
-    return passage_words <= other_words and len(shared_runs) >= _MIN_SHARED_RUNS * len(passage_runs)
+    if not passage_words <= other_words:
+        return False
+    return len(passage_runs & other_runs) >= _MIN_SHARED_RUNS * len(passage_runs)
 
 
 @functools.lru_cache(maxsize=256)
