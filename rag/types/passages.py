@@ -6,7 +6,9 @@ import functools
 import json
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from .token_vectors import TokenSignatures
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Passage:
             candidates differ in it.
         standout_score: How far similarity and `weighted_maxsim` exceed those of the other candidates, about -1…3
             (rag.pipeline.retrieval.standout_score). None without other candidates.
+        signatures: The stored token signatures, if the search has read them for late interaction.
     """
 
     chunk_id: uuid.UUID
@@ -82,6 +85,7 @@ class Passage:
     maxsim: float | None = None
     weighted_maxsim: float | None = None
     standout_score: float | None = None
+    signatures: TokenSignatures | None = field(default=None, repr=False, compare=False)
 
     def pages_between(self, start: int, end: int) -> tuple[int, int] | None:
         """Return the pages of a range of the passage.

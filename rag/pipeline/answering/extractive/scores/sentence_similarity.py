@@ -106,11 +106,13 @@ def compare_token_signatures(query: str, passages: Sequence[Passage], chunks: Se
     used_chunks = [chunk for chunk in chunks if any(_contains(passage, chunk) for passage in passages[:MAX_PASSAGES])]
     if settings.RAG_TOKEN_SIGNATURES == "off" or not used_chunks:
         return SentenceSimilarity()
-    try:
-        signatures = provider_factory.chunk_store().token_signatures([chunk.chunk_id for chunk in used_chunks])
-    except IndexUnavailable as error:
-        logger.warning("sentence_similarity_failed", reason=type(error).__name__)
-        return SentenceSimilarity()
+    signatures = {chunk.chunk_id: chunk.signatures for chunk in used_chunks if chunk.signatures is not None}
+    if others := [chunk.chunk_id for chunk in used_chunks if chunk.chunk_id not in signatures]:
+        try:
+            signatures |= provider_factory.chunk_store().token_signatures(others)
+        except IndexUnavailable as error:
+            logger.warning("sentence_similarity_failed", reason=type(error).__name__)
+            return SentenceSimilarity()
     return compare_signatures(query, used_chunks, signatures)
 
 
