@@ -1,6 +1,6 @@
 """Gives each test process its database: a copy of one that has been migrated, the template.
 
-Migrations take each process eight seconds of computing, and a copy a fraction of one. The template is kept until a
+Migrations take each process two seconds of computing, and a copy a fraction of one. The template is kept until a
 migration changes, and copied for each run, so that a run that was killed leaves nothing for the next one.
 """
 

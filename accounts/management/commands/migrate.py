@@ -1,7 +1,8 @@
 """manage.py migrate: on an empty database, Django's command with few renderings of models, which take most of its time.
 
-Django renders a model again together with all models that are related to it, for each new model and each new index.
-The statements do not depend on it: a new model can be rendered alone, and an index is one more entry of a list.
+Django renders a model again together with all models that are related to it, for each new model, field and index. The
+statements do not depend on it: a model can be rendered alone, unless others refer to the changed field, and an index is
+one more entry of a list.
 """
 
 import contextlib
@@ -9,9 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.commands import migrate
-from django.db import connections
+from django.db import connections, models
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ModelState, ProjectState
+
+_STATE: Any = ProjectState
+_find_related = _STATE._find_reload_model
 
 
 class Command(migrate.Command):
@@ -30,10 +34,12 @@ def few_renderings() -> Iterator[None]:
     """Migrate forwards in this block."""
     replacements = {
         "add_model": _add_model,
+        "add_field": _add_field,
         "_append_option": _append_option,
         "_remove_option": _remove_option,
+        "_find_reload_model": _find_reload_model,
     }
-    originals = {name: getattr(ProjectState, name) for name in replacements}
+    originals = {name: getattr(_STATE, name) for name in replacements}
     try:
         for name, replacement in replacements.items():
             setattr(ProjectState, name, replacement)
@@ -50,6 +56,29 @@ def _add_model(state: Any, model_state: ModelState) -> None:
         state.resolve_model_relations(key)
     if "apps" in state.__dict__:
         state.apps.render_multiple([model_state])
+
+
+def _add_field(
+    state: Any, app_label: str, model_name: str, name: str, field: "models.Field[Any, Any]", preserve_default: bool
+) -> None:
+    if not preserve_default:
+        field = field.clone()
+        field.default = models.NOT_PROVIDED
+    state.models[app_label, model_name].fields[name] = field
+    if state._relations is not None:
+        state.resolve_model_field_relations((app_label, model_name), name, field)
+    state.reload_model(app_label, model_name, delay=True)
+
+
+def _find_reload_model(state: Any, app_label: str, model_name: str, delay: bool = False) -> Any:
+    """Return which models to render again: one alone if no relation depends on what has changed.
+
+    Other models then refer to a class that is out of date. Before Python runs with models, Django renders all anew.
+    """
+    if not delay:
+        return _find_related(state, app_label, model_name)
+    state.is_delayed = True
+    return {(app_label, model_name)}
 
 
 def _append_option(state: Any, app_label: str, model_name: str, option_name: str, entry: Any) -> None:
