@@ -1,4 +1,4 @@
-"""The project. It loads the Celery app with Django, so that every process publishes to the same broker."""
+"""The project. Processes that publish or run tasks load its Celery application (ragsite.celery): it takes long."""
 
 import os
 
@@ -6,8 +6,4 @@ import os
 # takes more than twice the CPU for matrices as small as theirs.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from .celery import app as celery_app
-
 __version__ = "0.1.0"
-
-__all__ = ["__version__", "celery_app"]

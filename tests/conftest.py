@@ -15,13 +15,13 @@ from typing import Any
 
 import psutil
 import pytest
-from celery import current_app
 from django.conf import settings
 from django.core.cache.backends.redis import RedisCache
 from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
 
+from ragsite.celery import app
 from ragsite.postgres import identity
 from ragsite.settings.rag.files import in_folder
 from tests.support.cache import delete_own_keys
@@ -251,8 +251,8 @@ def worker(request: pytest.FixtureRequest, transactional_db: None, tmp_path: Pat
 
 
 def purge_queue() -> None:
-    with current_app.connection_for_write() as broker:
-        current_app.control.purge(connection=broker)
+    with app.connection_for_write() as broker:
+        app.control.purge(connection=broker)
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,7 @@ from ragsite.postgres import encryption
 
 from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
 from .connectors.base import Connector, ListingFailed
-from .connectors.fsspec_file_system import FileSystemConnector
 from .connectors.local_folder import FolderConnector
-from .connectors.s3 import S3Connector
 from .connectors.website import WebsiteConnector
 from .embedders import multilingual
 from .embedders.local import LocalEmbedder
@@ -202,6 +200,8 @@ def connector(connection: SyncConnection) -> Connector:
             secret = encryption.decrypt(connection.secret, encryption.Purpose.SYNC) if connection.secret else ""
         except encryption.UnreadableSecret:
             raise ListingFailed("The secret was stored with another SECRET_KEY. Enter it again.") from None
+        from .connectors.s3 import S3Connector  # a third of a second of imports, for those who sync a bucket
+
         return S3Connector(
             bucket=bucket,
             prefix=prefix,
@@ -218,6 +218,8 @@ def connector(connection: SyncConnection) -> Connector:
         file_system = allowed_file_systems(organization).get(name)
         if file_system is None:
             raise ListingFailed("The operator does not allow this file system (RAG_SYNC_FILE_SYSTEMS).")
+        from .connectors.fsspec_file_system import FileSystemConnector  # imported only where it is used, as above
+
         return FileSystemConnector(file_system["url"], options=file_system.get("options", {}), folder=folder)
     return FolderConnector(connection.location, allowed=allowed_folders(organization))
 

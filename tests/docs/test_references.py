@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from celery import current_app
 from django.apps import apps as django_apps
 from django.conf import settings
 from django.core.management import get_commands
 from django.urls import Resolver404, resolve
+
+from ragsite.celery import app
 
 from . import project
 from .project import ROOT, Text
@@ -151,8 +152,8 @@ def test_migrations_exist() -> None:
 
 
 def test_modules_and_functions_exist() -> None:
-    current_app.loader.import_default_modules()
-    tasks = {name for name in current_app.tasks if name.startswith("rag.")}
+    app.loader.import_default_modules()
+    tasks = {name for name in app.tasks if name.startswith("rag.")}
 
     def is_right(_: Text, match: re.Match[str]) -> bool:
         name = match[1]
