@@ -44,27 +44,28 @@ def send_line(process: subprocess.Popen[str]) -> str:
     assert process.stdout
     process.stdin.write("\n")
     process.stdin.flush()
-    return process.stdout.readline()
+    line: str = process.stdout.readline()
+    return line
 
 
 def test_the_time_of_a_process_counts_once_before_and_after_its_end(
     shell: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    clock = CpuClock(tmp_path)
-    start = clock.milliseconds()
+    cpu_clock = CpuClock(tmp_path)
+    start = cpu_clock.milliseconds()
     used = float(send_line(shell))
-    while_it_runs = clock.milliseconds() - start
+    while_it_runs = cpu_clock.milliseconds() - start
     assert send_line(shell) == "ended\n"
-    after_its_end = clock.milliseconds() - start
+    after_its_end = cpu_clock.milliseconds() - start
     assert while_it_runs >= used
     assert while_it_runs <= after_its_end < while_it_runs + used / 2
 
 
 def test_processes_between_two_readings_count(shell: subprocess.Popen[str], tmp_path: Path) -> None:
-    clock = CpuClock(tmp_path)
-    start = clock.milliseconds()
+    cpu_clock = CpuClock(tmp_path)
+    start = cpu_clock.milliseconds()
     used = 0.0
     for _ in range(2):
         used += float(send_line(shell))
         assert send_line(shell) == "ended\n"
-    assert used - TOLERANCE <= clock.milliseconds() - start < 1.5 * used
+    assert used - TOLERANCE <= cpu_clock.milliseconds() - start < 1.5 * used
