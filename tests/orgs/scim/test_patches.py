@@ -23,6 +23,13 @@ class _Member(dict[str, Any]):
         return super().get(*arguments)
 
 
+@pytest.fixture(autouse=True)
+def lower_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of both limits: what is refused and what is not stays the same."""
+    monkeypatch.setattr(patches, "MAX_ELEMENTS", patches.MAX_ELEMENTS // 10)
+    monkeypatch.setattr(patches, "MAX_WORK", patches.MAX_WORK // 10)
+
+
 def members(count: int) -> list[Any]:
     return [_Member(value=str(number)) for number in range(count)]
 

@@ -103,6 +103,9 @@ HOSTILE = {
 }
 
 
+NOISE_SECONDS = 0.1
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.parametrize("content_type", ["text/plain", "text/markdown"])
 def test_hostile_texts_take_linear_time(name: str, content_type: str) -> None:
@@ -116,9 +119,13 @@ def test_hostile_texts_take_linear_time(name: str, content_type: str) -> None:
         assert drafts[-1].end == len(text)
         return time.process_time() - started_at
 
+    def is_linear() -> bool:
+        long = seconds(30_000)
+        return long < NOISE_SECONDS or long < 6 * seconds(7_500) + NOISE_SECONDS
+
     seconds(1000)
     # Other processes may disturb one measurement. Quadratic time fails all three.
-    assert any(seconds(60_000) < 6 * seconds(15_000) + 0.25 for _ in range(3))
+    assert any(is_linear() for _ in range(3))
 
 
 def test_a_line_with_more_tokens_without_its_line_end_fits() -> None:
