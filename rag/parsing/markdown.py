@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
+from rag.text.markup import html_tags
 from rag.types import Heading, ParsedDocument
 
 # The line ends of markdown-it, whose line numbers are converted to offsets.
@@ -12,6 +13,8 @@ _LINE_END = re.compile(r"\r\n?|\n")
 _MAX_TITLE_CHARACTERS = 200
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(.{0,20000}?)^(?:\1|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.M | re.S)
 _TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?P<quote>[\"']?)(?P<title>[^\r\n]+?)(?P=quote)[ \t]*\r?$", re.M | re.I)
+# The attributes of a heading in Pandoc, kramdown and MkDocs: "Title {#anchor .class}", "Title {: #anchor }".
+_ATTRIBUTES = re.compile(r"(?<!\\)\{:?[ \t]*[#.][^{}\n]{0,200}\}[ \t]*$")
 # Only blocks are parsed: inline elements are not needed and take most of the time.
 _parser = MarkdownIt("commonmark", {"maxNesting": 20}).disable("inline")
 
@@ -44,6 +47,11 @@ def _headings(content: str) -> list[Heading]:
     headings = []
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open" and opening.map and inline.content.strip():
-            title = inline.content.strip()[:_MAX_TITLE_CHARACTERS]
+            title = _readable_title(inline.content)[:_MAX_TITLE_CHARACTERS]
             headings.append(Heading(line_starts[opening.map[0]], int(opening.tag[1]), title))
     return headings
+
+
+def _readable_title(title: str) -> str:
+    """Return a heading without its anchors, which nobody reads: attributes at its end, and tags."""
+    return html_tags.remove_tags(_ATTRIBUTES.sub("", title)).strip() or title.strip()

@@ -119,6 +119,26 @@ def test_a_mailbox_has_a_heading_for_each_message(read: Read) -> None:
     assert parsed.text.endswith("Two.")
 
 
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("## Installing {#install}", "Installing"),
+        ("## Installing {: #install .wide }", "Installing"),
+        ('## <a name="install"></a>Installing', "Installing"),
+        ('## Installing <a href="#install">#</a> ##', "Installing"),
+        ("## `{#if}` blocks", "`{#if}` blocks"),
+        ("## Sets like {1, 2}", "Sets like {1, 2}"),
+        ("## List<String>", "List<String>"),
+        ("## {#install}", "{#install}"),
+    ],
+)
+def test_titles_of_headings_have_no_anchors(read: Read, line: str, title: str) -> None:
+    text = f"# Zebras\n\n{line}\n\nThey sleep standing up.\n"
+    document = read(text.encode(), "zebras.md")
+    assert document.headings[1].title == title
+    assert document.text == text
+
+
 def test_front_matter_declares_the_title_and_is_no_heading(read: Read) -> None:
     text = '---\ntitle: "Bees: a guide"\ntags: [a]\n---\n\n# Hive\n'
     parsed = read(text.encode(), "a.md")
