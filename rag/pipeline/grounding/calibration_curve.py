@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
-from django.db.models import OuterRef, Subquery
+from django.db import connection
 from numpy.typing import NDArray
 
-from rag.models import Calibration, DataSource
+from rag.models import Calibration, DataSource, EmbeddingModel
 from rag.models.embedding_models import ENGLISH_MODELS
 from rag.pipeline.retrieval.rank_candidates import retrieval_mode
 from rag.pipeline.retrieval.user_selected_text import NO_ID
@@ -53,6 +53,15 @@ CURVE_WITH_LATE_INTERACTION = Curve(2.5, -5.25)
 CURVE_WITHOUT_LATE_INTERACTION = Curve(3.65, -5.1)
 
 
+# Composing this statement with Django takes longer than executing it, and each answer needs it.
+_READ_CURVE = (
+    f'SELECT model.name, curve.slope, curve."offset" FROM {DataSource._meta.db_table} AS source '
+    f"JOIN {EmbeddingModel._meta.db_table} AS model ON model.id = source.embedding_model_id "
+    f"LEFT JOIN {Calibration._meta.db_table} AS curve ON curve.model_id = model.id AND curve.mode = %s "
+    "WHERE source.id = %s"
+)
+
+
 class ModeFields(TypedDict):
     """The fields of Question that select a calibration curve."""
 
@@ -90,14 +99,9 @@ def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     source_id = next((passage.source_id for passage in passages if passage.source_id != NO_ID), None)
     if not mode or not source_id:
         return default
-    of_mode = Calibration.objects.filter(model=OuterRef("embedding_model"), mode=mode)
-    with identity.about_sources([source_id]):
-        row = (
-            DataSource.objects.filter(pk=source_id)
-            .values_list("embedding_model__name", Subquery(of_mode.values("slope")), Subquery(of_mode.values("offset")))
-            .first()
-        )
-    name, slope, offset = row or ("", None, None)
+    with identity.about_sources([source_id]), connection.cursor() as cursor:
+        cursor.execute(_READ_CURVE, [mode, source_id])
+        name, slope, offset = cursor.fetchone() or ("", None, None)
     if slope is not None and offset is not None:
         return Curve(slope, offset)
     is_complete = has_late_interaction == mode.endswith(RERANKED)

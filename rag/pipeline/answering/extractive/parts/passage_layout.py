@@ -2,6 +2,7 @@
 
 import functools
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from rag.text.markup import html_tags, references
@@ -31,6 +32,7 @@ class PassageLayout:
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
         self.parts, self._headers = split_parts(passage.text, passage.lang)
+        self._texts = [passage.text[part.start : part.end] for part in self.parts]
         # The indexes of the first and the last part of each block.
         self._first = {part.block: index for index, part in reversed(list(enumerate(self.parts)))}
         self._last = {part.block: index for index, part in enumerate(self.parts)}
@@ -59,8 +61,7 @@ class PassageLayout:
 
     def text(self, index: int) -> str:
         """Return the text of a part."""
-        part = self.parts[index]
-        return self.passage.text[part.start : part.end]
+        return self._texts[index]
 
     def length(self, index: int) -> int:
         """Return how many characters of a part are quoted."""
@@ -80,10 +81,14 @@ class PassageLayout:
 
     def heading_index(self, index: int) -> int | None:
         """Return the nearest heading or question above a part within the passage."""
-        for above in range(index - 1, -1, -1):
-            if self.is_heading(above) and not self._ends_before(above, index):
+        for above in reversed(self._heading_indexes[: bisect_left(self._heading_indexes, index)]):
+            if not self._ends_before(above, index):
                 return above
         return None
+
+    @functools.cached_property
+    def _heading_indexes(self) -> list[int]:
+        return [index for index in range(len(self.parts)) if self.is_heading(index)]
 
     def _ends_before(self, term: int, index: int) -> bool:
         """Return whether a heading is a term whose explanation has ended: a later paragraph is not indented."""

@@ -2,6 +2,7 @@
 
 import functools
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from rag.text.quotable_units import UnitKind
@@ -30,20 +31,20 @@ class PassageStructure(PassageLayout):
     @functools.cached_property
     def sections(self) -> list[Section]:
         """The parts by section, in groups that are read together (`find_sections`)."""
-        return find_sections(self.parts, self._headings, self._leads_to)
+        return find_sections(self.parts, set(self._heading_indexes), self._leads_to)
 
     @functools.cached_property
-    def _headings(self) -> list[bool]:
-        return [self.is_heading(index) for index in range(len(self.parts))]
+    def _groups(self) -> dict[int, list[int]]:
+        """Part → its group of a section."""
+        return {part: group for groups in self.sections for group in groups for part in group}
 
     def section_of(self, index: int) -> int:
         """Return the number of a part's section in `sections`. A heading belongs to the section below it."""
-        return sum(self._headings[: index + 1])
+        return bisect_right(self._heading_indexes, index)
 
     def group_of(self, index: int) -> list[int]:
         """Return the parts that are read together with a part; a heading is read alone."""
-        groups = self.sections[self.section_of(index)]
-        return next((group for group in groups if index in group), [index])
+        return self._groups.get(index, [index])
 
     def is_paragraph_item(self, index: int) -> bool:
         """Return whether an item is a paragraph of its own: several sentences, in a list that nothing introduces."""

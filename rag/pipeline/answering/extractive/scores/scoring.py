@@ -19,7 +19,7 @@ from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
 from .section_headings import SectionHeading, section_match
-from .sentence_similarity import SentenceSimilarity
+from .sentence_similarity import SentenceSimilarity, highest
 
 # Weight of a word in the headings above a part, relative to one in the part.
 _HEADING_WEIGHT = 0.5
@@ -74,13 +74,14 @@ def score_candidates(
 
     Unknown similarities count as average.
     """
+    best_relevance = max(structure.passage.relevance for structure in structures) or 1.0 if structures else 1.0
     word_scores = [
         total(weights, candidate.stems) + _HEADING_WEIGHT * total(weights, candidate.heading_stems)
         for candidate in candidates
     ]
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
-        + _passage_score(structures, candidate)
+        + _PASSAGE_WEIGHT * (structures[candidate.passage_number - 1].passage.relevance / best_relevance - 1)
         + (_BEST_PASSAGE_BONUS if candidate.passage_number == 1 and question.answer_type is None else 0.0)
         + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
         + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
@@ -136,8 +137,7 @@ def _paragraphs(
             offset = structure.passage.start
             span = offset + structure.parts[group[0]].start, offset + structure.parts[group[-1]].end
             by_group[key] = similarity.token_scores(structure.passage.document_id, *span)
-        known = [scores for scores in (by_group[key], vector) if scores is not None]
-        combined.append(np.max(known, axis=0) if known else None)
+        combined.append(highest([scores for scores in (by_group[key], vector) if scores is not None]))
     return _maxsims(combined)
 
 
@@ -171,14 +171,7 @@ def _token_scores(
     inner = None if heading is None else similarity.token_scores(document_id, *structure.visible_span(heading))
     if inner is not None:
         vectors.append(inner * _HEADING_SIMILARITY)
-    combined: TokenVectors = np.max(vectors, axis=0)
-    return combined
-
-
-def _passage_score(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> float:
-    """Return how much less relevant than the best one a candidate's passage is, at most 0."""
-    best = max(structure.passage.relevance for structure in structures) or 1.0
-    return _PASSAGE_WEIGHT * (structures[candidate.passage_number - 1].passage.relevance / best - 1)
+    return highest(vectors)
 
 
 def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuestion) -> float:
@@ -224,7 +217,9 @@ def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, 
 
 def _standardize(values: Sequence[float]) -> list[float]:
     """Return standard scores; zeros if all values are equal."""
-    mean, deviation = (statistics.fmean(values), statistics.pstdev(values)) if values else (0.0, 0.0)
+    count = len(values) or 1
+    mean = math.fsum(values) / count
+    deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / count)  # statistics.pstdev is slow
     return [(value - mean) / deviation if deviation > 1e-9 else 0.0 for value in values]
 
 

@@ -1,5 +1,6 @@
 """Step: question and passages -> the similarity of each part of the passages, from stored token signatures."""
 
+import functools
 import uuid
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ class _ChunkTokens:
         starts: The character offset of each token in the document, ascending.
         ends: The character offset of each token's end in the document, ascending.
         similarities: The similarities of the tokens, float32 of shape (tokens of the chunk, tokens of the question).
+        best: The best similarity of each token to a token of the question, float32 of shape (tokens of the chunk,).
         above: The best similarity to a token of the title and headings above the chunk, for each token of the
             question; None if nothing is above it.
     """
@@ -39,6 +41,7 @@ class _ChunkTokens:
     starts: list[int]
     ends: list[int]
     similarities: TokenVectors
+    best: TokenVectors
     above: TokenVectors | None = None
 
 
@@ -47,6 +50,7 @@ class SentenceSimilarity:
 
     def __init__(self, chunks: Sequence[_ChunkTokens] = ()) -> None:
         self._chunks = chunks
+        self._known: dict[tuple[uuid.UUID, int, int], list[tuple[TokenVectors, TokenVectors]]] = {}
 
     def token_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
         """Compare each token of the question with the characters start to end of a document.
@@ -55,15 +59,13 @@ class SentenceSimilarity:
             The best similarity of each of the question's tokens to a token in that range, float32 of shape (tokens of
             the question,); None if no token signatures are stored for the range.
         """
-        best_similarities = [
-            chunk.similarities[first:last].max(axis=0) for chunk, first, last in self._ranges(document_id, start, end)
-        ]
-        return np.max(best_similarities, axis=0) if best_similarities else None
+        return highest([scores for scores, _ in self._scores(document_id, start, end)])
 
     def heading_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
         """Compare each token of the question with the title and headings above a range; like `token_scores`."""
-        above = [chunk.above for chunk, _, _ in self._ranges(document_id, start, end) if chunk.above is not None]
-        return np.max(above, axis=0) if above else None
+        return highest(
+            [chunk.above for chunk, _, _ in self._ranges(document_id, start, end) if chunk.above is not None]
+        )
 
     def _ranges(self, document_id: uuid.UUID, start: int, end: int) -> Iterator[tuple[_ChunkTokens, int, int]]:
         """Yield the chunks that have tokens in a range, each with its first token there and the end of these tokens."""
@@ -82,11 +84,21 @@ class SentenceSimilarity:
             The mean of two MaxSims: of the question's tokens to those of the range, and the other way round; None if
             no token signatures are stored for the range.
         """
-        scores = []
-        for chunk, first, last in self._ranges(document_id, start, end):
-            similarities = chunk.similarities[first:last]
-            scores.append(float(similarities.max(axis=0).mean() + similarities.max(axis=1).mean()) / 2)
-        return max(scores, default=None)
+        both = [
+            float(of_question.mean() + of_range.mean()) / 2
+            for of_question, of_range in self._scores(document_id, start, end)
+        ]
+        return max(both, default=None)
+
+    def _scores(self, document_id: uuid.UUID, start: int, end: int) -> list[tuple[TokenVectors, TokenVectors]]:
+        """Return the best similarities of the question's tokens and of the range's, for each chunk that it is in."""
+        key = document_id, start, end
+        if key not in self._known:
+            self._known[key] = [
+                (chunk.similarities[first:last].max(axis=0), chunk.best[first:last])
+                for chunk, first, last in self._ranges(document_id, start, end)
+            ]
+        return self._known[key]
 
 
 def compare_token_signatures(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
@@ -150,13 +162,20 @@ def _compare_chunk(chunk: Passage, signatures: TokenSignatures, question_vectors
     within = [tokens for tokens in token_rows if tokens[0] >= 0]
     above = [row for start, _, row in token_rows if start < 0]  # the title and the headings
     similarities = token_similarities(question_vectors, signatures)
+    of_words = similarities[[row for _, _, row in within]]
     return _ChunkTokens(
         chunk.document_id,
         starts=[chunk.start + start for start, _, _ in within],
         ends=[chunk.start + end for _, end, _ in within],
-        similarities=similarities[[row for _, _, row in within]],
+        similarities=of_words,
+        best=of_words.max(axis=1),
         above=similarities[above].max(axis=0) if above else None,
     )
+
+
+def highest(vectors: Sequence[TokenVectors]) -> TokenVectors | None:
+    """Return the highest value at each place of the vectors; None if there is no vector."""
+    return functools.reduce(np.maximum, vectors) if vectors else None
 
 
 def _contains(passage: Passage, chunk: Passage) -> bool:
