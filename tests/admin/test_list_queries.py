@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from orgs.models import Membership
 from rag.admin import large_lists
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.operations import row_counts
@@ -183,3 +184,12 @@ def test_the_sidebar_asks_once_for_each_permission(world: World) -> None:
     with CaptureQueriesContext(connection) as queries:
         client.get("/admin/rag/syncrun/")
     assert len(queries) <= 30
+
+
+def test_the_page_of_a_row_asks_once_whether_its_user_sees_the_row(world: World) -> None:
+    member = Membership.objects.get(user=world.users["member"], organization=world.home)
+    client = browser(world.users["owner"])
+    with CaptureQueriesContext(connection) as queries:
+        assert client.get(f"/admin/orgs/membership/{member.pk}/change/").status_code == 200
+    looks = 'SELECT 1 AS "a" FROM "orgs_membership"'
+    assert sum(query["sql"].startswith(looks) for query in queries) == 1

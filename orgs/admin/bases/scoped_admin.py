@@ -194,7 +194,10 @@ class ScopedAdmin(ObjectPagesMixin):
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         if not self.has_module_permission(request):
             return False
-        return obj is None or self.visible_rows(request).filter(pk=obj.pk).exists()
+        # Django's admin asks this about ten times for the row of a page. What is saved is checked again: `save_related`.
+        return obj is None or remember(
+            request, (self.model, obj.pk), lambda: self.visible_rows(request).filter(pk=obj.pk).exists()
+        )
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self.has_view_permission(request, obj)
