@@ -1,7 +1,7 @@
 """Data sources, and the access rule."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
@@ -45,20 +45,25 @@ class QueryableSources:
 
     Attributes:
         organizations: Organisations whose public sources the caller may query, all of them.
-        other_sources: The other sources that the caller may query.
+        list_others: Composes the query of the other sources that the caller may query. Most searches do not need it.
         grants: Who has the grants of the other sources; None if access to them does not follow from grants and
             ownership alone.
     """
 
     organizations: frozenset[uuid.UUID]
-    other_sources: "DataSourceQuerySet"
+    list_others: "Callable[[], DataSourceQuerySet]"
     grants: MemberGrants | None = None
 
     def within(self, organization_id: uuid.UUID) -> "QueryableSources":
         """Return those of this organisation."""
         organizations = self.organizations & {organization_id}
         grants = self.grants and replace(self.grants, organization_ids=tuple(organizations))
-        return QueryableSources(organizations, self.other_sources.filter(organization=organization_id), grants)
+        return QueryableSources(organizations, lambda: self.other_sources.filter(organization=organization_id), grants)
+
+    @property
+    def other_sources(self) -> "DataSourceQuerySet":
+        """The other sources that the caller may query."""
+        return self.list_others()
 
     @property
     def public(self) -> "DataSourceQuerySet":
@@ -92,11 +97,16 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
     def queryable_by(self, caller: Caller) -> "QueryableSources":
         """Return what `visible_to` returns for QUERY, in a form that does not list public sources."""
         user, permissions = caller.user, effective_permissions(caller)
-        visible = self._visible_with(permissions, user, Action.QUERY)
+
+        def list_visible() -> DataSourceQuerySet:
+            return self._visible_with(permissions, user, Action.QUERY)
+
         if permissions.sources is not None or not permissions.allows(Action.QUERY):
-            return QueryableSources(organizations=frozenset(), other_sources=visible)
+            return QueryableSources(frozenset(), list_visible)
         grants = _grants_of(user.pk, permissions) if user.pk and permissions.organizations else None
-        return QueryableSources(permissions.organizations, visible.exclude(visibility=Visibility.PUBLIC), grants)
+        return QueryableSources(
+            permissions.organizations, lambda: list_visible().exclude(visibility=Visibility.PUBLIC), grants
+        )
 
     def _visible_with(self, permissions: EffectivePermissions, user: AnyUser, action: Action) -> Self:
         if user.pk is None or not user.is_active or not permissions.allows(action):

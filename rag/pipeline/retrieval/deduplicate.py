@@ -1,6 +1,7 @@
 """Step: passages -> the same without passages that repeat a better one."""
 
 import functools
+import re
 from collections.abc import Sequence
 
 from rag.text.words import split_words
@@ -14,6 +15,10 @@ _MIN_SHARED_RUNS = 0.9
 _RUN_LENGTH = 3
 # From this number of words on, a text means the same under any title.
 _MIN_WORDS_WITHOUT_TITLE = 30
+# Texts are compared further if one contains parts of so many words of the other. In scripts without spaces, words are
+# pairs of characters, so a longer part need not be in the other.
+_SAMPLES = 6
+_PART_OF_WORD = re.compile(r"[a-z0-9]{4,20}")
 
 
 def deduplicate(passages: Sequence[Passage]) -> list[Passage]:
@@ -22,24 +27,26 @@ def deduplicate(passages: Sequence[Passage]) -> list[Passage]:
     Another number, another name or a `not` is a different word, so both texts are kept. So are short texts under
     different titles, and repetitions within one document.
     """
-    unique: list[Passage] = []
+    unique: list[tuple[Passage, int]] = []
     for passage in passages:
-        if not any(_is_copy(passage, better) for better in unique):
-            unique.append(passage)
-    return unique
-
-
-def _is_copy(passage: Passage, better: Passage) -> bool:
-    if passage.document_id == better.document_id:
-        return False
-    shorter, longer = sorted((len(passage.text), len(better.text)))
-    if longer - shorter > _MAX_LENGTH_DIFFERENCE * longer:
-        return False
-    return abs(passage.score - better.score) <= _MAX_SCORE_DIFFERENCE and adds_nothing(passage, better)
+        score, length = passage.score, len(passage.text)
+        # Nearly all pairs differ in length or score: 50 passages have 1,225 pairs.
+        if not any(
+            abs(length - other_length) <= _MAX_LENGTH_DIFFERENCE * max(length, other_length)
+            and abs(score - better.score) <= _MAX_SCORE_DIFFERENCE
+            and passage.document_id != better.document_id
+            and adds_nothing(passage, better)
+            for better, other_length in unique
+        ):
+            unique.append((passage, length))
+    return [passage for passage, _ in unique]
 
 
 def adds_nothing(passage: Passage, other: Passage) -> bool:
     """Return whether the other passage, which may be longer, says everything that this one says."""
+    other_text = _lowered(other.text)
+    if not all(part in other_text for part in _sample(passage.text)):
+        return False
     passage_words, passage_runs, word_count = _words_and_runs(passage.text, passage.lang)
     other_words, other_runs, _ = _words_and_runs(other.text, other.lang)
     has_same_title = (passage.title, passage.headings) == (other.title, other.headings)
@@ -48,6 +55,19 @@ def adds_nothing(passage: Passage, other: Passage) -> bool:
     if not passage_words <= other_words:
         return False
     return len(passage_runs & other_runs) >= _MIN_SHARED_RUNS * len(passage_runs)
+
+
+@functools.lru_cache(maxsize=256)
+def _lowered(text: str) -> str:
+    return text.lower()
+
+
+@functools.lru_cache(maxsize=256)
+def _sample(text: str) -> tuple[str, ...]:
+    """Return parts of words of a text in lower case, which any text with all of its words contains."""
+    lowered = _lowered(text)
+    starts = (number * len(lowered) // _SAMPLES for number in range(_SAMPLES))
+    return tuple(match.group() for start in starts if (match := _PART_OF_WORD.search(lowered, start)))
 
 
 @functools.lru_cache(maxsize=256)

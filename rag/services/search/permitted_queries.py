@@ -184,7 +184,7 @@ def _selected_sources(selection: SourceSelection) -> QueryableSources:
             sources = sources.filter(organization=selection.organization_filter)
         if selection.slug_filter:
             sources = sources.filter(slug=selection.slug_filter)
-        return QueryableSources(organizations=frozenset(), other_sources=sources)
+        return QueryableSources(frozenset(), lambda: sources)
     queryable = DataSource.objects.queryable_by(caller)
     for organization_id in (selection.organization and selection.organization.pk, selection.organization_filter):
         if organization_id:

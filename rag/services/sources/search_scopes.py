@@ -34,7 +34,8 @@ def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Quest
         question: The question, whose filters apply to every scope.
     """
     if isinstance(sources, DataSourceQuerySet):
-        sources = QueryableSources(organizations=frozenset(), other_sources=sources)
+        listed = sources
+        sources = QueryableSources(frozenset(), lambda: listed)
     builder = _Builder(question)
     if sources.grants is None:
         builder.add_listed(sources.other_sources)

@@ -127,9 +127,8 @@ def find_leaks(world: World, secrets: dict[str, str]) -> list[str]:
 
 
 def all_sources() -> QueryableSources:
-    return QueryableSources(
-        frozenset(Organization.objects.values_list("pk", flat=True)), DataSource.objects.exclude(visibility="public")
-    )
+    organizations = frozenset(Organization.objects.values_list("pk", flat=True))
+    return QueryableSources(organizations, lambda: DataSource.objects.exclude(visibility="public"))
 
 
 def disable_queryset_filters(monkeypatch: pytest.MonkeyPatch) -> None:
