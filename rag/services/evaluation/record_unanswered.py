@@ -81,10 +81,10 @@ def store_if_unanswered(
     is_answered, confidence = bool(result.answer.citations), result.answer.confidence
     if searched is None or (is_answered and confidence >= LOW_CONFIDENCE):
         return
-    if retention_for(caller.user).history != QueryHistory.FULL:
-        return
     reason = Reason.LOW_CONFIDENCE if is_answered else Reason.DECLINED
-    _store(_build_row(caller, searched, reason, confidence, answer))
+    with transaction.atomic():  # one transaction, so that the caller's identity is set once
+        if retention_for(caller.user).history == QueryHistory.FULL:
+            _store(_build_row(caller, searched, reason, confidence, answer))
 
 
 def update_for_rating(caller: Caller, message: ConversationMessage) -> None:
@@ -138,13 +138,13 @@ def _build_row(
     )
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def _store(row: UnansweredQuestion) -> None:
     """Store the question instead of an earlier one with the same text, and delete what is beyond the user's limit."""
     advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
     of_user = UnansweredQuestion.objects.filter(user=row.user_id)
-    of_user.filter(source=row.source_id, question=row.question).delete()
+    others = of_user.exclude(source=row.source_id, question=row.question)
+    kept = others.order_by("-pk").values("pk")[: MAX_QUESTIONS_OF_USER - 1]
+    of_user.exclude(pk__in=kept).delete()
     with identity.about_sources([row.source_id]):
         row.save(force_insert=True)
-    kept = of_user.order_by("-pk").values("pk")[:MAX_QUESTIONS_OF_USER]
-    of_user.exclude(pk__in=kept).delete()

@@ -64,8 +64,7 @@ def locked_history(user: User) -> Iterator["HistoryWriter"]:
     organization_ids = list(organizations.values_list("organization", flat=True))
     with transaction.atomic():
         advisory_xact_locks([f"history of user {user.pk}", *(f"history in {pk}" for pk in organization_ids)])
-        HistoryUsage.objects.bulk_create([HistoryUsage(user_id=user.pk)], ignore_conflicts=True)
-        usage = HistoryUsage.objects.get(pk=user.pk)
+        usage, _ = HistoryUsage.objects.get_or_create(pk=user.pk)
         writer = HistoryWriter(user, usage, _max_bytes(user, usage, organization_ids))
         yield writer
         usage.save(update_fields=["bytes", "searches"])

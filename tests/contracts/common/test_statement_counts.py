@@ -21,17 +21,17 @@ _MCP = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 # Endpoint, body → the statements at most.
 MAX_STATEMENTS = [
     ("/api/rag/search", {"query": "What do zebras have?"}, 6),
-    ("/api/chat", {"messages": _ASKED, "useRag": True}, 23),
+    ("/api/chat", {"messages": _ASKED, "useRag": True}, 22),
     ("/api/rag/search", {"query_text": "What do zebras have?"}, 6),
     ("/functions/v1/rag-search", {"query_text": "What do zebras have?"}, 6),
     ("/api/rag/answer", {"query_text": "What do zebras have?"}, 8),
     ("/functions/v1/rag-answer", {"query_text": "What do zebras have?"}, 8),
     ("/api/rag/retrieve", {"query": "What do zebras have?"}, 8),
     ("/api/rag/retrieve", {"query": "What do zebras have?", "dataSources": ["library", "archive"]}, 8),
-    ("/api/rag/query", {"query": "What do zebras have?"}, 10),
+    ("/api/rag/query", {"query": "What do zebras have?"}, 9),
     ("/agent/respond", {"query": "What do zebras have?"}, 12),
-    ("/api/v1/search", {"query": "What do zebras have?"}, 14),
-    ("/v1/chat/completions", {"model": "ragsite", "messages": _ASKED}, 11),
+    ("/api/v1/search", {"query": "What do zebras have?"}, 13),
+    ("/v1/chat/completions", {"model": "ragsite", "messages": _ASKED}, 10),
     ("/mcp", {**_MCP, "params": {"name": "search", "arguments": {"query": "What do zebras have?"}}}, 7),
 ]
 

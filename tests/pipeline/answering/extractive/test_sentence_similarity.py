@@ -98,4 +98,7 @@ def test_quotes_are_chosen_by_words_without_matching_signatures(passages: tuple[
     unread = [dataclasses.replace(passage, signatures=None)]
     similarity = compare_token_signatures(QUESTION, unread, unread)
     assert similarity.token_scores(passage.document_id, passage.start, passage.end) is None
+    # The search has read them for reranking.
+    similarity = compare_token_signatures(QUESTION, passages, passages)
+    assert similarity.token_scores(passage.document_id, passage.start, passage.end) is not None
     assert extract_quotes(QUESTION, passages, similarity) == extract_quotes(QUESTION, passages)
