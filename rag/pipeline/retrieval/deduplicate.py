@@ -15,10 +15,10 @@ _MIN_SHARED_RUNS = 0.9
 _RUN_LENGTH = 3
 # From this number of words on, a text means the same under any title.
 _MIN_WORDS_WITHOUT_TITLE = 30
-# Texts are compared further if one contains parts of so many words of the other. In scripts without spaces, words are
-# pairs of characters, so a longer part need not be in the other.
+# Texts are compared further if one has the beginnings of so many words of the other. In scripts without spaces, words
+# are pairs of characters, so a longer part need not be in the other.
 _SAMPLES = 6
-_PART_OF_WORD = re.compile(r"[a-z0-9]{4,20}")
+_BEGINNING = re.compile(r"(?<![\w'’])[a-z0-9]{4,20}")
 
 
 def deduplicate(passages: Sequence[Passage]) -> list[Passage]:
@@ -64,10 +64,10 @@ def _lowered(text: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _sample(text: str) -> tuple[str, ...]:
-    """Return parts of words of a text in lower case, which any text with all of its words contains."""
+    """Return beginnings of words of a text in lower case, which any text with all of its words contains."""
     lowered = _lowered(text)
     starts = (number * len(lowered) // _SAMPLES for number in range(_SAMPLES))
-    return tuple(match.group() for start in starts if (match := _PART_OF_WORD.search(lowered, start)))
+    return tuple(match.group() for start in starts if (match := _BEGINNING.search(lowered, start)))
 
 
 @functools.lru_cache(maxsize=256)
