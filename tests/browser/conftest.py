@@ -4,7 +4,6 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 
 import pytest
 from django.test import Client
@@ -14,10 +13,13 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import User
 from tests.support.factories import World
 
+from .page_checks import PageChecks
 from .site import Site
 from .visitor import Visitor
 
 PROGRAM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+# Each page runs its scripts once: compilers that make scripts faster would take longer than they save.
+_ARGUMENTS = ["--js-flags=--no-opt,--no-maglev"]
 
 
 @pytest.fixture(scope="package")
@@ -28,7 +30,7 @@ def browser() -> Iterator[Browser]:
         # Playwright keeps an event loop in this thread, in which Django would refuse to use the database.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         expect.set_options(timeout=30_000)
-        browser = playwright.chromium.launch(executable_path=PROGRAM)
+        browser = playwright.chromium.launch(executable_path=PROGRAM, args=_ARGUMENTS)
         yield browser
         browser.close()
 
@@ -45,17 +47,35 @@ def site(browser: Browser, live_server: LiveServer, live_world: World) -> Site:
     return Site.create(live_world)
 
 
+@pytest.fixture(scope="package")
+def page_checks() -> PageChecks:
+    """The checks of all pages of this folder: see PageChecks."""
+    return PageChecks()
+
+
+@pytest.fixture(scope="package")
+def free_visitors() -> list[Visitor]:
+    """Windows that nobody uses: a new one takes as much computing as five pages."""
+    return []
+
+
 @pytest.fixture
-def visitor(browser: Browser, live_server: LiveServer) -> Iterator[Callable[..., Visitor]]:
+def visitor(
+    browser: Browser, live_server: LiveServer, page_checks: PageChecks, free_visitors: list[Visitor]
+) -> Iterator[Callable[..., Visitor]]:
     """visitor() has not signed in; visitor(user) has a session of this user. Its problems fail the test."""
-    with ExitStack() as stack:
+    present = []
 
-        def create(user: User | None = None) -> Visitor:
-            visitor = stack.enter_context(Visitor.at(browser, live_server.url))
-            if user:
-                client = Client()
-                client.force_login(user)
-                visitor.use_session(client.cookies["sessionid"].value)
-            return visitor
+    def create(user: User | None = None) -> Visitor:
+        visitor = free_visitors.pop() if free_visitors else Visitor.at(browser, live_server.url, page_checks)
+        present.append(visitor)
+        if user:
+            client = Client()
+            client.force_login(user)
+            visitor.use_session(client)
+        return visitor
 
-        yield create
+    yield create
+    problems = [problem for visitor in present for problem in visitor.leave()]
+    free_visitors.extend(present)
+    assert not problems, "\n".join(problems)

@@ -1,5 +1,6 @@
 """Follows every link that an account sees, in process."""
 
+import functools
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
@@ -56,6 +57,7 @@ class _Links(HTMLParser):
             self._open = None
 
 
+@functools.cache
 def kind_of(url: str) -> tuple[str, ...]:
     """What links that differ only in ids and values have in common: the view and the names of the parameters."""
     parts = urlsplit(url)

@@ -9,8 +9,9 @@ from rag.services.reembedding import worker
 from tests.support.factories import ingest_text, process_queue
 from tests.support.servers.provider_server import ProviderServer
 
+from .page_checks import DESKTOP, PHONE
 from .site import LONG_PATH, Site, submit_document
-from .visitor import DESKTOP, PHONE, Visitor
+from .visitor import Visitor
 
 SOURCES, JOBS = "/admin/rag/datasource/", "/admin/rag/ingestionjob/"
 

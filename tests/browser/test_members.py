@@ -26,6 +26,10 @@ def focus_with_tab(page: Page, selector: str) -> None:
     raise AssertionError(f"the keyboard does not reach {selector}")
 
 
+def ignore(_: object) -> None:
+    pass
+
+
 def ask(page: Page, question: str = QUESTION) -> None:
     page.get_by_label("Your question").fill(question)
     page.keyboard.press("Enter")
@@ -60,7 +64,7 @@ def test_the_keyboard_alone_filters_a_list_and_uploads_a_file(site: Site, visito
     page.keyboard.press("Enter")
     page.wait_for_url("**/document/?*__exact=*")
     # The browser begins to report choosers before a key opens one, not at the same time.
-    page.on("filechooser", lambda _: None)
+    page.on("filechooser", ignore)
     page.goto(f"/admin/rag/datasource/{site.source.pk}/upload/")
     focus_with_tab(page, "input[type=file]")
     with page.expect_file_chooser() as chooser:
@@ -69,6 +73,7 @@ def test_the_keyboard_alone_filters_a_list_and_uploads_a_file(site: Site, visito
     focus_with_tab(page, "[type=submit]")
     page.keyboard.press("Enter")
     expect(page.get_by_text("All files were uploaded.")).to_be_visible()
+    page.remove_listener("filechooser", ignore)
 
 
 def test_a_conversation_is_rated_renamed_found_and_deleted(site: Site, visitor: Callable[..., Visitor]) -> None:

@@ -16,6 +16,7 @@ def test_every_link_opens_and_every_page_is_accessible_and_fits(site: Site, visi
     wrong: list[str] = []
     looked_at: set[str] = set()
     filters_seen: set[tuple[str, ...]] = set()
+    person = visitor()
     for role in ("member", *STAFF):
         client = Client()
         client.force_login(site.users[role])
@@ -23,7 +24,7 @@ def test_every_link_opens_and_every_page_is_accessible_and_fits(site: Site, visi
         pages, problems = crawl(client, "/", *(["/admin/"] if role in STAFF else []), filters_seen=filters_seen)
         assert "history" in pages, "links were followed"
         wrong += [f"{role}: {text}" for text in problems]
-        person = visitor(site.users[role])
+        person.use_session(client)
         for url in new_pages(pages, looked_at):
             person.open(url)
             wrong += [f"{url}: {text}" for text in person.check_page()]
