@@ -29,7 +29,7 @@ from tests.support.database import delete_all_rows
 from tests.support.database_copies import prepare_database
 from tests.support.embeddings import keep_embeddings
 from tests.support.factories import World
-from tests.support.http import Client
+from tests.support.http import Client, LocalClient
 from tests.support.servers.provider_server import ProviderServer
 from tests.support.sessions import keep_sessions
 from tests.support.web import Web
@@ -166,6 +166,17 @@ def api(live_server: LiveServer, live_world: World) -> Callable[..., Client]:
     def client(name: str = "") -> Client:
         anonymous = Client(live_server.url)
         return anonymous.with_token_of(live_world.users[name]) if name else anonymous
+
+    return client
+
+
+@pytest.fixture
+def local_api(world: World) -> Callable[..., Client]:
+    """`api` without a server: requests are made in the test's process and transaction."""
+
+    def client(name: str = "") -> Client:
+        anonymous = LocalClient()
+        return anonymous.with_token_of(world.users[name]) if name else anonymous
 
     return client
 

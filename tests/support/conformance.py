@@ -1,13 +1,18 @@
-"""Checks every API response against the OpenAPI document that the product serves: status, headers, media type, body."""
+"""Checks every API response against the API's OpenAPI document: status, headers, media type, body.
+
+It reads the document's snapshot, which equals what the product serves (tests/contracts/common/openapi): generating the
+document takes each test process seconds.
+"""
 
 import functools
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-from ragsite.views.api_reference import get_schema
+_SNAPSHOT = Path(__file__).parents[1] / "contracts" / "openapi.json"
 
 # Paths with these prefixes belong to the API. Everything else (admin, health) is not in the OpenAPI document.
 API_PREFIXES = ("/api/", "/agent/", "/functions/", "/v1/")
@@ -16,6 +21,12 @@ UNDESCRIBED_PATHS = ("/api/schema", "/api/docs")
 # Statuses that any path may answer with before a view is reached.
 STATUSES_OF_UNKNOWN_PATHS = (400, 404, 413)
 STATUSES_OF_UNKNOWN_METHODS = (401, 403, 405, 413, 429)
+
+
+@functools.cache
+def document() -> dict[str, Any]:
+    """The API's OpenAPI document."""
+    return dict(json.loads(_SNAPSHOT.read_text()))
 
 
 def check_response(method: str, path: str, status: int, headers: dict[str, str], content: bytes) -> None:
@@ -36,7 +47,7 @@ def check_response(method: str, path: str, status: int, headers: dict[str, str],
     if template is None:
         assert status in STATUSES_OF_UNKNOWN_PATHS, f"{label} answered {status}; the path is not in the schema"
         return
-    operation = get_schema()["paths"][template].get(method.lower())
+    operation = document()["paths"][template].get(method.lower())
     if method in ("OPTIONS", "HEAD"):  # answered by every view, and not described
         return
     if operation is None:
@@ -66,7 +77,7 @@ def _check_headers(label: str, response: dict[str, Any], headers: dict[str, str]
 @functools.cache
 def _matching_template(path: str) -> str | None:
     """The path template of the schema that matches; templates with fewer parameters are tried first."""
-    for template in sorted(get_schema()["paths"], key=lambda template: template.count("{")):
+    for template in sorted(document()["paths"], key=lambda template: template.count("{")):
         pattern = re.sub(r"\\\{[^/]+\\\}", "[^/]+", re.escape(template))
         if re.fullmatch(pattern, path):
             return str(template)
@@ -81,14 +92,14 @@ def check_event(path: str, event: str, data: object) -> None:
 
 @functools.cache
 def _event_validator(path: str) -> Draft202012Validator:
-    content = get_schema()["paths"][_matching_template(path)]["post"]["responses"]["200"]["content"]
+    content = document()["paths"][_matching_template(path)]["post"]["responses"]["200"]["content"]
     item = content["text/event-stream"]["schema"]["x-item-schema"]
     return Draft202012Validator({**item, "components": _closed_components()}, format_checker=FormatChecker())
 
 
 @functools.cache
 def _validator(template: str, method: str, status: str) -> Draft202012Validator:
-    content = get_schema()["paths"][template][method]["responses"][status]["content"]
+    content = document()["paths"][template][method]["responses"][status]["content"]
     schema = {**content["application/json"]["schema"], "components": _closed_components()}
     return Draft202012Validator(schema, format_checker=FormatChecker())
 
@@ -107,4 +118,4 @@ def _closed_components() -> Any:
             closed.setdefault("additionalProperties", False)
         return closed
 
-    return close(get_schema()["components"])
+    return close(document()["components"])

@@ -1,13 +1,17 @@
 """A small HTTP client that checks every response against the OpenAPI schema."""
 
+import dataclasses
+import functools
 import http.client
 import json
 import threading
 import urllib.request
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
+
+import django.test
 
 from accounts.models import User
 from accounts.sign_in.refresh_tokens import RefreshToken
@@ -67,9 +71,8 @@ class Client:
         return self.with_headers(Authorization=f"Bearer {RefreshToken.for_user(user).access_token}")
 
     def with_headers(self, **headers: str) -> "Client":
-        return Client(
-            self.address, {**self.headers, **{name.replace("_", "-"): value for name, value in headers.items()}}
-        )
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return dataclasses.replace(self, headers={**self.headers, **named})
 
     def get(self, path: str) -> Reply:
         return self.send("GET", path)
@@ -96,12 +99,39 @@ class Client:
                     yield name, data
 
     def send(self, method: str, path: str, data: bytes | None = None) -> Reply:
-        headers = {"Content-Type": "application/json", **self.headers}
+        status, headers, content = self._exchange(
+            method, path, data, {"Content-Type": "application/json", **self.headers}
+        )
+        response_headers = {name.lower(): value for name, value in headers.items()}
+        conformance.check_response(method, path, status, response_headers, content)
+        return Reply(status, response_headers, json.loads(content or b"null"))
+
+    def _exchange(
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Send a request; return the status, headers and body of the response."""
         with _connections.request(self.address, method, path, data, headers) as response:
-            content = response.read()
-        response_headers = {name.lower(): value for name, value in response.headers.items()}
-        conformance.check_response(method, path, response.status, response_headers, content)
-        return Reply(response.status, response_headers, json.loads(content or b"null"))
+            return response.status, dict(response.headers.items()), response.read()
+
+
+@dataclass(frozen=True)
+class LocalClient(Client):
+    """Sends requests to the application in the same process and transaction: for tests that are not about a server."""
+
+    address: str = ""
+
+    def _exchange(
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        content_type = headers.pop("Content-Type")
+        reply = _local_client().generic(method, path, data or b"", content_type=content_type, headers=headers)
+        return reply.status_code, reply.headers, reply.content
+
+
+@functools.cache
+def _local_client() -> django.test.Client:
+    """A client for all tests, because a new one loads all middleware. Exceptions of views are a 500, as in a server."""
+    return django.test.Client(raise_request_exception=False)
 
 
 def without_request_id(body: Any) -> Any:

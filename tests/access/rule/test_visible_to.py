@@ -1,4 +1,7 @@
-"""The queryset rule (`visible_to`) agrees with the oracle (oracle.py) in random worlds."""
+"""Content and API keys by the queryset rule (`visible_to`) and by the oracle (oracle.py), in random worlds.
+
+tests/access/database/test_row_level_security.py compares the rule for data sources.
+"""
 
 import ipaddress
 from collections.abc import Callable, Iterator
@@ -44,19 +47,8 @@ def compare(world: oracle.World, rows: Rows, action: Action, model: Any, field: 
         assert sorted(names[pk] for pk in source_ids) == sorted(expected), f"{model.__name__}, {action}, {user}, {key}"
 
 
-@given(world=worlds())
-# Hypothesis's explain phase costs a hundred more worlds and adds nothing to the shrunk example.
-@settings(max_examples=30, deadline=None, phases=set(Phase) - {Phase.explain})
-def test_sources_are_visible_as_the_contract_says(world: oracle.World) -> None:
-    """Shared rules, “Visibility”: for every user, the anonymous one, every key, source and action."""
-    with rolled_back():
-        rows = build(world)
-        for action in Action:
-            compare(world, rows, action, DataSource, "pk", oracle.is_allowed)
-
-
 @given(world=worlds(), action=st.sampled_from(Action))
-# Not shrunk, which takes minutes: the test above shrinks errors of the rule itself.
+# Not shrunk, which takes minutes: errors of the rule itself are, in tests/access/database/test_row_level_security.py.
 @settings(max_examples=25, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
 def test_content_is_visible_where_its_source_is(world: oracle.World, action: Action) -> None:
     """“`DataSource` is the thing access is granted on”; jobs belong to managing and ingesting."""
@@ -69,6 +61,7 @@ def test_content_is_visible_where_its_source_is(world: oracle.World, action: Act
 
 
 @given(world=worlds(), address=st.sampled_from(ADDRESSES))
+# Hypothesis's explain phase costs a hundred more worlds and adds nothing to the shrunk example.
 @settings(max_examples=30, deadline=None, phases=set(Phase) - {Phase.explain})
 def test_keys_are_usable_as_the_contract_says(world: oracle.World, address: str) -> None:
     """docs/contracts/authentication.md: revoked, expired and inactive keys, and networks."""

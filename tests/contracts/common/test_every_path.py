@@ -8,10 +8,9 @@ from django.db import connection
 from django.test import Client as Browser
 from pytest_django import Settings
 
-from orgs.access.permissions import Scope
 from rag.models import EmbeddingModel
 from ragsite.postgres import identity
-from ragsite.views.api_reference import get_schema
+from tests.support import conformance
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
@@ -38,7 +37,7 @@ def operations() -> list[tuple[str, str]]:
     """(method, path) of every operation."""
     return [
         (method.upper(), re.sub(r"\{\w+\}", UNKNOWN, path))
-        for path, methods in get_schema()["paths"].items()
+        for path, methods in conformance.document()["paths"].items()
         for method in methods
     ]
 
@@ -70,9 +69,9 @@ def test_the_paths_are_exactly_the_documented_ones() -> None:
     }  # fmt: skip
 
 
-def test_every_path_works_with_and_without_a_slash_and_requires_authentication(api: Api) -> None:
+def test_every_path_works_with_and_without_a_slash_and_requires_authentication(local_api: Api) -> None:
     """Shared rules: "with and without a trailing slash, and never by a redirect on POST"; 401: `WWW-Authenticate`."""
-    anonymous_client, owner = api(), api("owner")
+    anonymous_client, owner = local_api(), local_api("owner")
     for method, path in operations():
         anonymous = [anonymous_client.send(method, url, b"{}") for url in (path, path + "/")]
         if path.startswith("/api/auth/token"):
@@ -86,28 +85,6 @@ def test_every_path_works_with_and_without_a_slash_and_requires_authentication(a
         assert plain.status in (200, 400, 404), (method, path, plain)
     for path in ("/healthz", "/readyz", "/api/schema"):
         assert [anonymous_client.get(url).status for url in (path, path + "/")] == [200, 200], path
-
-
-def scope_of(method: str, path: str) -> str:
-    """The scope that a key needs; empty if it needs none."""
-    if path.startswith("/api/rag/ingest"):
-        return "ingest"
-    if path.endswith(("/access", "/explain")) or path.startswith("/api/rag/webhooks"):
-        return "manage"
-    if path.startswith("/api/rag/sources"):
-        return "" if method == "GET" else "ingest" if "/documents" in path else "manage"
-    return "query"
-
-
-def test_every_path_requires_its_scope_of_a_key(api: Api, live_world: World) -> None:
-    """Shared rules: "has scopes (`query`, `ingest`, `manage`)"."""
-    clients = {scope: api().with_headers(X_API_Key=live_world.key("owner", scope).secret) for scope in Scope.values}
-    for method, path in operations():
-        if path.startswith("/api/auth/"):
-            continue
-        needed = scope_of(method, path)
-        allowed = {scope for scope, client in clients.items() if client.send(method, path, b"{}").status != 403}
-        assert allowed == ({needed} if needed else set(Scope.values)), (method, path)
 
 
 def test_an_admin_session_is_not_a_credential(live_world: World, client: Browser) -> None:
