@@ -30,7 +30,7 @@ Documents = dict[Any, str]
 
 
 @given(world=worlds())
-@settings(max_examples=20, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=8, deadline=None, phases=set(Phase) - {Phase.explain})
 def test_the_models_of_openais_api_are_the_sources_that_a_caller_may_query(world: oracle.World) -> None:
     with rolled_back():
         rows = build(world)

@@ -7,6 +7,7 @@ in other ways, and the rule must hold for them too.
 answer, with which the product's rule is compared.
 """
 
+import functools
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,16 +26,36 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, Inges
 from rag.models.content.pgvector_tables import Embedding384
 from ragsite.postgres.models import uuid7
 from tests.access.rule import oracle
+from tests.support.rows import insert_rows
 
 usually = st.sampled_from((True,) * 7 + (False,))
 seldom = st.sampled_from((False,) * 7 + (True,))
+_is_true = st.booleans()
+_two_to_four = st.integers(2, 4)
+_numbers_of_sources = st.integers(6, 12)  # more sources cost no more queries
+at_times = st.sampled_from((False,) * 3 + (True,))
 ends = st.sampled_from((None, None, -60, 3600))  # seconds from now
 NETWORKS = ("203.0.113.0/24", "203.0.113.7/32", "198.51.100.128/25", "2001:db8::/32")
 ADDRESSES = ("203.0.113.7", "203.0.113.8", "198.51.100.127", "198.51.100.128", "2001:db8:1::1", "2001:db9::1")
 
 
-def subsets(items: Sequence[Any], max_size: int) -> st.SearchStrategy[frozenset[Any]]:
-    return st.frozensets(st.sampled_from(items), max_size=max_size)
+@functools.cache
+def _indexes(count: int) -> st.SearchStrategy[int]:
+    return st.integers(0, count - 1)
+
+
+@functools.cache
+def _index_sets(count: int, max_size: int) -> st.SearchStrategy[frozenset[int]]:
+    return st.frozensets(_indexes(count), max_size=max_size)
+
+
+# Strategies of numbers are the same in every world. Those of a world's own objects would be made and checked anew.
+def _one(draw: st.DrawFn, items: Sequence[Any]) -> Any:
+    return items[draw(_indexes(len(items)))]
+
+
+def _some(draw: st.DrawFn, items: Sequence[Any], max_size: int) -> frozenset[Any]:
+    return frozenset(items[index] for index in draw(_index_sets(len(items), max_size)))
 
 
 def of(organization: oracle.Organization, items: Iterable[Any]) -> list[Any]:
@@ -45,38 +66,35 @@ def of(organization: oracle.Organization, items: Iterable[Any]) -> list[Any]:
 def worlds(draw: st.DrawFn) -> oracle.World:
     organizations = tuple(oracle.Organization(f"o{n}", draw(usually)) for n in range(draw(st.integers(2, 3))))
     users = tuple(
-        oracle.User(f"u{n}", active=draw(usually), staff=draw(st.booleans()), superuser=draw(seldom))
+        oracle.User(f"u{n}", active=draw(usually), staff=draw(_is_true), superuser=draw(seldom))
         for n in range(draw(st.integers(3, 4)))
     )
     roles = tuple(
-        oracle.Role(f"{home.name}r{n}", home, draw(subsets(oracle.PERMISSIONS, 2)))
+        oracle.Role(f"{home.name}r{n}", home, _some(draw, oracle.PERMISSIONS, 2))
         for home in organizations
         for n in (0, 1)
     )
     teams = tuple(oracle.Team(f"{home.name}t{n}", home) for home in organizations for n in (0, 1, 2))
-    parents = tuple(
-        (team, draw(st.sampled_from([*of(team.organization, teams), *teams]))) for team in teams if draw(st.booleans())
-    )
+    parents = tuple((team, _one(draw, [*of(team.organization, teams), *teams])) for team in teams if draw(_is_true))
     memberships = tuple(
         oracle.Membership(
             user,
             home,
             active=draw(usually),
             # The organisation's own are drawn more often than those of other organisations.
-            roles=draw(subsets([*of(home, roles), *roles], 4)),
-            teams=draw(subsets([*of(home, teams), *teams], 4)),
+            roles=_some(draw, [*of(home, roles), *roles], 4),
+            teams=_some(draw, [*of(home, teams), *teams], 4),
         )
         for user in users
         for home in organizations
         if draw(usually)
     )
-    number = draw(st.integers(4, 9))  # more sources cost no more queries
-    sources = tuple(draw(_source(f"s{n}", organizations, users, roles, teams)) for n in range(number))
-    keys = tuple(draw(_key(f"k{n}", organizations, users, sources)) for n in range(draw(st.integers(2, 4))))
+    number = draw(_numbers_of_sources)
+    sources = tuple(_source(draw, f"s{n}", organizations, users, roles, teams) for n in range(number))
+    keys = tuple(_key(draw, f"k{n}", organizations, users, sources) for n in range(draw(_two_to_four)))
     return oracle.World(organizations, users, roles, teams, memberships, sources, parents, keys)
 
 
-@st.composite
 def _source(
     draw: st.DrawFn,
     name: str,
@@ -85,8 +103,8 @@ def _source(
     roles: Sequence[oracle.Role],
     teams: Sequence[oracle.Team],
 ) -> oracle.Source:
-    home = draw(st.sampled_from(organizations))
-    visibility = draw(st.sampled_from((*oracle.VISIBILITIES, "role", "team")))  # these two have more cases
+    home = _one(draw, organizations)
+    visibility = _one(draw, (*oracle.VISIBILITIES, "role", "team"))  # these two have more cases
     fitting = {"role": [*of(home, roles), *roles], "team": [*of(home, teams), *teams], "private": users}.get(
         visibility, ()
     )
@@ -94,16 +112,15 @@ def _source(
         name,
         home,
         visibility,
-        owner=draw(st.none() | st.sampled_from(users)),
+        owner=_one(draw, users) if draw(_is_true) else None,
         grants=frozenset(
             oracle.Grant(to, draw(ends))
-            for to in sorted(draw(subsets([*fitting, *fitting, *users, *roles, *teams], 5)), key=repr)
+            for to in sorted(_some(draw, [*fitting, *fitting, *users, *roles, *teams], 5), key=repr)
         ),
         deleted=draw(seldom),
     )
 
 
-@st.composite
 def _key(
     draw: st.DrawFn,
     name: str,
@@ -114,14 +131,14 @@ def _key(
     names = [source.name for source in sources]
     return oracle.Key(
         name,
-        draw(st.sampled_from(users)),
-        draw(st.sampled_from(organizations)),
-        scopes=draw(st.just(frozenset(oracle.SCOPES)) | subsets(oracle.SCOPES, 2)),
-        sources=draw(st.none() | subsets(names, 5)),
-        networks=draw(st.none() | subsets(NETWORKS, 2)),
+        _one(draw, users),
+        _one(draw, organizations),
+        scopes=_some(draw, oracle.SCOPES, 2) if draw(_is_true) else frozenset(oracle.SCOPES),
+        sources=_some(draw, names, 5) if draw(_is_true) else None,
+        networks=_some(draw, NETWORKS, 2) if draw(_is_true) else None,
         ends=draw(ends),
-        revoked=draw(seldom),
-        everywhere=draw(st.booleans()),
+        revoked=draw(at_times),
+        everywhere=draw(_is_true),
     )
 
 
@@ -186,22 +203,19 @@ def build(world: oracle.World) -> Rows:
         for source in world.sources
     }
     keys = {key: _key_row(key, users, homes, sources) for key in world.keys}
-    for rows in (homes, users, roles, teams, memberships, sources, keys):
-        _insert(rows.values())
     for team, parent in world.parents:
         teams[team].parent = teams[parent]
-    Team.objects.bulk_update([teams[team] for team, _ in world.parents], ["parent"])
-    _insert(
+    assigned = [
         Membership.roles.through(membership=row, role=roles[role])
         for member, row in memberships.items()
-        for role in member.roles
-    )
-    _insert(
+        for role in sorted(member.roles, key=repr)
+    ]
+    joined = [
         Membership.teams.through(membership=row, team=teams[team])
         for member, row in memberships.items()
-        for team in member.teams
-    )
-    _insert(
+        for team in sorted(member.teams, key=repr)
+    ]
+    grants = [
         Grant(
             source=row,
             user=users.get(grant.to),
@@ -211,7 +225,9 @@ def build(world: oracle.World) -> Rows:
         )
         for source, row in sources.items()
         for grant in source.grants
-    )
+    ]
+    tables = (homes, users, roles, teams, memberships, sources, keys)
+    insert_rows([row for rows in tables for row in rows.values()] + [*assigned, *joined, *grants])
     by_name = {source.name: row for source, row in sources.items()}
     return Rows(world, {**users, None: AnonymousUser()}, by_name, keys)
 
