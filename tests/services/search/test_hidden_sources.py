@@ -61,20 +61,28 @@ def test_words_of_a_hidden_source_change_nothing(world: World, hidden: DataSourc
     """Property: for a manager who may not query, a question that the source answers looks like any other."""
     DataSource.objects.update(visibility=visibility)
     document, secret = str(Document.objects.get(path="merger.md").pk), world.key("admin").secret
-    # What the visibility decides comes before the options, so that one visibility has all combinations of them.
-    for options in OPTIONS if visibility == Visibility.PRIVATE else OPTIONS[:1]:
-        for user in ({"user": MEMBER}, {}):
-            for target in ({}, {"document": document}, {"dataSources": ["secrets"], "document": document}):
-                fields = {**options, **user, **target}
-                occurring, absent = (
-                    explain(world, "admin", query, secret=secret, **fields) for query in (OCCURRING, ABSENT)
-                )
-                assert occurring == absent, fields
-                assert set(occurring["funnel"].values()) == {0}
-                assert (occurring["documents"], occurring["dataSources"], occurring["gaps"]) == ([], [], [])
-                assert (occurring["isGroundable"], occurring["groundingScore"]) == (False, 0)
-                if "document" in fields:
-                    assert (occurring["document"]["isFound"], occurring["document"]["stage"]) == (False, "sources")
+    targets: list[dict[str, Any]] = [
+        {**user, **target}
+        for target in ({}, {"document": document}, {"dataSources": ["secrets"], "document": document})
+        for user in ({"user": MEMBER}, {})
+    ]
+    requests = [{**OPTIONS[0], **target} for target in targets]
+    # What the visibility decides comes before the options, so that one visibility has all combinations of them, each
+    # with two targets: every value of an option meets every target.
+    if visibility == Visibility.PRIVATE:
+        requests += [
+            {**options, **targets[(number + shift) % len(targets)]}
+            for number, options in enumerate(OPTIONS)
+            for shift in (0, 3)
+        ]
+    for fields in requests:
+        occurring, absent = (explain(world, "admin", query, secret=secret, **fields) for query in (OCCURRING, ABSENT))
+        assert occurring == absent, fields
+        assert set(occurring["funnel"].values()) == {0}
+        assert (occurring["documents"], occurring["dataSources"], occurring["gaps"]) == ([], [], [])
+        assert (occurring["isGroundable"], occurring["groundingScore"]) == (False, 0)
+        if "document" in fields:
+            assert (occurring["document"]["isFound"], occurring["document"]["stage"]) == (False, "sources")
 
 
 def test_the_same_user_sees_the_trace_of_a_source_that_they_may_query(world: World, hidden: DataSource) -> None:
@@ -99,15 +107,15 @@ def test_no_statement_reads_the_content_of_a_hidden_source(world: World, hidden:
 
 
 def test_a_mixture_shows_only_what_the_queryable_source_shows_alone(world: World, hidden: DataSource) -> None:
-    open_source = world.source("library")
+    open_source, secret = world.source("library"), world.key("admin").secret
     ingest_text(open_source, "bulbs.md", "Tulip bulbs are planted fifteen centimetres deep, also in clay soil.")
     for query in (OCCURRING, ABSENT):
         for options in OPTIONS:
-            fields = {**options, "user": MEMBER}
+            fields = {**options, "user": MEMBER, "secret": secret}
             everything = explain(world, "admin", query, **fields)
-            named = explain(world, "admin", query, dataSources=["secrets", "library"], **fields)
             alone = explain(world, "admin", query, dataSources=["library"], **fields)
-            assert everything == named
+            if options is OPTIONS[0]:  # which sources are searched is decided before the options matter
+                assert explain(world, "admin", query, dataSources=["secrets", "library"], **fields) == everything
             assert everything["dataSources"] == [str(open_source.pk)]
             assert {**everything, "notSearched": []} == alone
             assert [entry["dataSourceId"] for entry in everything["notSearched"]] == [str(hidden.pk)]
