@@ -1,4 +1,4 @@
-"""manage.py ingest: files and folders of this machine, with a real worker."""
+"""manage.py ingest: files and folders of this machine."""
 
 import io
 from pathlib import Path
@@ -9,7 +9,6 @@ from django.core.management import CommandError, call_command
 
 from rag.management.commands import ingest
 from rag.models import Document, IngestionJob, Original
-from tests.conftest import Worker
 from tests.support import factories
 from tests.support.factories import World
 
@@ -40,27 +39,6 @@ def run(*arguments: Any, **options: Any) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def test_a_folder_is_ingested_and_followed_to_the_end(
-    live_world: World, worker: Worker, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ingest, "MAX_FILES_PER_JOB", 2)
-    source = live_world.source()
-    worker.start()
-    out, _ = run(folder, source="library")
-    assert "3 documents of library" in out
-    assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "deep/b.txt", "linked.txt"]
-    assert [job.created_by for job in IngestionJob.objects.all()] == [live_world.users["owner"]] * 2
-    (folder / "bad.pdf").write_bytes(b"%PDF-1.7 and no more")
-    (folder / "empty.txt").touch()
-    out, err = run(folder, source="library", user="editor@home.example")
-    assert out == "2 of 5 documents failed; the others can be searched."
-    assert "bad.pdf: PARSE_ERROR" in err
-    assert "empty.txt: the file is empty" in err
-    out, _ = run("--reparse", source="library")
-    assert "3 documents of library" in out
-    assert set(source.jobs.first().documents.values_list("outcome", flat=True)) == {"updated"}  # type: ignore[union-attr]
-
-
 @pytest.fixture
 def immediate_processing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Process the documents while the command sleeps, in place of a worker."""
@@ -70,6 +48,27 @@ def immediate_processing(monkeypatch: pytest.MonkeyPatch) -> None:
             factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
 
     monkeypatch.setattr("rag.management.commands.ingest.time.sleep", work)
+
+
+@pytest.mark.usefixtures("immediate_processing")
+def test_a_folder_is_ingested_and_followed_to_the_end(
+    world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "MAX_FILES_PER_JOB", 2)
+    source = world.source()
+    out, _ = run(folder, source="library")
+    assert "3 documents of library" in out
+    assert sorted(Document.objects.values_list("path", flat=True)) == ["a.md", "deep/b.txt", "linked.txt"]
+    assert [job.created_by for job in IngestionJob.objects.all()] == [world.users["owner"]] * 2
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.7 and no more")
+    (folder / "empty.txt").touch()
+    out, err = run(folder, source="library", user="editor@home.example")
+    assert out == "2 of 5 documents failed; the others can be searched."
+    assert "bad.pdf: PARSE_ERROR" in err
+    assert "empty.txt: the file is empty" in err
+    out, _ = run("--reparse", source="library")
+    assert "3 documents of library" in out
+    assert set(source.jobs.first().documents.values_list("outcome", flat=True)) == {"updated"}  # type: ignore[union-attr]
 
 
 @pytest.mark.usefixtures("immediate_processing")

@@ -2,6 +2,7 @@
 
 import datetime
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ from ragsite.postgres import identity
 from tests.conftest import Worker, purge_queue
 from tests.support import factories
 from tests.support.factories import World, process_claimed, process_queue
-from tests.support.servers.provider_server import ProviderServer
+from tests.support.servers.provider_server import GatedProviderServer, ProviderServer
 
 Eventually = Callable[..., Any]
 OPTIONS = ChunkingOptions(512, 50)
@@ -47,6 +48,11 @@ def submit(world: World, submissions: list[Submission]) -> IngestionJob:
     return job_submit.submit_job(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
 
 
+def remote_source(world: World, provider: ProviderServer) -> DataSource:
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    return world.source(embedding_model=model)
+
+
 def indexed() -> dict[str, list[tuple[Any, ...]]]:
     """path → its chunks, without ids."""
     rows = Chunk.objects.order_by("document__path", "position").values_list(
@@ -62,26 +68,32 @@ def test_a_killed_worker_loses_and_duplicates_nothing(
     live_world: World, worker: Worker, eventually: Eventually
 ) -> None:
     """The job completes, no document is missing, no chunk exists twice."""
-    submissions = documents(20, words=150)
-    job = submit(live_world, submissions)
-    worker.start()
-    eventually(lambda: IngestionDocument.objects.filter(state=State.DONE).count() >= 2)
-    worker.kill()
-    assert IngestionDocument.objects.filter(state__in=[State.QUEUED, State.RUNNING]).exists()
-    worker.start()
-    eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
-    job.refresh_from_db()
-    assert job.status == Status.COMPLETED
-    assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
-    # The result is that of an undisturbed run, in which the killed worker has no part.
-    worker.stop()
-    after_faults = indexed()
-    assert set(after_faults) == {submission.path for submission in submissions}
-    Document.objects.all().delete()
-    source = live_world.home.sources.get()
-    job_submit.submit_job(source=source, submissions=submissions, options=OPTIONS, actor=live_world.users["editor"])
-    process_queue()
-    assert after_faults == indexed()
+    submissions = documents(8, words=60)
+    with GatedProviderServer().running() as provider:
+        source = remote_source(live_world, provider)
+        options: dict[str, Any] = {"options": ChunkingOptions(64, 10), "actor": live_world.users["editor"]}
+        job = job_submit.submit_job(source=source, submissions=submissions, **options)
+        worker.start()
+        # One document is done, and both processes of the worker wait for the vectors of another one.
+        eventually(lambda: len(provider.requests) == 3)
+        worker.kill()
+        provider.gate.set()
+        states = Counter(job.documents.values_list("state", flat=True))
+        assert states == {State.DONE: 1, State.RUNNING: 2, State.QUEUED: 5}
+        worker.start()
+        eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
+        job.refresh_from_db()
+        assert job.status == Status.COMPLETED
+        assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
+        # The result is that of an undisturbed run, in which the killed worker has no part.
+        worker.stop()
+        after_faults = indexed()
+        assert set(after_faults) == {submission.path for submission in submissions}
+        assert all(len(chunks) > 2 for chunks in after_faults.values())
+        Document.objects.all().delete()
+        job_submit.submit_job(source=source, submissions=submissions, **options)
+        process_queue()
+        assert after_faults == indexed()
 
 
 def test_documents_are_ingested_after_the_broker_lost_its_queue(
@@ -173,11 +185,6 @@ def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_w
 def provider() -> Iterator[ProviderServer]:
     with ProviderServer(dimensions=384).running() as server:
         yield server
-
-
-def remote_source(world: World, provider: ProviderServer) -> DataSource:
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
-    return world.source(embedding_model=model)
 
 
 def test_the_lease_of_a_slow_document_is_renewed(

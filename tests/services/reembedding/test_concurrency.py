@@ -20,7 +20,7 @@ from tests.conftest import Worker
 from tests.services.reembedding.helpers import ANIMALS, State, chunks, filled_source, rebuild, search, state, vectors
 from tests.support import factories
 from tests.support.factories import World, ingest_text
-from tests.support.servers.provider_server import ProviderServer
+from tests.support.servers.provider_server import GatedProviderServer, ProviderServer
 
 Eventually = Callable[..., Any]
 
@@ -93,25 +93,13 @@ def test_changes_during_the_build_are_found_after_the_switch(
     assert set(tagged.values_list("document__path", flat=True)) == {"zebra", "newcomer"}
 
 
-class Gated(ProviderServer):
-    """Answers its first request, and does not answer the later ones."""
-
-    gate: threading.Event
-
-    def answer(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-        if len(self.requests) > 1:
-            self.gate.wait(20)
-        return super().answer(path, body)
-
-
 def test_a_killed_worker_continues_and_embeds_no_committed_batch_twice(
     live_world: World, models: Callable[..., EmbeddingModel], worker: Worker, eventually: Eventually
 ) -> None:
-    server = Gated(384)
-    server.gate = threading.Event()
+    server = GatedProviderServer()
     first, second = models("first", 384), models("second", 384, server)
     source = live_world.source(embedding_model=first)
-    paragraphs = "\n\n".join(f"# Number {number}\n\n" + f"Zebra number {number}. " * 40 for number in range(300))
+    paragraphs = "\n\n".join(f"# Number {number}\n\n" + f"Zebra number {number}. " * 16 for number in range(260))
     ingest_text(source, "long", paragraphs, content_type="text/markdown")
     total = Chunk.objects.count()
     assert total > 256

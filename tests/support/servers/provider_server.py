@@ -6,6 +6,7 @@ delays and invalid bodies.
 """
 
 import contextlib
+import functools
 import hashlib
 import json
 import re
@@ -13,7 +14,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -163,14 +164,12 @@ class ProviderServer:
         return 200, {}, json.dumps(reply).encode()
 
     def _vector(self, text: str) -> np.ndarray:
-        vector = np.zeros(self.dimensions)
-        for word in text.lower().split() or [""]:
-            seed = int.from_bytes(hashlib.sha256(word.strip(".,?!").encode()).digest()[:4], "big")
-            vector += np.random.default_rng(seed).standard_normal(self.dimensions)
-        return vector  # not normalized: the client must do that
+        words = [word.strip(".,?!") for word in text.lower().split()]
+        # Not normalized: the client must do that.
+        return sum((_vector_of_word(word, self.dimensions) for word in words or [""]), np.zeros(self.dimensions))
 
     @contextmanager
-    def running(self) -> Iterator["ProviderServer"]:
+    def running(self) -> Iterator[Self]:
         thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -180,3 +179,22 @@ class ProviderServer:
             self._server.shutdown()
             self._server.server_close()
             thread.join()
+
+
+class GatedProviderServer(ProviderServer):
+    """Answers its first request. The later ones wait until the gate is opened, at most 20 seconds."""
+
+    def __init__(self, dimensions: int = 384) -> None:
+        super().__init__(dimensions)
+        self.gate = threading.Event()
+
+    def answer(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        if len(self.requests) > 1:
+            self.gate.wait(20)
+        return super().answer(path, body)
+
+
+@functools.lru_cache(maxsize=2000)
+def _vector_of_word(word: str, dimensions: int) -> np.ndarray:
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:4], "big")
+    return np.random.default_rng(seed).standard_normal(dimensions)

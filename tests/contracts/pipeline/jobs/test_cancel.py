@@ -12,9 +12,9 @@ from django.test.utils import CaptureQueriesContext
 from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services.ingestion import leases, recovery_sweep
 from rag.services.jobs import close_and_cancel
-from tests.conftest import Worker
+from ragsite.postgres import identity
 from tests.support import factories, snapshots
-from tests.support.factories import World, process_claimed
+from tests.support.factories import World, process_claimed, process_queue
 from tests.support.http import Client, Reply
 from tests.support.servers.provider_server import ProviderServer
 
@@ -44,8 +44,21 @@ def chunks() -> set[Any]:
     return set(Chunk.objects.values_list("pk", flat=True))
 
 
+def work() -> None:
+    """Process documents one after the other, as a worker process does."""
+    with identity.run_as(identity.WORKER):
+        try:
+            process_queue(at_once=1)
+        finally:
+            connection.close()
+
+
 def test_nothing_is_indexed_after_the_response(
-    api: Api, live_world: World, worker: Worker, provider: ProviderServer, eventually: Eventually
+    api: Api,
+    live_world: World,
+    provider: ProviderServer,
+    eventually: Eventually,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Shared rules: "what was indexed before the cancel stays, nothing is indexed after the response"."""
     model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
@@ -56,8 +69,9 @@ def test_nothing_is_indexed_after_the_response(
     before, request_count = chunks(), len(provider.requests)
     assert before
     provider.stall.clear()
+    worker = threading.Thread(target=work)
     worker.start()
-    eventually(lambda: len(provider.requests) > request_count)  # a worker is in the middle of a document
+    eventually(lambda: len(provider.requests) > request_count)  # it is in the middle of a document
     reply = cancel(editor, job)
     assert (reply.status, reply.body["status"], reply.body["indexed"]) == (200, "cancelled", 1)
     assert reply.body["progress"] == {"documents": 6, "done": 1, "failed": 0}
@@ -65,10 +79,12 @@ def test_nothing_is_indexed_after_the_response(
     assert (reply.body["chunks"], reply.body["errors"]) == (1, [])
     assert reply.body["finishedAt"]
     provider.stall.set()
-    eventually(lambda: b"ingestion_lease_lost" in worker.log.read_bytes())  # the worker has finished and noticed
-    # A document that is sent now is processed after everything that the workers had already claimed.
+    worker.join()  # it has finished, and noticed
+    assert "ingestion_lease_lost" in [record.msg["event"] for record in caplog.records if isinstance(record.msg, dict)]
+    # A document that is sent now is processed, and none of those that were cancelled.
     later = editor.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [{"path": "x", "text": "Oak."}]})
-    eventually(lambda: IngestionJob.objects.get(pk=later.body["jobId"]).finished_at)
+    process_queue()
+    assert IngestionJob.objects.get(pk=later.body["jobId"]).finished_at
     assert set(Chunk.objects.exclude(document__path="x").values_list("pk", flat=True)) == before
     assert cancel(editor, job).body == reply.body, "a second DELETE has the same answer"
     states = (
@@ -155,13 +171,7 @@ def test_a_job_of_ten_thousand_documents_is_cancelled_immediately(api: Api, live
     """A worker has claimed one of them, and is not blocked by the cancellation."""
     editor = api("editor")
     job = submit_job(editor, live_world, 1)
-    (first,) = IngestionDocument.objects.all()
-    IngestionDocument.objects.bulk_create(
-        IngestionDocument(
-            job=first.job, source=first.source, index=index, path=f"doc-{index}", title="Zebra", text="Zebra. " * 200
-        )
-        for index in range(1, 10_000)
-    )
+    copy_document(9_999)
     (claimed,) = leases.claim_next(1)
     cancelled = cancel(editor, job).body
     assert (cancelled["status"], cancelled["progress"]["documents"]) == ("cancelled", 10_000)
@@ -169,6 +179,25 @@ def test_a_job_of_ten_thousand_documents_is_cancelled_immediately(api: Api, live
     with pytest.raises(leases.LeaseEnded):
         process_claimed(claimed)
     assert not chunks()
+
+
+def copy_document(count: int) -> None:
+    """Add copies of the only document, with long texts."""
+    changes = {
+        "id": "gen_random_uuid()",
+        "index": "number",
+        "path": "'doc-' || number",
+        "text": "repeat('Zebra. ', 200)",
+    }
+    fields = IngestionDocument._meta.concrete_fields
+    names = [str(field.column) for field in fields if not field.generated]
+    columns = {connection.ops.quote_name(name): changes.get(name, connection.ops.quote_name(name)) for name in names}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO rag_ingestiondocument ({', '.join(columns)}) SELECT {', '.join(columns.values())} "
+            "FROM rag_ingestiondocument, generate_series(1, %s) AS number",
+            [count],
+        )
 
 
 def test_cancelling_needs_the_same_number_of_statements_for_any_job(api: Api, live_world: World) -> None:

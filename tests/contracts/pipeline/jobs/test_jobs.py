@@ -1,4 +1,4 @@
-"""The pipeline contract, sub-contract 1, over HTTP with a real worker."""
+"""The pipeline contract, sub-contract 1, over HTTP; one job with a real worker."""
 
 import base64
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, Inges
 from rag.text.tokens import count_tokens
 from tests.conftest import Worker
 from tests.support import factories, snapshots
-from tests.support.factories import World
+from tests.support.factories import World, process_queue
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
 
@@ -67,9 +67,7 @@ def test_a_job_from_submission_to_its_end(
     assert sorted(editor.get(f"/api/rag/ingest/{second_job['jobId']}").body["vectorIds"]) == sorted(job["vectorIds"])
 
 
-def test_a_job_whose_documents_all_fail(
-    api: Api, live_world: World, worker: Worker, eventually: Callable[..., Any]
-) -> None:
+def test_a_job_whose_documents_all_fail(api: Api, live_world: World) -> None:
     """Shared rules: "Some documents failing: `completed` with `errors`; all failing: `failed`"."""
     keyless = EmbeddingModel.objects.create(
         name="keyless", provider="openai", dimensions=384, api_key_variable="NOT_SET_API_KEY"
@@ -77,9 +75,8 @@ def test_a_job_whose_documents_all_fail(
     live_world.source("handbook", embedding_model=keyless)
     editor = api("editor")
     job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": [{"path": "a", "text": "Alpha."}]})
-    worker.start()
-    address = f"/api/rag/ingest/{job.body['jobId']}"
-    finished = eventually(lambda: finished_job(editor, address))
+    process_queue()
+    finished = finished_job(editor, f"/api/rag/ingest/{job.body['jobId']}")
     assert finished["status"] == "failed"
     (error,) = finished["errors"]
     assert (error["index"], error["path"], error["code"]) == (0, "a", "EMBEDDING_FAILED")
