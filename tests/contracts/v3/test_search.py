@@ -1,7 +1,9 @@
 """The v3 contract, 1 (searchSimilarChunks) and 2.2: POST /api/rag/search with `query`, over HTTP."""
 
-import threading
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -9,9 +11,10 @@ from django.db import connection
 
 from rag.models import DataSource
 from rag.models.content.pgvector_tables import Embedding384
+from ragsite.postgres import identity
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text
-from tests.support.http import Client
+from tests.support.http import Client, LocalClient
 
 Api = Callable[..., Client]
 DOCUMENT = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebras have stripes."}
@@ -135,25 +138,70 @@ def test_users_of_two_organisations_do_not_see_each_others_data(api: Api, live_w
     assert DataSource.objects.filter(slug="library").count() == 2
 
 
-def test_during_replacement_searches_find_the_old_or_the_new_chunks(api: Api, live_world: World) -> None:
-    """Shared rules: "a reader sees the old set or the new, never a mixture or nothing"."""
-    source = live_world.source()
-    ingest_text(source, "/zebra", "Zebras have stripes, version 0.")
-    member, ended = api("member"), threading.Event()
+def test_during_replacement_searches_find_the_old_or_the_new_chunks(live_world: World) -> None:
+    """Shared rules: "a reader sees the old set or the new, never a mixture or nothing".
 
-    def replace() -> None:
+    The document is replaced before each statement of a search, and searched before each statement of a replacement.
+    """
+    source, member = live_world.source(), LocalClient().with_token_of(live_world.users["member"])
+
+    def replace(version: int) -> None:
+        ingest_text(source, "/zebra", f"Zebras have stripes, version {version}.")
+
+    def search() -> str:
+        (result,) = member.post("/api/rag/search", {"query": "zebra"}).body["results"]
+        return str(result["text"])
+
+    replace(0)
+    replacements = 0
+    while True:  # one more statement of the search comes before the replacement each time
+        with before_statement(replacements, in_thread(replace, replacements + 1)) as has_run:
+            search()
+        if not has_run:
+            break
+        replacements += 1
+        assert search().endswith(f"version {replacements}.")
+    assert replacements > 3
+    seen = []
+    with before_statement(None, in_thread(lambda: seen.append(search()))):
+        replace(replacements + 1)
+    assert len(seen) > 10
+    assert set(seen) == {f"Zebras have stripes, version {replacements}."}
+    assert search().endswith(f"version {replacements + 1}.")
+
+
+def in_thread(function: Callable[..., object], *arguments: Any) -> Callable[[], None]:
+    """Return what calls the function with a connection of its own."""
+
+    def run() -> None:
         try:
-            for version in range(1, 60):
-                ingest_text(source, "/zebra", f"Zebras have stripes, version {version}.")
+            with identity.run_as(identity.WORKER):
+                function(*arguments)
         finally:
-            ended.set()
             connection.close()
 
-    writer = threading.Thread(target=replace)
-    writer.start()
-    seen = []
-    while not ended.is_set():
-        seen.append(member.post("/api/rag/search", {"query": "zebra"}).body["resultCount"])
-    writer.join()
-    assert len(seen) > 5
-    assert set(seen) == {1}
+    def run_in_thread() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(run).result()
+
+    return run_in_thread
+
+
+@contextmanager
+def before_statement(number: int | None, function: Callable[[], None]) -> Iterator[list[int]]:
+    """Call the function before this statement of the block, counted from 0; before each one if it is None.
+
+    Yields the numbers of the statements before which it was called.
+    """
+    called: list[int] = []
+    numbers = itertools.count()
+
+    def execute_after(execute: Callable[..., Any], *arguments: Any) -> Any:
+        current = next(numbers)
+        if number in (None, current):
+            function()
+            called.append(current)
+        return execute(*arguments)
+
+    with connection.execute_wrapper(execute_after):
+        yield called
