@@ -1,6 +1,7 @@
 """The embedded services start after a crash, a reboot or an interrupted start."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,6 +14,27 @@ import redis
 
 from ragsite.embedded import postgres, services
 from ragsite.embedded.folder import EmbeddedError
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cluster that was created, prepared and stopped: creating one takes most of the time of a start."""
+    folder = tmp_path_factory.mktemp("created")
+    services.start(folder, {"REDIS_URL": "redis://cache.example"})
+    services.stop(folder)
+    return folder / "postgres"
+
+
+@pytest.fixture
+def created_folder(folder: Path, cluster: Path) -> Path:
+    """A folder with a copy of the cluster."""
+    copy_cluster(cluster, folder)
+    return folder
+
+
+def copy_cluster(cluster: Path, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    subprocess.run(["cp", "-a", cluster, folder], check=True)  # with its owner
 
 
 @pytest.fixture
@@ -52,7 +74,7 @@ def test_start_is_shared_and_data_is_kept(folder: Path) -> None:
         assert client.get("kept") == b"yes"
 
 
-def test_the_login_is_a_superuser_only_for_tests(folder: Path) -> None:
+def test_the_login_is_a_superuser_only_for_tests(created_folder: Path) -> None:
     def strengths() -> object:
         with psycopg.connect(host=host(addresses), user="ragsite", dbname="ragsite") as connection:
             query = (
@@ -60,14 +82,14 @@ def test_the_login_is_a_superuser_only_for_tests(folder: Path) -> None:
             )
             return connection.execute(query).fetchone()
 
-    addresses = services.start(folder)
+    addresses = services.start(created_folder)
     assert strengths() == (False, False, False, True)
     with (
         psycopg.connect(host=host(addresses), user="ragsite", dbname="ragsite") as connection,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
         connection.execute("COPY (SELECT 1) TO PROGRAM 'true'")
-    services.start(folder, superuser=True)
+    services.start(created_folder, superuser=True)
     assert strengths() == (True, False, False, True)
 
 
@@ -90,24 +112,24 @@ def test_a_cluster_of_an_earlier_version_is_used(folder: Path, monkeypatch: pyte
         psycopg.connect(host=host(addresses), user="ragsite_sign_in", dbname="ragsite")
 
 
-def test_killed_servers_are_started_again(folder: Path) -> None:
-    address = services.start(folder)["REDIS_URL"]
-    postmaster = int((folder / "postgres" / "postmaster.pid").read_text().split("\n")[0])
+def test_killed_servers_are_started_again(created_folder: Path) -> None:
+    address = services.start(created_folder)["REDIS_URL"]
+    postmaster = int((created_folder / "postgres" / "postmaster.pid").read_text().split("\n")[0])
     for process in [psutil.Process(postmaster), *psutil.Process(postmaster).children()]:
         process.kill()
     with redis.Redis.from_url(address) as client:
         psutil.Process(client.info("server")["process_id"]).kill()
-    assert query_both(services.start(folder)) == (1, True)
+    assert query_both(services.start(created_folder)) == (1, True)
 
 
-def test_a_pid_file_with_the_id_of_another_process(folder: Path) -> None:
+def test_a_pid_file_with_the_id_of_another_process(created_folder: Path) -> None:
     """After a reboot another process may have the old id."""
-    services.start(folder)
-    file = folder / "postgres" / "postmaster.pid"
+    services.start(created_folder)
+    file = created_folder / "postgres" / "postmaster.pid"
     lines = file.read_text().split("\n")
-    services.stop(folder)
+    services.stop(created_folder)
     file.write_text("\n".join([str(os.getppid()), *lines[1:]]))
-    assert query_both(services.start(folder)) == (1, True)
+    assert query_both(services.start(created_folder)) == (1, True)
 
 
 def test_a_partially_created_cluster(folder: Path) -> None:
@@ -117,8 +139,9 @@ def test_a_partially_created_cluster(folder: Path) -> None:
     assert query_both(services.start(folder)) == (1, True)
 
 
-def test_a_folder_path_that_is_too_long_for_sockets(folder: Path) -> None:
+def test_a_folder_path_that_is_too_long_for_sockets(folder: Path, cluster: Path) -> None:
     deep = folder / ("d" * 60) / ("e" * 60)
+    copy_cluster(cluster, deep)
     addresses = services.start(deep)
     try:
         assert query_both(addresses) == (1, True)
@@ -135,11 +158,11 @@ def test_a_path_with_a_space(folder: Path) -> None:
         services.stop(with_space)
 
 
-def test_delete_data_deletes_only_what_the_product_created(folder: Path, tmp_path: Path) -> None:
-    services.start(folder)
-    (folder / "thesis.txt").write_text("mine")
-    services.delete_data(folder)
-    assert [path.name for path in folder.iterdir()] == ["thesis.txt"]
+def test_delete_data_deletes_only_what_the_product_created(created_folder: Path, tmp_path: Path) -> None:
+    services.start(created_folder)
+    (created_folder / "thesis.txt").write_text("mine")
+    services.delete_data(created_folder)
+    assert [path.name for path in created_folder.iterdir()] == ["thesis.txt"]
     home = tmp_path / "home"
     home.mkdir()
     (home / "thesis.txt").write_text("mine")
