@@ -17,7 +17,8 @@ from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
 
-SIMULTANEOUS = 20
+# As many as tests keep sessions of the database: a new session takes longer than the request.
+SIMULTANEOUS = 8
 
 
 def say(client: Client, text: str, **fields: Any) -> str:

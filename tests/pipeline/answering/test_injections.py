@@ -18,9 +18,9 @@ from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.answering.sanitize import sanitize
 from rag.services.search import agent, permitted_queries
 from rag.services.search.agent_tools import chunk_out
-from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question
+from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question, Submission
 from tests.providers.test_rerankers import passages
-from tests.support.factories import World, ingest_text
+from tests.support.factories import World, ingest_together
 from tests.support.injections import EXFILTRATION, INJECTIONS, Injection
 from tests.support.servers.provider_server import ProviderServer
 
@@ -126,9 +126,11 @@ def ask_member(world: World, model: str = "") -> AnswerResult:
 def test_citations_of_an_obedient_model_are_verified(world: World, language_model: ProviderServer) -> None:
     """The model does what each document says. Only citations of the honest passage are kept; the others are counted."""
     source = world.source("library", visibility=Visibility.PUBLIC)
-    ingest_text(source, "honest.md", HONEST, title="Yard")
-    for number, injection in enumerate(INJECTIONS):
-        ingest_text(source, f"{number}.md", injection.text, title=injection.name)
+    injected = [
+        Submission(path=f"{number}.md", text=injection.text, title=injection.name)
+        for number, injection in enumerate(INJECTIONS)
+    ]
+    ingest_together(source, Submission(path="honest.md", text=HONEST, title="Yard"), *injected)
     texts = {document.pk: document.text for document in Document.objects.all()}
     assert ask_member(world, "extractive").answer.text == f"{HONEST} [1]"
     for injection in INJECTIONS:

@@ -26,7 +26,7 @@ from tests.support.factories import World
 
 from .test_index_scans import fill_each
 
-CHUNKS = 600
+CHUNKS = 300
 NEW_YEAR = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 # Rows of a search in many sources, at most so many times those of a search in few.
 MAX_RATIO = 1.2
@@ -116,6 +116,6 @@ def test_the_number_of_sources_hardly_matters(
 ) -> None:
     settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 10
     monkeypatch.setattr(granted_scopes, "MAX_LISTED", 0)
-    in_few, in_many = (rows_read(world, visibility, count, mode) for count in (5, 600))
+    in_few, in_many = (rows_read(world, visibility, count, mode) for count in (5, CHUNKS))
     for few, many in zip(in_few, in_many, strict=True):
         assert 0 < many.total() <= MAX_RATIO * few.total(), (few, many)
