@@ -13,7 +13,6 @@ from kombu.transport.redis import Channel
 from .observability import tracing
 from .postgres import identity
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
 # Celery would run Django's checks in each worker and ignore what they find. They import every page of the admin, which
 # takes half of the time of a start. `migrate`, which runs before a start, makes them too, and stops at an error.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
