@@ -78,7 +78,13 @@ def _start(children: Children) -> None:
     has_demo = _wants_demo_data()
     if has_demo:
         _print_step("demo data (up to a minute the first time)")
-        options = [f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0", *(["--operator"] if _has_own_database() else [])]
+        # `migrate` has made the checks, which import every page.
+        options = [
+            "--skip-checks",
+            f"--wait={_MAX_DEMO_SECONDS}",
+            "--verbosity=0",
+            *(["--operator"] if _has_own_database() else []),
+        ]
         for line in _run_python("manage.py", "demo", *options).splitlines():
             _print_step(line)
     _wait_until_ready(children)

@@ -16,6 +16,8 @@ from django.db.migrations.loader import MigrationLoader
 
 from ragsite.postgres import identity
 
+from . import static_files
+
 _MIGRATE = ("migrate", "--verbosity=0")
 _COLLECT = ("collectstatic", "--noinput", "--verbosity=0")
 _CHECK = ("check", "--database=default")
@@ -25,14 +27,22 @@ def main(arguments: Sequence[str] = ()) -> None:
     """Run the commands in order. The first that fails prints the reason and ends the process."""
     identity.run_process_as(identity.OWNER)  # migrations need it
     if "--pause" not in arguments:
-        _run(_MIGRATE, _COLLECT)
+        _run(_MIGRATE)
+        _collect()
         return
-    _run(_COLLECT, _CHECK)
+    _collect()
+    _run(_CHECK)
     MigrationLoader(connection)  # imports the migrations
     connection.close()
     gc.disable()  # a third of the time of migrations, for up to 200 MB
     input("Stop the processes of the earlier version, then press Enter.\n")
     _run((*_MIGRATE, "--skip-checks"))
+
+
+def _collect() -> None:
+    if not static_files.are_collected():
+        _run(_COLLECT)
+        static_files.remember()
 
 
 def _run(*commands: Sequence[str]) -> None:

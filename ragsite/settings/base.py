@@ -157,3 +157,5 @@ STORAGES = {
     "default": FILES,
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
+# What is compressed already, and source maps, half of all bytes, which only the tools of developers load.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ("gif", "jpg", "png", "webp", "woff", "woff2", "gz", "br", "map")

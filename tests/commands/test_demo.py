@@ -35,3 +35,18 @@ def test_the_superuser_of_the_demo_cannot_sign_in_where_there_is_another_organiz
     create_organization(name="Real", slug="real")
     call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
     assert not User.objects.filter(is_superuser=True, is_active=True).exists()
+
+
+def test_every_start_gives_all_accounts_the_password_which_is_hashed_once(settings: Any) -> None:
+    settings.RAG_LOCAL, settings.RAG_DEMO_PASSWORD = True, "first-password"
+    call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
+    hashes = {user.email: user.password for user in User.objects.all()}
+    assert (len(hashes), len(set(hashes.values()))) == (5, 1)
+    changed = User.objects.get(email="member@acme.example")
+    changed.set_password("of their own")
+    changed.save()
+    call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
+    assert {user.email: user.password for user in User.objects.all()} == hashes, "nobody else is signed out"
+    settings.RAG_DEMO_PASSWORD = "second-password"
+    call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
+    assert all(user.check_password("second-password") for user in User.objects.all())

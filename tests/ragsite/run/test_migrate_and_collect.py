@@ -1,12 +1,16 @@
 """What an upgrade does while the earlier version still answers, and what it does after that has stopped."""
 
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.finders import FileSystemFinder
+from django.core.management import call_command
 
 from ragsite.postgres import identity
-from ragsite.run import migrate_and_collect
+from ragsite.run import migrate_and_collect, static_files
 
 
 @pytest.mark.parametrize(
@@ -23,6 +27,33 @@ def test_only_the_migrations_wait_until_the_earlier_version_has_stopped(
     monkeypatch.setattr(identity, "run_process_as", lambda identity: None)
     monkeypatch.setattr(migrate_and_collect, "execute_from_command_line", lambda command: steps.append(command[1]))
     monkeypatch.setattr(migrate_and_collect, "gc", Mock())
+    monkeypatch.setattr(migrate_and_collect, "static_files", Mock(are_collected=lambda: False))
     monkeypatch.setattr("builtins.input", lambda prompt: steps.append("the old version stops"))
     migrate_and_collect.main(arguments)
     assert steps == expected
+
+
+def test_static_files_are_collected_when_they_or_the_collected_ones_have_changed(
+    tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, settings.STATIC_ROOT = tmp_path / "source", tmp_path / "collected"
+    source.mkdir()
+    (source / "page.css").write_text("a {}")
+    settings.STATICFILES_DIRS = [source]
+    monkeypatch.setattr(finders, "get_finders", lambda: [FileSystemFinder()])
+    collected: list[bool] = []
+
+    def start() -> bool:
+        """Return whether this start collects the files."""
+        collected.append(not static_files.are_collected())
+        if collected[-1]:
+            call_command("collectstatic", "--noinput", "--verbosity=0")
+            static_files.remember()
+        return collected[-1]
+
+    assert [start(), start()] == [True, False]
+    (source / "page.css").write_text("a { color: red }")
+    assert [start(), start()] == [True, False]
+    (settings.STATIC_ROOT / "page.css").unlink()
+    assert [start(), start()] == [True, False]
+    assert (settings.STATIC_ROOT / "page.css").read_text() == "a { color: red }"
