@@ -24,6 +24,7 @@ from rag.models import (
 from rag.services.ingestion import leases, recovery_sweep
 from rag.services.jobs import submit as job_submit
 from rag.services.operations.measurements import figures
+from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from tests.conftest import Worker, purge_queue
@@ -96,14 +97,18 @@ def test_a_killed_worker_loses_and_duplicates_nothing(
         assert after_faults == indexed()
 
 
-def test_documents_are_ingested_after_the_broker_lost_its_queue(
+def test_documents_are_ingested_and_deleted_after_the_broker_lost_its_queue(
     live_world: World, worker: Worker, eventually: Eventually
 ) -> None:
     job = submit(live_world, documents(5, words=3))
+    deleted = live_world.source("deleted")
+    factories.ingest_text(deleted, "a", "Zebras have stripes.")
+    deletion.delete_source(deleted)
     purge_queue()
     worker.start()
     eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
+    eventually(lambda: not DataSource.objects.filter(pk=deleted.pk).exists())
     # The worker also reports itself, its scheduled tasks and what its child processes have measured.
     eventually(lambda: ScheduledTaskRun.objects.filter(name="rag.sweep_ingestion", error="").exists())
     eventually(lambda: [done.count for done in figures.summarize_all_time("operation")] == [5])

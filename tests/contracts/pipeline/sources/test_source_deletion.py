@@ -9,8 +9,7 @@ from django.db import connection
 
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, IngestionDocument, IngestionJob
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
-from rag.services.sources import deletion, purge
-from tests.conftest import Worker, purge_queue
+from rag.services.sources import purge
 from tests.contracts.pipeline.sources.test_sources import delete, patch
 from tests.support import factories
 from tests.support.factories import World, ingest_text
@@ -18,7 +17,6 @@ from tests.support.http import Client, Reply
 from tests.support.servers.provider_server import ProviderServer
 
 Api = Callable[..., Client]
-Eventually = Callable[..., Any]
 
 
 def count_rows(source: DataSource) -> int:
@@ -64,17 +62,6 @@ def test_a_deleted_source_is_invisible_at_once_and_purged_later(
     purge.purge_deleted()
     assert count_rows(source) == 0
     assert count_rows(other) == rows_before
-
-
-def test_a_purge_takes_place_even_if_its_task_was_lost(
-    live_world: World, worker: Worker, eventually: Eventually
-) -> None:
-    source = live_world.source()
-    ingest_text(source, "a", "Zebras have stripes.")
-    deletion.delete_source(source)
-    purge_queue()
-    worker.start()
-    eventually(lambda: count_rows(source) == 0)
 
 
 @pytest.fixture
