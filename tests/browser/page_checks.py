@@ -51,7 +51,7 @@ class PageChecks:
     def _violations(self, page: Page, *, theme: str) -> list[str]:
         known = {"knownColours": [*self._colours], "knownParts": [*self._parts]}
         rules = {"tags": _TAGS, "colourRules": _COLOUR_RULES, "partSelector": _PARTS}
-        found: dict[str, Any] = page.evaluate(_CHECK_PAGE, {"theme": theme, **rules, **known})
-        self._colours.update(found["colours"])
-        self._parts.update(found["parts"])
-        return list(found["wrong"])
+        result: dict[str, Any] = page.evaluate(_CHECK_PAGE, {"theme": theme, **rules, **known})
+        self._colours.update(result["colours"])
+        self._parts.update(result["parts"])
+        return list(result["wrong"])

@@ -194,7 +194,7 @@ class ScopedAdmin(ObjectPagesMixin):
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         if not self.has_module_permission(request):
             return False
-        # Django's admin asks this about ten times for the row of a page. What is saved is checked again: `save_related`.
+        # Django's admin asks this about ten times for the row of a page. `save_related` checks again what was saved.
         return obj is None or remember(
             request, (self.model, obj.pk), lambda: self.visible_rows(request).filter(pk=obj.pk).exists()
         )
