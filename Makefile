@@ -11,7 +11,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos cluster upgrade syncs abuse clients integrations bench eval guard
+.PHONY: help install install-local install-dev run test check audit schema fuzz prove chaos cluster upgrade syncs abuse clients integrations bench bench-peers eval guard
 .PHONY: ingest-sample clean-data lock screenshots messages release restore offline
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo "make messages       bring the translations up to date with the texts of templates and code"
 	@echo "make schema         update the snapshot of the API schema"
 	@echo "make bench          measure ingestion and search"
+	@echo "make bench-peers    measure beside LangChain, LlamaIndex and Chroma, which get an environment in var/peers (network)"
 	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, EVAL_KINDS=answers, OUT=file)"
 	@echo "make guard          compare the quality on a few small sets with stored results (RENEW=1 stores new ones)"
 	@echo "make screenshots    pictures of the running demo's pages (ADDRESS, PASSWORD, OUT=folder)"
@@ -129,6 +130,19 @@ integrations: install-dev
 
 bench: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(CURDIR)/var/bench" -- $(BIN)/python -m benchmarks $(ARGS)
+
+# The peers have an environment of their own. Each run starts with empty databases.
+PEERS := $(CURDIR)/var/peers
+$(PEERS)/venv/.installed: benchmarks/peers/requirements.txt
+	@echo "Installing $< …"
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --only-binary :all: --requirement $<
+	@touch $@
+
+bench-peers: install-dev $(PEERS)/venv/.installed
+	@[ ! -e "$(PEERS)/data/services.lock" ] || $(BIN)/python -m ragsite.embedded "$(PEERS)/data" --delete
+	@rm -rf "$(PEERS)/data"
+	@$(ALONE) PEERS_PYTHON="$(PEERS)/venv/bin/python" $(BIN)/python -m ragsite.embedded "$(PEERS)/data" -- \
+		$(BIN)/python -m benchmarks.peers
 
 # Evaluations create an organisation and data sources, so they never use the services of the environment.
 ALONE := env -u DATABASE_URL -u REDIS_URL -u RAGSITE_DATA

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from django.db import connection, transaction
+from numpy.typing import NDArray
 
 from accounts.models import User
 from benchmarks.search.bulk_rows import source_slugs, write_sources
@@ -42,18 +43,24 @@ class Reader:
 
 
 class Library:
-    """Creates what is missing, so that a second run only measures."""
+    """Creates what is missing, so that a second run only measures.
 
-    def __init__(self, chunk_count: int, *, words: int = 60, tokens: int = 40) -> None:
+    Attributes:
+        texts, vectors: Of each chunk. The vectors are around those of `centres`, or around random ones.
+    """
+
+    def __init__(
+        self, chunk_count: int, *, words: int = 60, tokens: int = 40, centres: NDArray[np.float32] | None = None
+    ) -> None:
         self._chunk_count = chunk_count
         self._model = EmbeddingModel.objects.default()
         random = np.random.default_rng(1)
-        centres = random.standard_normal((_CLUSTERS, 384))
+        middles = random.standard_normal((_CLUSTERS, 384)) if centres is None else centres
         noise = _SPREAD * random.standard_normal((chunk_count, 384))
-        vectors = centres[random.integers(0, _CLUSTERS, chunk_count)] + noise
-        self._vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
+        vectors = middles[random.integers(0, len(middles), chunk_count)] + noise
+        self.vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
         vocabulary = np.array(" ".join(document["text"] for document in corpus.documents(limit=2_000)).split())
-        self._texts = [" ".join(random.choice(vocabulary, words)) for _ in range(chunk_count)]
+        self.texts = [" ".join(random.choice(vocabulary, words)) for _ in range(chunk_count)]
         self._signatures = random.integers(0, 256, (chunk_count, tokens, 48), np.uint8)
 
     def open_reader(self, source_count: int) -> Reader:
@@ -79,6 +86,13 @@ class Library:
             label = f"{len(slugs):,} of {source_count:,} private sources"
             readers.append(Reader(label, _member(organization, f"of-{per_mille}"), len(slugs), slugs))
         return readers
+
+    def closed_numbers(self, source_count: int) -> NDArray[np.int64]:
+        """The number of each chunk's source, as its slug in the organisation with private sources has it."""
+        slug = f"closed-{source_count}-{self._chunk_count}"
+        slugs = DataSource.objects.filter(organization__slug=slug).order_by("pk").values_list("slug", flat=True)
+        numbers = np.array([int(slug.removeprefix("source-")) for slug in slugs])
+        return numbers[np.arange(self._chunk_count) * source_count // self._chunk_count]
 
     def _create(self, slug: str, source_count: int, visibility: str = Visibility.PUBLIC) -> Organization:
         provider_factory.chunk_store().drop_vector_index(384)  # building it again takes less time than inserting
@@ -118,10 +132,10 @@ class Library:
         )  # fmt: skip
         return DocumentVersion(
             document=document,
-            chunks=[ChunkDraft(place, place, place + 1, self._texts[n], (), 1) for place, n in enumerate(numbers)],
+            chunks=[ChunkDraft(place, place, place + 1, self.texts[n], (), 1) for place, n in enumerate(numbers)],
             digests=[uuid.uuid4() for _ in numbers],
             new_indexes=range(len(numbers)),
-            vectors=self._vectors[numbers],
+            vectors=self.vectors[numbers],
             signatures=[self._signatures[n] for n in numbers],
             is_new=True,
         )

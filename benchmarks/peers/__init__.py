@@ -1,0 +1,1 @@
+"""The product beside LangChain's and LlamaIndex's stores in PostgreSQL and Chroma."""
