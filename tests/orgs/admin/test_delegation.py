@@ -71,6 +71,10 @@ def role_form(world: World, current: str, *permissions: str, **changes: Any) -> 
     return change(role(world, current), **values)
 
 
+def add_role(world: World, name: str, *permissions: str) -> tuple[str, dict[str, Any]]:
+    return "/admin/orgs/role/add/", {"organization": world.home.pk, "name": name, "permissions": permissions}
+
+
 def user_form(user: User, **changes: Any) -> tuple[str, dict[str, Any]]:
     values = {"email": user.email, "name": "", "is_active": "on", **changes}
     return change(user, **{name: value for name, value in values.items() if value is not None})
@@ -100,6 +104,8 @@ BEYOND_A_CLERK: dict[str, Attempt] = {
     "weaken the owner's role": lambda world: role_form(world, "owner", "members.manage"),
     "rename the owner's role": lambda world: role_form(world, "owner", *role(world, "owner").permissions, name="x"),
     "strengthen a role": lambda world: role_form(world, "member", "sources.manage"),
+    "create a role": lambda world: add_role(world, "helpers", "sources.manage"),
+    "strengthen a role that nobody holds": lambda world: role_form(world, _unused_role(world), "sources.manage"),
     "take the owner's role": lambda world: change(**member_row(membership(world, "owner"), roles=[])),
     "give themselves a role": lambda world: change(
         **member_row(membership(world, "member"), roles=[role(world, "people").pk, role(world, "owner").pk])
@@ -117,6 +123,10 @@ BEYOND_A_CLERK: dict[str, Attempt] = {
 
 def member_row(row: Membership, **changes: Any) -> dict[str, Any]:
     return {"row": row, **member_form(row, **changes)}
+
+
+def _unused_role(world: World) -> str:
+    return Role.objects.create(organization=world.home, name="unused", permissions=["members.manage"]).name
 
 
 def _stranger(world: World) -> User:
