@@ -4,22 +4,15 @@ It runs real processes on the embedded services (gunicorn, a Celery worker), on 
 """
 
 import os
-import socket
 from pathlib import Path
 
 import django
 
-from benchmarks.support.server import Server
+from benchmarks.support.server import Server, free_port
 from ragsite.postgres import identity
 
 # How many chunks are embedded by the endpoint that is 50 ms away.
 _REMOTE = (("BENCH_FIRST_LOAD", "30000"), ("BENCH_LIVE", "6000"))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def main() -> None:

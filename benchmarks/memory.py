@@ -15,9 +15,8 @@ from typing import Any
 
 import psutil
 
-from benchmarks.__main__ import free_port
 from benchmarks.support import endpoint
-from benchmarks.support.server import Server
+from benchmarks.support.server import Server, free_port
 from benchmarks.support.set_up import set_up_django
 
 DIMENSIONS = 384

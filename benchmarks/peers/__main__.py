@@ -40,10 +40,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes are stopped
     os.environ.update(_CHUNKS)
     set_up_django()
-    from benchmarks.__main__ import free_port
     from benchmarks.peers import ingestion, product, searches
     from benchmarks.support.environment import Setting
-    from benchmarks.support.server import Server
+    from benchmarks.support.server import Server, free_port
     from rag.providers.embedders.local import find_model_folder
 
     migrate()

@@ -83,9 +83,8 @@ def _search_alone(questions: Sequence[str]) -> float:
 
 
 def _measure_http(users: Sequence[Any], questions: Sequence[str], bare: float, folder: Path) -> None:
-    from benchmarks.__main__ import free_port
     from benchmarks.support.environment import Setting
-    from benchmarks.support.server import Server
+    from benchmarks.support.server import Server, free_port
 
     with Server(folder, free_port(), worker=False) as server:
         tokens = [Setting(server.address).signed_in(user.email, user.email).token for user in users]

@@ -109,9 +109,8 @@ class _Cell:
 
 
 def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> None:
-    from benchmarks.__main__ import free_port
     from benchmarks.support.cpu_clock import CpuClock
-    from benchmarks.support.server import Server
+    from benchmarks.support.server import Server, free_port
 
     cpu_clock = CpuClock(folder)
     with Server(folder, free_port(), worker=False) as server:

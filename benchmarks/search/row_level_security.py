@@ -56,9 +56,8 @@ def _in_process(reader: Any, questions: Sequence[str], *, rerank: bool) -> tuple
 
 
 def _over_http(reader: Any, questions: Sequence[str], path: str, folder: Path) -> tuple[list[float], list[float]]:
-    from benchmarks.__main__ import free_port
     from benchmarks.support.environment import Setting
-    from benchmarks.support.server import Server
+    from benchmarks.support.server import Server, free_port
 
     with contextlib.ExitStack() as stack:
         clients = []

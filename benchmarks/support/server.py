@@ -1,5 +1,6 @@
 """Runs the product's processes while a benchmark runs."""
 
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +12,13 @@ from typing import Self
 
 from ragsite.run import commands
 from ragsite.run.local_processes import Children
+
+
+def free_port() -> int:
+    """Return a port of loopback that no process uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 class Server:

@@ -77,9 +77,8 @@ def _measure_process(chunks: Any, reader: Any) -> dict[str, tuple[float, float]]
 
 
 def _measure_http(chunks: Any, reader: Any, folder: Path) -> dict[str, tuple[float, float]]:
-    from benchmarks.__main__ import free_port
     from benchmarks.support.environment import Setting
-    from benchmarks.support.server import Server
+    from benchmarks.support.server import Server, free_port
 
     times: dict[str, list[float]] = {"/api/rag/search": [], "/api/rag/retrieve": [], "/api/rag/query": []}
     with Server(folder, free_port(), worker=False) as server:

@@ -23,8 +23,7 @@ from pathlib import Path
 
 import django
 
-from benchmarks.__main__ import free_port
-from benchmarks.support.server import Server
+from benchmarks.support.server import Server, free_port
 from ragsite.postgres import identity
 from tests.support.database import delete_all_rows
 
