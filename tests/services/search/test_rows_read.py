@@ -57,6 +57,20 @@ def count_rows() -> Counter[str]:
         return Counter({name: int(rows or 0) for name, rows in cursor.fetchall()})
 
 
+def test_writing_into_many_sources_looks_each_of_them_up(world: World) -> None:
+    """The totals of term statistics grow by what each source gets, without reading the other sources for it."""
+    fields = {"organization": world.home, "embedding_model": EmbeddingModel.objects.default()}
+    names = [f"source-{number}" for number in range(120)]
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        # As in a new installation, whose sources have not been counted when it is filled.
+        cursor.execute("SELECT pg_clear_relation_stats('public', 'rag_datasource')")
+        cursor.execute("SELECT pg_clear_attribute_stats('public', 'rag_datasource', 'deleted_at', false)")
+    sources = DataSource.objects.bulk_create([DataSource(slug=name, name=name, **fields) for name in names])
+    before = count_rows()
+    fill_each(sources)
+    assert (count_rows() - before)["rag_datasource"] <= 20 * len(sources)
+
+
 def rows_read(world: World, visibility: str, count: int, mode: Mode) -> tuple[Counter[str], ...]:
     """Of a search, and of the check that its caller may still query five sources: by the rule alone, by both layers."""
     caller = Caller(world.users["member"])
