@@ -1,5 +1,8 @@
 """Authentication by access token, which POST /api/auth/token issues (docs/contracts/authentication.md)."""
 
+import uuid
+
+from django.db import connection
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import AuthenticationFailed, InvalidToken
@@ -14,6 +17,11 @@ from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
 from .base import authenticated
+
+# Without the password, which only sign-in may read.
+_NAMES = [field.attname for field in User._meta.concrete_fields if field.attname != "password"]
+# Composing this statement with Django takes longer than executing it.
+_READ = f"SELECT {', '.join(_NAMES)} FROM {User._meta.db_table} WHERE id = %s"
 
 
 class AccessTokenAuthentication(JWTAuthentication):
@@ -31,8 +39,7 @@ class AccessTokenAuthentication(JWTAuthentication):
 
     def get_user(self, validated_token: Token) -> User:  # type: ignore[override]
         user_id = as_uuid(str(validated_token.get(api_settings.USER_ID_CLAIM, "")))
-        with identity.run_as(identity.of_user(user_id)):
-            user = User.objects.filter(pk=user_id).first() if user_id else None
+        user = _read_account(user_id) if user_id else None
         if user is None:
             raise AuthenticationFailed("User not found", code="user_not_found")
         if not user.is_active:
@@ -51,3 +58,11 @@ class AccessTokenAuthentication(JWTAuthentication):
                 "This access token is invalid or expired. Get a new one from POST /api/auth/token, "
                 "or from POST /api/auth/token/refresh with your refresh token."
             ) from None
+
+
+def _read_account(user_id: uuid.UUID) -> User | None:
+    """Return the account, read with its own database identity; None if it does not exist."""
+    with identity.run_as(identity.of_user(user_id)), connection.cursor() as cursor:
+        cursor.execute(_READ, [user_id])
+        row = cursor.fetchone()
+    return User.from_db(connection.alias, _NAMES, row) if row else None

@@ -1,15 +1,26 @@
 """Retention of searches and conversations, which the organisations of their user decide."""
 
 import datetime
+import uuid
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
+from accounts.models import User
 from orgs.access.permissions import QueryHistory
-from orgs.models import AnyUser, Membership
+from orgs.models import AnyUser, Membership, Organization
 
 _STRICTNESS = list(QueryHistory)
+# Composing this statement with Django takes longer than executing it, and each stored search needs it.
+_READ = (
+    "SELECT organization.id, organization.query_history, organization.history_days, organization.max_bytes, "
+    "account.is_active AND membership.is_active AND organization.is_active "
+    f"FROM {Membership._meta.db_table} AS membership "
+    f"JOIN {Organization._meta.db_table} AS organization ON organization.id = membership.organization_id "
+    f"JOIN {User._meta.db_table} AS account ON account.id = membership.user_id WHERE account.id = %s"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +29,12 @@ class Retention:
 
     Attributes:
         days: How long they are kept; None for no limit.
+        limited_organizations: Active organisations of the user with a limit of bytes, which histories count towards.
     """
 
     history: QueryHistory
     days: int | None
+    limited_organizations: tuple[uuid.UUID, ...]
 
     @property
     def cutoff(self) -> datetime.datetime | None:
@@ -34,11 +47,16 @@ def retention_for(user: AnyUser) -> Retention:
 
     Without an active organisation those that the user belonged to decide; without any, the platform's defaults.
     """
-    values = ("organization__query_history", "organization__history_days")
-    rows = list(Membership.objects.active_for(user).values_list(*values))
-    rows = rows or list(Membership.objects.filter(user=user.pk).values_list(*values))
-    periods = (days or settings.RAG_HISTORY_RETENTION_DAYS for _, days in rows or [("", None)])
-    limited_days = [days for days in periods if days]
-    histories = [QueryHistory(history) for history, _ in rows]
-    strictest = max(histories, key=_STRICTNESS.index, default=QueryHistory.FULL)
-    return Retention(strictest, min(limited_days, default=None))
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, [user.pk])
+        rows = cursor.fetchall()
+    active = [row for row in rows if row[-1]]
+    deciding = active or rows
+    periods = [days or settings.RAG_HISTORY_RETENTION_DAYS for _, _, days, _, _ in deciding]
+    limited_days = [days for days in periods or [settings.RAG_HISTORY_RETENTION_DAYS] if days]
+    histories = [QueryHistory(history) for _, history, _, _, _ in deciding]
+    return Retention(
+        history=max(histories, key=_STRICTNESS.index, default=QueryHistory.FULL),
+        days=min(limited_days, default=None),
+        limited_organizations=tuple(pk for pk, _, _, max_bytes, _ in active if max_bytes is not None),
+    )

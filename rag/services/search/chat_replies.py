@@ -65,7 +65,8 @@ def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answer
 
 def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> AnswerEvents[ChatReply]:
     """Retrieve, generate the reply and store the exchange, without rechecking access."""
-    is_stored = retention_for(selection.caller.user).history == QueryHistory.FULL
+    retention = retention_for(selection.caller.user)
+    is_stored = retention.history == QueryHistory.FULL
     conversation = conversation_store.find_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)
     history = conversation_store.load_history(conversation) if conversation else []
     overlap = _overlap(turn.messages, history)
@@ -79,7 +80,7 @@ def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answe
     if not is_stored:
         return ChatReply(text, as_uuid(turn.conversation_id) or uuid7(), retrieval)
     exchange = [*turn.messages[overlap:], Message("assistant", text)]
-    stored = conversation_store.store_exchange(conversation, selection.caller, exchange, retrieval)
+    stored = conversation_store.store_exchange(conversation, selection.caller, exchange, retrieval, retention=retention)
     return ChatReply(text, stored.pk, retrieval)
 
 

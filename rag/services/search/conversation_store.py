@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
+from orgs.policies.retention import Retention
 from rag.errors import UnknownConversation
 from rag.models import Conversation
 from rag.types import Message, Passage, Retrieval
@@ -25,7 +26,7 @@ def find_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) 
     """
     if not conversation_id:
         return None
-    pk, restriction = as_uuid(conversation_id), effective_permissions(caller).restriction
+    pk, restriction = as_uuid(conversation_id), _restriction(caller)
     if pk and not is_stored:
         return None
     conversations = Conversation.objects.filter(user=caller.authenticated_user)
@@ -50,6 +51,7 @@ def store_exchange(
     *,
     title: str = "",
     details: Mapping[str, object] | None = None,
+    retention: Retention | None = None,
 ) -> Conversation:
     """Append the messages to the conversation, or to a new one, and record the sources of the latest reply.
 
@@ -60,33 +62,34 @@ def store_exchange(
         retrieval: The passages of the reply; None if it used none.
         title: The title of a new conversation.
         details: The details of the last message (ConversationMessage); None for none.
+        retention: What the request has read already (history_quota.locked_history).
     """
-    restriction, user = effective_permissions(caller).restriction, caller.authenticated_user
+    restriction, user = _restriction(caller), caller.authenticated_user
     # Locked: simultaneous requests of a user are stored one after the other.
-    with history_quota.locked_history(user) as writer:
-        # Another request may have deleted the conversation, if it was the user's oldest.
-        locked, _ = Conversation.objects.select_for_update().get_or_create(
-            pk=conversation.pk if conversation else uuid7(),
-            defaults={
-                "user": user,
-                "restricted_to_sources": None if restriction is None else list(restriction),
-                "title": title,
-            },
-        )
+    with history_quota.locked_history(user, retention) as writer:
+        locked = conversation and Conversation.objects.select_for_update().filter(pk=conversation.pk).first()
+        if locked is None:
+            # A new one. Or another request has deleted the conversation, if it was the user's oldest.
+            locked = Conversation(pk=conversation.pk if conversation else uuid7(), user=user, title=title)
+            locked.restricted_to_sources = None if restriction is None else list(restriction)
         _describe(locked, restriction, retrieval)
         writer.add_messages(locked, messages, details=details)
     return locked
 
 
+def _restriction(caller: Caller) -> Collection[uuid.UUID] | None:
+    """Return what the caller's API key is restricted to (EffectivePermissions); None for no restriction."""
+    return effective_permissions(caller).restriction if caller.key else None
+
+
 def _describe(locked: Conversation, restriction: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:
-    """Save which sources the conversation used."""
+    """Set which sources the conversation used."""
     if restriction is None or locked.restricted_to_sources is None:
         locked.restricted_to_sources = None
     else:
         locked.restricted_to_sources = sorted({*locked.restricted_to_sources, *restriction})
     locked.rag_used = retrieval is not None
     locked.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
-    locked.save(update_fields=["rag_used", "rag_sources", "restricted_to_sources", "updated_at"])
 
 
 def _source(passage: Passage) -> dict[str, object]:

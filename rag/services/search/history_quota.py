@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, IntegerField, Max, QuerySet, Sum, TextField
 from django.db.models import Func as SqlFunction
 from django.db.models.functions import Cast, Coalesce
 
 from accounts.models import User
 from orgs.models import Membership
+from orgs.policies.retention import Retention, retention_for
 from rag.models import Conversation, ConversationMessage, HistoryUsage, SearchRecord, Usage
 from rag.types import Message
 from ragsite.postgres import identity
@@ -55,14 +56,17 @@ def shorten(message: Message) -> Message:
 
 
 @contextmanager
-def locked_history(user: User) -> Iterator["HistoryWriter"]:
+def locked_history(user: User, retention: Retention | None = None) -> Iterator["HistoryWriter"]:
     """Hold the lock of the user's history, for a transaction that changes it.
 
     Where an organisation of the user has a limit of bytes, its members write their histories one after the other.
+
+    Args:
+        user: Whose history it is.
+        retention: What the request has read already; None to read it.
     """
-    organizations = Membership.objects.active_for(user).filter(organization__max_bytes__isnull=False)
-    organization_ids = list(organizations.values_list("organization", flat=True))
     with transaction.atomic():
+        organization_ids = (retention or retention_for(user)).limited_organizations
         advisory_xact_locks([f"history of user {user.pk}", *(f"history in {pk}" for pk in organization_ids)])
         usage, _ = HistoryUsage.objects.get_or_create(pk=user.pk)
         writer = HistoryWriter(user, usage, _max_bytes(user, usage, organization_ids))
@@ -95,8 +99,7 @@ class HistoryWriter:
         if self.usage.searches >= MAX_SEARCHES:
             excess = self.usage.searches - MAX_SEARCHES + 1
             self._delete_searches(max(excess, min(_EVICTED_SEARCHES, MAX_SEARCHES // 10)))
-        record.save(force_insert=True)
-        size: int = SearchRecord.objects.annotate(size=_SEARCH_BYTES).values_list("size", flat=True).get(pk=record.pk)
+        size = _insert_search(record)
         if size > self._max_bytes:
             SearchRecord.objects.filter(pk=record.pk).delete()
             return
@@ -113,29 +116,30 @@ class HistoryWriter:
         A message that exceeds the limit alone is not stored. If not all of them fit, the newest are stored.
 
         Args:
-            conversation: The conversation.
+            conversation: The conversation with its new description, which is saved: a new one, or a locked one.
             messages: The messages, oldest first.
             details: The details of the last message (ConversationMessage); None for none.
         """
-        last = conversation.messages.aggregate(position=Coalesce(Max("position"), -1))["position"]
+        stored_forms, size = self._newest_that_fit(messages, details)
+        is_new, is_counted = conversation._state.adding, conversation.bytes > 0
+        last = -1
+        if not is_new:
+            last = conversation.messages.aggregate(position=Coalesce(Max("position"), -1))["position"]
+        self._save(conversation, size=conversation.bytes + size)
         rows = [
-            ConversationMessage(
-                conversation=conversation,
-                position=last + number,
-                role=message.role,
-                content=message.content,
-            )
-            for number, message in enumerate(self._newest_that_fit(messages, details), start=1)
+            ConversationMessage(conversation=conversation, position=position, role=form.role, content=form.content)
+            for position, form in enumerate(stored_forms, start=last + 1)
         ]
         if rows:
             rows[-1].details = details
         ConversationMessage.objects.bulk_create(rows)
-        newest = conversation.messages.aggregate(position=Coalesce(Max("position"), -1))["position"]
-        conversation.messages.filter(position__lte=newest - MAX_CONVERSATION_MESSAGES).delete()
-        self._update_size(conversation)
-        excess = Conversation.objects.filter(user=self._user.pk).count() - MAX_CONVERSATIONS
-        if excess > 0:
-            self._delete_conversations(self._other_conversations(conversation)[:excess])
+        beyond = conversation.messages.filter(position__lte=last + len(rows) - MAX_CONVERSATION_MESSAGES)
+        if beyond.delete()[0] or not (is_new or is_counted):
+            self._update_size(conversation)
+        if is_new:
+            excess = Conversation.objects.filter(user=self._user.pk).count() - MAX_CONVERSATIONS
+            if excess > 0:
+                self._delete_conversations(self._other_conversations(conversation)[:excess])
         self._evict_conversations(keep=conversation)
         self._evict_searches()
         self._evict_messages(conversation)
@@ -144,8 +148,10 @@ class HistoryWriter:
         """Delete a conversation of the user."""
         self._delete_conversations(Conversation.objects.filter(user=self._user.pk, pk=conversation_id))
 
-    def _newest_that_fit(self, messages: Sequence[Message], details: Mapping[str, object] | None) -> list[Message]:
-        """Return the newest of the messages, in their stored form, beginning with a message of the user."""
+    def _newest_that_fit(
+        self, messages: Sequence[Message], details: Mapping[str, object] | None
+    ) -> tuple[list[Message], int]:
+        """Return the newest of the messages, in their stored form, beginning with a message of the user; their size."""
         stored_forms = [shorten(message) for message in messages]
         sizes = [len(message.content.encode()) + ROW_BYTES for message in stored_forms]
         if details:
@@ -155,18 +161,22 @@ class HistoryWriter:
             for index, message in enumerate(stored_forms)
             if message.role == ConversationMessage.Role.USER and sum(sizes[index:]) <= self._max_bytes
         )
-        return stored_forms[next(starts, len(stored_forms)) :]
+        start = next(starts, len(stored_forms))
+        return stored_forms[start:], sum(sizes[start:])
 
     @property
     def _excess_bytes(self) -> int:
         return self.usage.bytes - self._max_bytes
 
     def _update_size(self, conversation: Conversation) -> None:
-        """Update the size of the conversation, and the total of the user, which is saved when the lock is released."""
-        size = _stored_bytes(conversation)
+        """Count the size of the conversation again."""
+        self._save(conversation, size=_stored_bytes(conversation))
+
+    def _save(self, conversation: Conversation, *, size: int) -> None:
+        """Save the conversation, and add its growth to the total of the user, which is saved with the lock's end."""
         self.usage.bytes += size - conversation.bytes
         conversation.bytes = size
-        conversation.save(update_fields=["bytes"])
+        conversation.save(force_insert=conversation._state.adding)
 
     def _other_conversations(self, keep: Conversation | None) -> QuerySet[Conversation]:
         """Return the user's conversations except this one, the one that was continued longest ago first."""
@@ -238,3 +248,17 @@ def _stored_bytes(conversation: Conversation) -> int:
     messages = ConversationMessage.objects.filter(conversation=conversation).annotate(size=_MESSAGE_BYTES)
     total: int = messages.aggregate(bytes=Coalesce(Sum("size"), 0))["bytes"]
     return total
+
+
+def _insert_search(record: SearchRecord) -> int:
+    """Insert the search, and return its size."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {SearchRecord._meta.db_table} (id, user_id, text, results, time_ms, created_at) "
+            "VALUES (%s, %s, %s, %s, %s, %s) RETURNING octet_length(text) + octet_length(results::text) + %s",
+            [
+                *(record.pk, record.user_id, record.text, json.dumps(record.results)),
+                *(record.time_ms, record.created_at, ROW_BYTES),
+            ],
+        )
+        return int(cursor.fetchone()[0])

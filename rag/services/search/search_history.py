@@ -3,6 +3,7 @@
 import time
 import uuid
 
+from django.db import transaction
 from django.utils import timezone
 
 from orgs.access.caller import Caller
@@ -30,12 +31,13 @@ def search(question: Question, selection: permitted_queries.SourceSelection) -> 
     results = [{"chunk": str(passage.chunk_id), "score": passage.score} for passage in found_passages]
     user = selection.caller.authenticated_user
     record = SearchRecord(user=user, text=question.text, results=results, time_ms=time_ms, created_at=timezone.now())
-    history = retention_for(selection.caller.user).history
-    if history == QueryHistory.REDACTED:
-        record.text = ""
-    if history != QueryHistory.NONE:
-        with history_quota.locked_history(user) as writer:
-            writer.add_search(record)
+    with transaction.atomic():  # one transaction, so that the caller's identity is set once
+        retention = retention_for(user)
+        if retention.history == QueryHistory.REDACTED:
+            record.text = ""
+        if retention.history != QueryHistory.NONE:
+            with history_quota.locked_history(user, retention) as writer:
+                writer.add_search(record)
     return _search_result(record, found_passages)
 
 

@@ -21,7 +21,7 @@ _MCP = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
 # Endpoint, body → the statements at most.
 MAX_STATEMENTS = [
     ("/api/rag/search", {"query": "What do zebras have?"}, 6),
-    ("/api/chat", {"messages": _ASKED, "useRag": True}, 22),
+    ("/api/chat", {"messages": _ASKED, "useRag": True}, 14),
     ("/api/rag/search", {"query_text": "What do zebras have?"}, 6),
     ("/functions/v1/rag-search", {"query_text": "What do zebras have?"}, 6),
     ("/api/rag/answer", {"query_text": "What do zebras have?"}, 8),
@@ -29,8 +29,8 @@ MAX_STATEMENTS = [
     ("/api/rag/retrieve", {"query": "What do zebras have?"}, 8),
     ("/api/rag/retrieve", {"query": "What do zebras have?", "dataSources": ["library", "archive"]}, 8),
     ("/api/rag/query", {"query": "What do zebras have?"}, 9),
-    ("/agent/respond", {"query": "What do zebras have?"}, 12),
-    ("/api/v1/search", {"query": "What do zebras have?"}, 13),
+    ("/agent/respond", {"query": "What do zebras have?"}, 11),
+    ("/api/v1/search", {"query": "What do zebras have?"}, 11),
     ("/v1/chat/completions", {"model": "ragsite", "messages": _ASKED}, 10),
     ("/mcp", {**_MCP, "params": {"name": "search", "arguments": {"query": "What do zebras have?"}}}, 7),
 ]
