@@ -1,5 +1,6 @@
 """The language of a question: whether it is English, which selects the embedding model, and which one it is."""
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,6 +18,7 @@ _LANGUAGES_BY_WORD = {
 }
 
 
+@functools.lru_cache(maxsize=64)  # each question is examined about ten times
 def is_english(question: str) -> bool:
     """Return whether a question is to be treated as English.
 

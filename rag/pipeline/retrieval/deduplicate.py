@@ -4,6 +4,8 @@ import functools
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from rag.text.words import split_words
 from rag.types import Passage
 
@@ -27,19 +29,24 @@ def deduplicate(passages: Sequence[Passage]) -> list[Passage]:
     Another number, another name or a `not` is a different word, so both texts are kept. So are short texts under
     different titles, and repetitions within one document.
     """
-    unique: list[tuple[Passage, int]] = []
-    for passage in passages:
-        score, length = passage.score, len(passage.text)
-        # Nearly all pairs differ in length or score: 50 passages have 1,225 pairs.
-        if not any(
-            abs(length - other_length) <= _MAX_LENGTH_DIFFERENCE * max(length, other_length)
-            and abs(score - better.score) <= _MAX_SCORE_DIFFERENCE
-            and passage.document_id != better.document_id
-            and adds_nothing(passage, better)
-            for better, other_length in unique
-        ):
-            unique.append((passage, length))
-    return [passage for passage, _ in unique]
+    is_kept = [True] * len(passages)
+    for later, earlier in _find_near_pairs(passages):
+        if is_kept[later] and is_kept[earlier]:
+            passage, better = passages[later], passages[earlier]
+            is_kept[later] = passage.document_id == better.document_id or not adds_nothing(passage, better)
+    return [passage for passage, kept in zip(passages, is_kept, strict=True) if kept]
+
+
+def _find_near_pairs(passages: Sequence[Passage]) -> list[tuple[int, int]]:
+    """Return the indexes (later, earlier) of passages with about the same length and score, in ascending order.
+
+    These are few: 50 passages have 1,225 pairs.
+    """
+    lengths = np.array([len(passage.text) for passage in passages])
+    scores = np.array([passage.score for passage in passages])
+    is_near = np.abs(lengths[:, None] - lengths) <= _MAX_LENGTH_DIFFERENCE * np.maximum(lengths[:, None], lengths)
+    is_near &= np.abs(scores[:, None] - scores) <= _MAX_SCORE_DIFFERENCE
+    return [(later, earlier) for later, earlier in np.argwhere(np.tril(is_near, -1)).tolist()]
 
 
 def adds_nothing(passage: Passage, other: Passage) -> bool:

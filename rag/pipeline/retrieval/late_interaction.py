@@ -4,7 +4,6 @@ A query's token vectors are compared with the one-bit signatures that are stored
 of length 1. Similarities are about -0.8...0.8.
 """
 
-import dataclasses
 import uuid
 from collections.abc import Mapping, Sequence
 
@@ -80,7 +79,7 @@ def _compare(question: str, signatures: Mapping[uuid.UUID, TokenSignatures]) -> 
 def _with_scores(passage: Passage, scores: tuple[float, float] | None, signatures: TokenSignatures | None) -> Passage:
     if scores is None:
         return passage
-    return dataclasses.replace(passage, maxsim=scores[0], weighted_maxsim=scores[1], signatures=signatures)
+    return passage.copy_with(maxsim=scores[0], weighted_maxsim=scores[1], signatures=signatures)
 
 
 def max_similarities(query: TokenVectors, passages: Sequence[TokenSignatures]) -> Similarities:

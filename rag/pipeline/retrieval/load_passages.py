@@ -24,25 +24,24 @@ def read_passages(hits: Sequence[Hit]) -> list[Passage]:
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM rag_read_passages_with_pages(%s::uuid[])", [[hit.chunk_id for hit in hits]])
-        values_by_chunk = {chunk_id: dict(zip(_FIELDS, values, strict=True)) for chunk_id, *values in cursor.fetchall()}
-    existing = [(hit, values_by_chunk[hit.chunk_id]) for hit in hits if hit.chunk_id in values_by_chunk]
+        rows = {chunk_id: values for chunk_id, *values in cursor.fetchall()}
+    existing = [(hit, rows[hit.chunk_id]) for hit in hits if hit.chunk_id in rows]
     return [_passage(rank, hit, values) for rank, (hit, values) in enumerate(existing, start=1)]
 
 
-def _passage(rank: int, hit: Hit, values: dict[str, Any]) -> Passage:
-    converted = {
-        "headings": tuple(values["headings"]),
-        "tags": tuple(values["tags"]),
-        "page_starts": tuple(values["page_starts"] or ()),
-        "metadata": json.loads(values["metadata"]),
-    }
+def _passage(rank: int, hit: Hit, values: Sequence[Any]) -> Passage:
+    fields = dict(zip(_FIELDS, values, strict=True))
+    fields["headings"] = tuple(fields["headings"])
+    fields["tags"] = tuple(fields["tags"])
+    fields["page_starts"] = tuple(fields["page_starts"] or ())
+    fields["metadata"] = json.loads(fields["metadata"])
     return Passage(
         chunk_id=hit.chunk_id,
         rank=rank,
         score=_clamp(hit.score),
         relevance=_clamp(hit.score if hit.relevance is None else hit.relevance),
         coverage=hit.coverage,
-        **{**values, **converted},
+        **fields,
     )
 
 

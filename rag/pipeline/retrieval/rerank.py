@@ -1,6 +1,5 @@
 """Step: passages -> the same in the order of a reranker."""
 
-import dataclasses
 from collections.abc import Sequence
 
 import structlog
@@ -39,10 +38,7 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
             raise
         logger.warning("rerank_skipped", reason=error.message)
         return [*candidates, *others], (WARNING,)
-    scored = [
-        dataclasses.replace(passage, relevance=relevance)
-        for passage, relevance in zip(candidates, relevances, strict=True)
-    ]
+    scored = [passage.copy_with(relevance=relevance) for passage, relevance in zip(candidates, relevances, strict=True)]
     ranked = sorted(
         scored, key=lambda passage: -passage.relevance
     )  # stable: equally relevant passages keep their order
@@ -54,4 +50,4 @@ def _scale_below(ranked: Sequence[Passage], others: Sequence[Passage]) -> list[P
     if not others:
         return []
     factor = ranked[-1].relevance / max(others[0].relevance, 1e-9)
-    return [dataclasses.replace(passage, relevance=min(1.0, factor) * passage.relevance) for passage in others]
+    return [passage.copy_with(relevance=min(1.0, factor) * passage.relevance) for passage in others]

@@ -125,4 +125,4 @@ def _add_maxsim(
 
 
 def _with_ranks(passages: Sequence[Passage]) -> tuple[Passage, ...]:
-    return tuple(dataclasses.replace(passage, rank=rank) for rank, passage in enumerate(passages, start=1))
+    return tuple(passage.copy_with(rank=rank) for rank, passage in enumerate(passages, start=1))

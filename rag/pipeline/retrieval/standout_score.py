@@ -1,6 +1,5 @@
 """Step: passages -> the same with their standout scores, which say how far each exceeds the other candidates."""
 
-import dataclasses
 from collections.abc import Sequence
 
 from rag.types import Passage
@@ -27,10 +26,7 @@ def add_standout_scores(passages: Sequence[Passage], count: int | None = None) -
     mean_cosine = _mean([passage.score for passage in passages], _PRIOR_COSINE)
     maxsims = [maxsim for passage in passages if (maxsim := _best_maxsim(passage)) is not None]
     mean_maxsim = _mean(maxsims, _PRIOR_MAXSIM)
-    return [
-        dataclasses.replace(passage, standout_score=_score(passage, mean_cosine, mean_maxsim))
-        for passage in passages[:count]
-    ]
+    return [passage.copy_with(standout_score=_score(passage, mean_cosine, mean_maxsim)) for passage in passages[:count]]
 
 
 def standout_score_alone(passage: Passage) -> float:

@@ -1,7 +1,7 @@
 """Search in one scope, by vector and by words, exact and approximate (docs/decisions/0022-exact-or-approximate.md)."""
 
+import numpy as np
 from django.db import connection
-from pgvector import HalfVector
 
 from rag.providers.base import Vectors
 from rag.providers.stores.candidates import Candidate, Candidates
@@ -43,7 +43,7 @@ def find(
     """
     values = [
         len(vector) if vector is not None else 0,
-        HalfVector(vector).to_text() if vector is not None else None,
+        _to_text(vector) if vector is not None else None,
         limit if mode != Mode.LEXICAL else 0,
         query.vector,
         list(query.weights),
@@ -57,12 +57,14 @@ def find(
     with connection.cursor() as cursor:
         cursor.execute(_FIND, [*scope_values(scope), *filter_values(scope), *values])
         rows = cursor.fetchall()
+    # Many chunks have the same few terms of the query.
+    coverages = {terms: query.coverage(terms) for terms in {tuple(row[-1] or ()) for row in rows}}
     candidates = tuple(
         Candidate(
             chunk_id,
             cosine=0.0 if distance is None else 1.0 - distance,
             lexical_score=-word_distance if word_distance else 0.0,
-            coverage=query.coverage(terms or ()),
+            coverage=coverages[tuple(terms or ())],
         )
         for chunk_id, _, _, distance, word_distance, terms in rows
     )
@@ -72,3 +74,9 @@ def find(
         dense_ids=tuple(chunk_id for chunk_id, place, *_ in rows if place is not None),
         lexical_ids=tuple(chunk_id for _, chunk_id in by_words),
     )
+
+
+def _to_text(vector: Vectors) -> str:
+    """Return a vector in pgvector's text format. Five digits identify each half-precision number."""
+    numbers = vector.astype(np.float16).tolist()
+    return f"[{('%.5g,' * len(numbers))[:-1] % tuple(numbers)}]"
