@@ -7,6 +7,7 @@ from typing import Any
 
 import celery.worker.state
 from celery import Task, shared_task, signals
+from django.db import connection
 from django.utils import timezone
 
 from accounts.audit import events
@@ -15,6 +16,7 @@ from orgs.invitations import invitation_lifecycle as invitations
 from rag.services.operations.measurements import recording
 from ragsite.observability import tracing
 
+from .providers import early_imports
 from .services import idempotency
 from .services.evaluation import quality
 from .services.ingestion import document_processing, recovery_sweep
@@ -184,6 +186,14 @@ def measure_quality(source_id: str, force: bool = False) -> None:
 _reporters: list[workers.Reporter] = []
 _started_at: dict[str, datetime.datetime] = {}
 _traces: dict[str, Any] = {}
+
+
+@signals.worker_before_create_process.connect
+def import_before_first_fork(**_: object) -> None:
+    """Import what the processes of this worker use, before the first one is forked from it. Threads need nothing."""
+    signals.worker_before_create_process.disconnect(import_before_first_fork)
+    early_imports.import_for_ingestion()
+    connection.close()
 
 
 @signals.worker_ready.connect

@@ -1,13 +1,10 @@
 """Does before the first request what a web process would otherwise do during it: seconds of imports and of loading."""
 
-import contextlib
-import importlib
-
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.urls import get_resolver
 
-from rag.models import EmbeddingModel
+from rag.providers import early_imports
 from rag.services.operations import component_checks
 from rag.text.languages import detect_language
 
@@ -19,10 +16,8 @@ def import_libraries() -> None:
     """
     assert get_resolver().url_patterns
     detect_language("Which language is this?")
-    with contextlib.suppress(DatabaseError):
-        remote_models = EmbeddingModel.objects.exclude(provider=EmbeddingModel.Provider.LOCAL)
-        if settings.LLM_MODEL or remote_models.exists():
-            importlib.import_module("openai")
+    if settings.LLM_MODEL or early_imports.has_remote_embedding_model():
+        early_imports.import_client_of_remote_models()
     connection.close()
 
 

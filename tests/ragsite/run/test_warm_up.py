@@ -1,13 +1,19 @@
-"""A web server has imported and loaded what requests need before it accepts the first one: a restart delays nobody."""
+"""A web server has imported and loaded what requests need before it accepts the first one: a restart delays nobody.
 
+A worker has imported what documents need before it forks: its processes share it.
+"""
+
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from celery import signals
 from django.urls import get_resolver
 
+from rag import tasks
 from rag.models import EmbeddingModel
-from rag.providers import provider_factory
+from rag.providers import early_imports, provider_factory
 from ragsite.run import warm_up
 from tests.support.factories import World
 
@@ -15,7 +21,7 @@ from tests.support.factories import World
 @pytest.fixture
 def imported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
-    monkeypatch.setattr("ragsite.run.warm_up.importlib.import_module", names.append)
+    monkeypatch.setattr(early_imports, "importlib", SimpleNamespace(import_module=names.append))
     return names
 
 
@@ -27,7 +33,7 @@ def test_the_client_of_remote_models_is_imported_if_there_is_one(
 ) -> None:
     settings.LLM_MODEL = language_model
     if is_remote:
-        EmbeddingModel.objects.create(name="other", provider="openai", dimensions=384, base_url="http://127.0.0.1:9")
+        create_remote_model()
     warm_up.import_libraries()
     assert imported == expected
     assert "url_patterns" in vars(get_resolver())
@@ -38,3 +44,27 @@ def test_each_process_loads_the_local_model(live_world: World, monkeypatch: pyte
     monkeypatch.setattr(provider_factory, "embedder", lambda model: SimpleNamespace(embed=embedded.append))
     warm_up.load_models()
     assert len(embedded) == 1
+
+
+@pytest.fixture
+def fork() -> Iterator[Any]:
+    """Does what Celery does in a worker before it forks."""
+    yield lambda: signals.worker_before_create_process.send(sender=None)
+    signals.worker_before_create_process.connect(tasks.import_before_first_fork)
+
+
+@pytest.mark.parametrize(("is_remote", "expected"), [(False, []), (True, ["openai"])])
+def test_a_worker_imports_before_its_first_fork(
+    live_world: World, monkeypatch: pytest.MonkeyPatch, fork: Any, imported: list[str], is_remote: bool, expected: Any
+) -> None:
+    counted: list[str] = []
+    monkeypatch.setattr(early_imports, "count_tokens", counted.append)
+    if is_remote:
+        create_remote_model()
+    fork()
+    fork()
+    assert (imported, len(counted)) == (expected, 1)
+
+
+def create_remote_model() -> None:
+    EmbeddingModel.objects.create(name="other", provider="openai", dimensions=384, base_url="http://127.0.0.1:9")

@@ -1,0 +1,28 @@
+"""Imports before a process forks what its children need: they share it, instead of each taking the time and memory."""
+
+import contextlib
+import importlib
+
+from django.db import DatabaseError
+
+from rag.models import EmbeddingModel
+from rag.text.tokens import count_tokens
+
+
+def import_for_ingestion() -> None:
+    """Import what the children of a worker use for their first document. A failure is theirs to report."""
+    count_tokens("")
+    if has_remote_embedding_model():
+        import_client_of_remote_models()
+
+
+def import_client_of_remote_models() -> None:
+    """Import the client library, which takes a second."""
+    importlib.import_module("openai")
+
+
+def has_remote_embedding_model() -> bool:
+    """Return whether a model is called over the network; False if the database does not answer."""
+    with contextlib.suppress(DatabaseError):
+        return EmbeddingModel.objects.exclude(provider=EmbeddingModel.Provider.LOCAL).exists()
+    return False
