@@ -2,7 +2,7 @@
 
 import uuid
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS
 from rest_framework.request import Request
 from rest_framework_simplejwt.authentication import JWTAuthentication
 from rest_framework_simplejwt.exceptions import AuthenticationFailed, InvalidToken
@@ -14,6 +14,7 @@ from accounts.sign_out_everywhere import has_ended
 from orgs.access.caller import Caller
 from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
+from ragsite.postgres.base import read_rows
 from ragsite.postgres.models import as_uuid
 
 from .base import authenticated
@@ -62,7 +63,6 @@ class AccessTokenAuthentication(JWTAuthentication):
 
 def _read_account(user_id: uuid.UUID) -> User | None:
     """Return the account, read with its own database identity; None if it does not exist."""
-    with identity.run_as(identity.of_user(user_id)), connection.cursor() as cursor:
-        cursor.execute(_READ, [user_id])
-        row = cursor.fetchone()
-    return User.from_db(connection.alias, _NAMES, row) if row else None
+    with identity.run_as(identity.of_user(user_id)):
+        rows = read_rows(_READ, [user_id])
+    return User.from_db(DEFAULT_DB_ALIAS, _NAMES, rows[0]) if rows else None

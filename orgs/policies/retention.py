@@ -5,12 +5,12 @@ import uuid
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
 from orgs.access.permissions import QueryHistory
 from orgs.models import AnyUser, Membership, Organization
+from ragsite.postgres.base import read_rows
 
 _STRICTNESS = list(QueryHistory)
 # Composing this statement with Django takes longer than executing it, and each stored search needs it.
@@ -47,9 +47,7 @@ def retention_for(user: AnyUser) -> Retention:
 
     Without an active organisation those that the user belonged to decide; without any, the platform's defaults.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_READ, [user.pk])
-        rows = cursor.fetchall()
+    rows = read_rows(_READ, [user.pk]) if user.pk else []
     active = [row for row in rows if row[-1]]
     deciding = active or rows
     periods = [days or settings.RAG_HISTORY_RETENTION_DAYS for _, _, days, _, _ in deciding]

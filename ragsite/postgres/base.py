@@ -7,6 +7,7 @@ carries nothing over (docs/decisions/0035-row-level-security.md).
 
 import contextlib
 import re
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from django.db import connection as default_connection
 from django.db import transaction
 from django.db.backends.postgresql import base, operations
 from psycopg import Error, ProgrammingError, generators
+from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
@@ -193,17 +195,51 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _apply(self, target: Identity) -> None:
         """Set the identity for the rest of the transaction, in the round trip that begins it if it has not begun."""
-        assert target.role == self.login or not self.login
         with self.wrap_database_errors:
-            signed = sign(target, self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid)
-            values = {"rag.identity": signed, "rag.sources": ",".join(map(str, target.sources))}
-            values["rag.source_slugs"] = ",".join(target.slugs)
-            values |= {} if self.login else {"role": target.role or "none"}
-            settings_sql = ", ".join(
-                f"pg_catalog.set_config('{name}', ${number}, true)" for number, name in enumerate(values, start=1)
-            )
-            self._send([*self._begin(), (f"SELECT {settings_sql}", [value.encode() for value in values.values()])])
+            process_id = self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid
+            self._send([*self._begin(), self._identity_statement(target, process_id)])
         self._applied = target
+
+    def _identity_statement(self, target: Identity, process_id: int) -> _Statement:
+        """Return the statement that sets the identity for the rest of a transaction in this process of the server."""
+        assert target.role == self.login or not self.login
+        values = {"rag.identity": sign(target, process_id), "rag.sources": ",".join(map(str, target.sources))}
+        values["rag.source_slugs"] = ",".join(target.slugs)
+        values |= {} if self.login else {"role": target.role or "none"}
+        settings_sql = ", ".join(
+            f"pg_catalog.set_config('{name}', ${number}, true)" for number, name in enumerate(values, start=1)
+        )
+        return f"SELECT {settings_sql}", [value.encode() for value in values.values()]
+
+    def read_rows(self, sql: str, values: Sequence[str | uuid.UUID]) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement of the application itself, in one round trip if it is a transaction alone.
+
+        Beginning the transaction, the statement and the end would otherwise be three.
+
+        Args:
+            sql: A statement that reads, with a %s for each value.
+            values: The values, whose types PostgreSQL infers.
+        """
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        has_own_wrapper_only = self.execute_wrappers == [self._execute_with_identity]  # others watch statements
+        if not self.get_autocommit() or self.is_pooled or not has_own_wrapper_only:
+            with self.cursor() as cursor:
+                cursor.execute(sql, values)
+                return list(cursor.fetchall())
+        numbered = sql % tuple(f"${number}" for number in range(1, len(values) + 1))
+        session = self.connection
+        with self.wrap_database_errors:
+            identity_statement = self._identity_statement(identity.current(), session.info.backend_pid)
+            statement = (numbered, [str(value).encode() for value in values])
+            try:
+                *_, result, _end = self._send_all([*self._begin(), identity_statement, statement, ("COMMIT", [])])
+            except Error:
+                session.rollback()
+                raise
+            rows = Transformer(session)
+            rows.set_pgresult(result)
+            return rows.load_rows(0, result.ntuples, tuple)
 
     def _begin(self) -> list[_Statement]:
         """Return the statement that begins the transaction; nothing if it has begun."""
@@ -213,7 +249,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return [("BEGIN", [])] if session.info.transaction_status == TransactionStatus.IDLE else []
 
     def _send(self, statements: Sequence[_Statement]) -> PGresult:
-        """Send statements of the application itself in one round trip. Returns the last result.
+        """Send statements as `_send_all` does. Returns the last result."""
+        return self._send_all(statements)[-1]
+
+    def _send_all(self, statements: Sequence[_Statement]) -> list[PGresult]:
+        """Send statements of the application itself in one round trip. Returns their results.
 
         Values are sent apart from the statements: PostgreSQL shows the texts of statements in pg_stat_activity, also
         to SQL that is injected into another request, and a signed identity must not be seen there.
@@ -233,7 +273,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         for result in results:
             if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
                 raise error_from_result(result)
-        return results[-1]
+        return results
 
     def _begin_pooled(self) -> int:
         """Begin the transaction unless it has begun, and return the id of the server's process that has it.
@@ -247,6 +287,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
             result = self._send([(sql, []) for sql in ["BEGIN", *settings_sql, "SELECT pg_catalog.pg_backend_pid()"]])
             self._process_id = int(result.get_value(0, 0) or b"")
         return self._process_id
+
+
+def read_rows(sql: str, values: Sequence[str | uuid.UUID]) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement with the current identity, in as few round trips as possible."""
+    wrapper: Any = default_connection
+    rows: list[tuple[Any, ...]] = wrapper.read_rows(sql, values)
+    return rows
 
 
 @contextlib.contextmanager

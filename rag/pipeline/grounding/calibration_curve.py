@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
-from django.db import connection
 from numpy.typing import NDArray
 
 from rag.models import Calibration, DataSource, EmbeddingModel
@@ -20,6 +19,7 @@ from rag.pipeline.retrieval.user_selected_text import NO_ID
 from rag.text.question_language import is_english
 from rag.types import Mode, Passage, Question
 from ragsite.postgres import identity
+from ragsite.postgres.base import read_rows
 
 # float64 and bool arrays of shape (samples,).
 Floats = NDArray[np.float64]
@@ -99,9 +99,9 @@ def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     source_id = next((passage.source_id for passage in passages if passage.source_id != NO_ID), None)
     if not mode or not source_id:
         return default
-    with identity.about_sources([source_id]), connection.cursor() as cursor:
-        cursor.execute(_READ_CURVE, [mode, source_id])
-        name, slope, offset = cursor.fetchone() or ("", None, None)
+    with identity.about_sources([source_id]):
+        rows = read_rows(_READ_CURVE, [mode, source_id])
+    name, slope, offset = rows[0] if rows else ("", None, None)
     if slope is not None and offset is not None:
         return Curve(slope, offset)
     is_complete = has_late_interaction == mode.endswith(RERANKED)

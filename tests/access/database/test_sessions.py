@@ -4,9 +4,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import connection, transaction
+from django.db import DataError, connection, transaction
 
 from ragsite.postgres import identity
+from ragsite.postgres.base import DatabaseWrapper, read_rows
 from ragsite.postgres.roles import checks, preparation
 from tests.access.database.injection import PUBLIC, execute, next_request, web_process
 from tests.support.factories import World
@@ -36,6 +37,30 @@ def test_no_request_sees_the_identity_of_another(live_world: World) -> None:
                 assert execute(_CURRENT_USER) == [(victim,)]
     assert any("set_config" in query for query in shown), shown
     assert not any(str(victim) in query for query in shown), shown
+
+
+def test_a_statement_with_its_transaction_in_one_round_trip_leaves_nothing(
+    live_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caller = identity.of_user(live_world.users["member"].pk)
+    sent: list[int] = []
+    send = DatabaseWrapper._send_all
+
+    def record(wrapper: DatabaseWrapper, statements: Any) -> Any:
+        sent.append(len(statements))
+        return send(wrapper, statements)
+
+    monkeypatch.setattr(DatabaseWrapper, "_send_all", record)
+    with web_process():
+        of_nobody = execute(_CURRENT_USER)
+        sent.clear()
+        with identity.run_as(caller):
+            assert read_rows(f"{_CURRENT_USER} WHERE user_id = %s", [str(caller.user)]) == [(caller.user,)]
+            assert sent == [4]
+            with pytest.raises(DataError):
+                read_rows("SELECT 1 / length(%s)", [""])
+            assert read_rows("SELECT upper(%s)", ["again"]) == [("AGAIN",)]
+        assert read_rows(_CURRENT_USER, []) == of_nobody != [(caller.user,)]
 
 
 @pytest.mark.parametrize("is_by_django", [True, False])
