@@ -65,7 +65,7 @@ def locked_history(user: User, retention: Retention | None = None) -> Iterator["
         user: Whose history it is.
         retention: What the request has read already; None to read it.
     """
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         organization_ids = (retention or retention_for(user)).limited_organizations
         advisory_xact_locks([f"history of user {user.pk}", *(f"history in {pk}" for pk in organization_ids)])
         usage, _ = HistoryUsage.objects.get_or_create(pk=user.pk)
