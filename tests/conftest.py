@@ -65,7 +65,7 @@ SLOW_FILES = (
     "tests/access/rule/test_visible_to.py",
     "tests/commands/test_ingest.py",
     "tests/access/test_delegation.py",
-    "tests/ragsite/http/test_streamed_uploads.py",
+    "tests/ragsite/http/test_request_bodies.py",
     "tests/ragsite/test_languages.py",
     "tests/ragsite/settings/test_settings.py",
 )
