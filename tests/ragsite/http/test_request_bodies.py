@@ -14,6 +14,7 @@ import pytest
 from rag.models import DataSource, Original
 from tests.support.factories import PASSWORD, World, ingest_text
 from tests.support.web import MB, Web
+from tests.system.abuse import oversized
 
 V3, RETRIEVAL, AGENT = {"error", "message", "details"}, {"status", "error", "message", "details"}, {"error"}
 PART_BYTES = 64 * 1024
@@ -184,3 +185,14 @@ def test_malformed_bodies_are_a_400_and_incomplete_ones_never_arrive(web: Web, l
             with pytest.raises(http.client.RemoteDisconnected):
                 web.send(key, f"{content_type}{headers}", iter([b'{"text": "']), closes=True)
     assert not Original.objects.exists()
+
+
+def test_oversized_requests_get_the_contracts_error(web: Web, live_world: World) -> None:
+    """The part `oversized` of `make abuse`, which is quick and gives the same result each time."""
+    live_world.source("local")
+    key = live_world.key("editor").secret
+    requests = oversized.cases({"X-API-Key": key})
+    assert len(requests) >= 40
+    problems = {case.name: problem for case in requests if (problem := oversized.send_case(web.port, case)[1])}
+    assert problems == {}
+    assert web.is_ready()
