@@ -12,7 +12,6 @@ from rag.pipeline.answering.extractive.parts.pointers import mostly_points
 from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
-from rag.pipeline.retrieval.late_interaction import weighted_maxsim
 from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words, stem
 from rag.types.token_vectors import TokenVectors
@@ -37,8 +36,11 @@ _MAX_WORDS_BEFORE_TERM = 1
 _MAX_TERM_CHARACTERS = 120
 # How alike the headings above a part are to the question counts nearly as much as if the part said it itself.
 _HEADING_SIMILARITY = np.float32(0.9)
-# Weight of how alike a part alone and the question are, and of the similarity of what is read together with the part.
-_BOTH_WAYS_WEIGHT, _PARAGRAPH_WEIGHT = 0.5, 0.4
+# Weights of the standard scores: the words, the similarity of a part with the headings above it, that of what is read
+# together with the part, and how alike the part alone and the question are.
+_WORDS_WEIGHT, _SIMILARITY_WEIGHT, _PARAGRAPH_WEIGHT, _BOTH_WAYS_WEIGHT = 0.5, 1.5, 0.8, 0.25
+# The weight of the words where no similarity is known.
+_WORDS_ALONE_WEIGHT = 1.0
 # Penalty for parts of less relevant passages: relevance is at most 1, and that of the best ones differs by tenths.
 _PASSAGE_WEIGHT = 4.0
 # Bonus for a part of the best passage, in standard deviations: relevances differ little where the search is sure. Not
@@ -88,11 +90,12 @@ def score_candidates(
         for candidate in candidates
     ]
     vectors = [_token_scores(candidate, structures, similarity) for candidate in candidates]
+    is_compared = any(vector is not None for vector in vectors)
     columns = (
-        _standardize(word_scores),
-        _standardize(_maxsims(vectors)),
-        [_BOTH_WAYS_WEIGHT * score for score in _standardize(_both_ways(candidates, structures, similarity))],
-        [_PARAGRAPH_WEIGHT * score for score in _standardize(_paragraphs(candidates, structures, similarity, vectors))],
+        _standardize(word_scores, _WORDS_WEIGHT if is_compared else _WORDS_ALONE_WEIGHT),
+        _standardize(_maxsims(vectors, similarity), _SIMILARITY_WEIGHT),
+        _standardize(_paragraphs(candidates, structures, similarity, vectors), _PARAGRAPH_WEIGHT),
+        _standardize(_both_ways(candidates, structures, similarity), _BOTH_WAYS_WEIGHT),
         bonuses,
     )
     return [sum(scores) for scores in zip(*columns, strict=True)]
@@ -138,19 +141,18 @@ def _paragraphs(
             span = offset + structure.parts[group[0]].start, offset + structure.parts[group[-1]].end
             by_group[key] = similarity.token_scores(structure.passage.document_id, *span)
         combined.append(highest([scores for scores in (by_group[key], vector) if scores is not None]))
-    return _maxsims(combined)
+    return _maxsims(combined, similarity)
 
 
-def _maxsims(vectors: Sequence[TokenVectors | None]) -> list[float]:
-    """Return the weighted MaxSim of each candidate; unknown ones are average.
-
-    As in reranking, a token of the question counts more if the candidates differ more in it.
-    """
+def _maxsims(vectors: Sequence[TokenVectors | None], similarity: SentenceSimilarity) -> list[float]:
+    """Return the weighted MaxSim of each candidate; unknown ones are average."""
     known = [vector for vector in vectors if vector is not None]
     if not known:
         return [0.0] * len(vectors)
     average = np.mean(known, axis=0)
-    return [float(score) for score in weighted_maxsim(np.array([average if v is None else v for v in vectors]))]
+    scores = np.array([average if vector is None else vector for vector in vectors])
+    weights = similarity.token_weights
+    return [float(score) for score in (scores.mean(axis=1) if weights is None else scores @ weights)]
 
 
 def _token_scores(
@@ -215,12 +217,12 @@ def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, 
     )
 
 
-def _standardize(values: Sequence[float]) -> list[float]:
-    """Return standard scores; zeros if all values are equal."""
+def _standardize(values: Sequence[float], weight: float) -> list[float]:
+    """Return standard scores times a weight; zeros if all values are equal."""
     count = len(values) or 1
     mean = math.fsum(values) / count
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / count)  # statistics.pstdev is slow
-    return [(value - mean) / deviation if deviation > 1e-9 else 0.0 for value in values]
+    return [weight * (value - mean) / deviation if deviation > 1e-9 else 0.0 for value in values]
 
 
 def total(weights: Mapping[str, float], stems: frozenset[str]) -> float:

@@ -12,11 +12,12 @@ from django.conf import settings
 
 from rag.errors import EmbeddingFailed, IndexUnavailable
 from rag.pipeline.embed import question_token_vectors
+from rag.pipeline.retrieval.answer_projection import ProjectedQuestion, project_question
 from rag.pipeline.retrieval.late_interaction import MAX_QUERY_TOKENS, token_similarities
 from rag.providers import provider_factory
 from rag.text.indexed_text import embedded_text
 from rag.types import Passage
-from rag.types.token_vectors import TokenSignatures, TokenVectors
+from rag.types.token_vectors import Similarities, TokenSignatures, TokenVectors
 
 logger = structlog.get_logger(__name__)
 
@@ -31,38 +32,46 @@ class _ChunkTokens:
     Attributes:
         starts: The character offset of each token in the document, ascending.
         ends: The character offset of each token's end in the document, ascending.
-        similarities: The similarities of the tokens, float32 of shape (tokens of the chunk, tokens of the question).
+        answering: The similarities of the tokens to those of the projected question, float32 of shape (tokens of the
+            chunk, tokens of the question).
+        similarities: The similarities of the tokens to those of the question itself, of the same shape.
         best: The best similarity of each token to a token of the question, float32 of shape (tokens of the chunk,).
         above: The best similarity to a token of the title and headings above the chunk, for each token of the
-            question; None if nothing is above it.
+            projected question; None if nothing is above it.
     """
 
     document_id: uuid.UUID
     starts: list[int]
     ends: list[int]
+    answering: TokenVectors
     similarities: TokenVectors
     best: TokenVectors
     above: TokenVectors | None = None
 
 
 class SentenceSimilarity:
-    """The similarity of parts of documents to one question (MaxSim: Khattab & Zaharia 2020)."""
+    """The similarity of parts of documents to one question (MaxSim: Khattab & Zaharia 2020).
 
-    def __init__(self, chunks: Sequence[_ChunkTokens] = ()) -> None:
+    Attributes:
+        token_weights: How much each value of `token_scores` counts, with the sum 1; None if they count the same.
+    """
+
+    def __init__(self, chunks: Sequence[_ChunkTokens] = (), token_weights: Similarities | None = None) -> None:
+        self.token_weights = token_weights
         self._chunks = chunks
-        self._known: dict[tuple[uuid.UUID, int, int], list[tuple[TokenVectors, TokenVectors]]] = {}
 
     def token_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
-        """Compare each token of the question with the characters start to end of a document.
+        """Compare each token of the projected question with the characters start to end of a document.
 
         Returns:
             The best similarity of each of the question's tokens to a token in that range, float32 of shape (tokens of
             the question,); None if no token signatures are stored for the range.
         """
-        return highest([scores for scores, _ in self._scores(document_id, start, end)])
+        ranges = self._ranges(document_id, start, end)
+        return highest([chunk.answering[first:last].max(axis=0) for chunk, first, last in ranges])
 
     def heading_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
-        """Compare each token of the question with the title and headings above a range; like `token_scores`."""
+        """Compare each token of the projected question with the title and headings above a range."""
         return highest(
             [chunk.above for chunk, _, _ in self._ranges(document_id, start, end) if chunk.above is not None]
         )
@@ -85,20 +94,10 @@ class SentenceSimilarity:
             no token signatures are stored for the range.
         """
         both = [
-            float(of_question.mean() + of_range.mean()) / 2
-            for of_question, of_range in self._scores(document_id, start, end)
+            float(chunk.similarities[first:last].max(axis=0).mean() + chunk.best[first:last].mean()) / 2
+            for chunk, first, last in self._ranges(document_id, start, end)
         ]
         return max(both, default=None)
-
-    def _scores(self, document_id: uuid.UUID, start: int, end: int) -> list[tuple[TokenVectors, TokenVectors]]:
-        """Return the best similarities of the question's tokens and of the range's, for each chunk that it is in."""
-        key = document_id, start, end
-        if key not in self._known:
-            self._known[key] = [
-                (chunk.similarities[first:last].max(axis=0), chunk.best[first:last])
-                for chunk, first, last in self._ranges(document_id, start, end)
-            ]
-        return self._known[key]
 
 
 def compare_token_signatures(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
@@ -145,15 +144,18 @@ def compare_signatures(
         return SentenceSimilarity()
     if not len(question_vectors):
         return SentenceSimilarity()
+    projected = project_question(question_vectors)
     compared = [
-        _compare_chunk(chunk, signatures[chunk.chunk_id], question_vectors)
+        _compare_chunk(chunk, signatures[chunk.chunk_id], question_vectors, projected)
         for chunk in chunks
         if chunk.chunk_id in signatures
     ]
-    return SentenceSimilarity([tokens for tokens in compared if tokens])
+    return SentenceSimilarity([tokens for tokens in compared if tokens], projected.weights)
 
 
-def _compare_chunk(chunk: Passage, signatures: TokenSignatures, question_vectors: TokenVectors) -> _ChunkTokens | None:
+def _compare_chunk(
+    chunk: Passage, signatures: TokenSignatures, question_vectors: TokenVectors, projected: ProjectedQuestion
+) -> _ChunkTokens | None:
     """Compare the tokens of a chunk with those of the question; None if the signatures do not fit the chunk's text."""
     token_rows = _token_rows(chunk)
     # Another number of rows means another text: the title or the prefix has changed since it was embedded.
@@ -161,15 +163,18 @@ def _compare_chunk(chunk: Passage, signatures: TokenSignatures, question_vectors
         return None
     within = [tokens for tokens in token_rows if tokens[0] >= 0]
     above = [row for start, _, row in token_rows if start < 0]  # the title and the headings
-    similarities = token_similarities(question_vectors, signatures)
-    of_words = similarities[[row for _, _, row in within]]
+    both = token_similarities(np.concatenate([question_vectors, projected.vectors]), signatures)
+    similarities, answering = both[:, : len(question_vectors)], both[:, len(question_vectors) :]
+    rows = [row for _, _, row in within]
+    of_words = similarities[rows]
     return _ChunkTokens(
         chunk.document_id,
         starts=[chunk.start + start for start, _, _ in within],
         ends=[chunk.start + end for _, end, _ in within],
+        answering=answering[rows],
         similarities=of_words,
         best=of_words.max(axis=1),
-        above=similarities[above].max(axis=0) if above else None,
+        above=answering[above].max(axis=0) if above else None,
     )
 
 
