@@ -19,6 +19,7 @@ from rag.types import Context, Grounding, Message, Passage
 from .between_languages import between_languages, find_other_languages
 from .calibration_curve import select_curve
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
+from .standout_passage import reconsider
 from .within_language import STANDOUT_WEIGHT, WITHIN_LANGUAGE, find_same_language
 
 logger = structlog.get_logger(__name__)
@@ -30,6 +31,8 @@ CONFIDENCE_UNKNOWN = "CONFIDENCE_UNKNOWN"
 # answerable as unanswerable questions; if two of three questions are answerable, its 1/3 means a probability of 1/2.
 _MIN_GROUNDABLE = 1 / 3
 _MIN_RELEVANT = 0.1
+# A question whose probability is between the two is groundable if one passage stands out, from this probability on.
+_MIN_STANDOUT = 0.45
 # Weight of the share of names and numbers. They also count as terms.
 _NAME_WEIGHT = 0.5
 
@@ -98,12 +101,15 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
     is_between_languages = bool(passages) and passages[scores.index(score)].chunk_id in in_other_language
     # The words of another language are missing wherever the answer is.
     gaps = () if len(in_other_language) == len(passages) else find_gaps(query, parts, covered_parts)
+    relevant = [passage for passage, probability in zip(passages, scores, strict=True) if probability >= _MIN_RELEVANT]
+    if _MIN_RELEVANT <= score < _MIN_GROUNDABLE and not is_between_languages:
+        reconsidered = reconsider(query, passages, score)
+        if reconsidered >= _MIN_STANDOUT:
+            score, relevant = reconsidered, list(passages)
     return Grounding(
         is_groundable=score >= _MIN_GROUNDABLE,
         score=score,
-        relevant=tuple(
-            passage for passage, probability in zip(passages, scores, strict=True) if probability >= _MIN_RELEVANT
-        ),
+        relevant=tuple(relevant),
         gaps=gaps,
         warnings=() if is_between_languages or curve.is_measured else (CONFIDENCE_UNKNOWN,),
     )

@@ -1,0 +1,71 @@
+"""A question is groundable if one passage stands out from the others, though words of the question are missing."""
+
+import dataclasses
+import uuid
+
+import pytest
+from pytest_django import Settings
+
+from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.standout_passage import reconsider
+from rag.providers import provider_factory
+from rag.services.search.agent import selected_text_passage
+from rag.types import Context, Passage
+
+QUESTION = "How do I log in without a password?"
+ANSWER = "Sign in with the link that you get by mail, so that no password is needed."
+OTHERS = (
+    "The settings page has a list of languages, and a choice of colours for the profile.",
+    "Members write to each other in rooms, which the owner of a room may close.",
+    "A room has a name, a picture and at most 200 members.",
+    "Pictures are stored for thirty days, and then removed from the server.",
+    "The server sends an e-mail if somebody writes to a member who is away.",
+)
+
+
+def signed(*texts: str, coverage: float = 0.3, standout: float = 0.0) -> tuple[Passage, ...]:
+    """Passages with the signatures that a search reads."""
+    _, signatures = provider_factory.local_embedder().embed_with_token_signatures(texts)
+    return tuple(
+        dataclasses.replace(
+            selected_text_passage(text),
+            chunk_id=uuid.uuid4(),
+            signatures=stored,
+            coverage=coverage,
+            standout_score=standout,
+        )
+        for text, stored in zip(texts, signatures, strict=True)
+    )
+
+
+def test_the_probability_rises_with_the_margin_of_the_best_passage() -> None:
+    alone, similar = signed(ANSWER, *OTHERS), signed(ANSWER, *OTHERS, f"{ANSWER} This takes a day.")
+    assert reconsider(QUESTION, alone, 0.25) > 0.45 > reconsider(QUESTION, similar, 0.25)
+    assert reconsider(QUESTION, similar, 0.25) > reconsider(QUESTION, similar, 0.15)
+
+
+@pytest.mark.parametrize(
+    ("question", "passages"),
+    [
+        pytest.param("Wie melde ich mich ohne Passwort an?", (ANSWER, *OTHERS), id="question in another language"),
+        pytest.param(QUESTION, (ANSWER, *OTHERS[:3]), id="few passages"),
+    ],
+)
+def test_it_is_kept_where_the_margin_says_nothing(question: str, passages: tuple[str, ...]) -> None:
+    assert reconsider(question, signed(*passages), 0.25) == 0.25
+
+
+def test_a_question_in_other_words_is_groundable_where_one_passage_stands_out(settings: Settings) -> None:
+    context = Context("", signed(ANSWER, *OTHERS), 0)
+    standing_out = assess_grounding(QUESTION, context)
+    assert (standing_out.is_groundable, standing_out.relevant) == (True, context.passages)
+    settings.RAG_TOKEN_SIGNATURES = "off"
+    by_words = assess_grounding(QUESTION, context)
+    assert not by_words.is_groundable
+    assert by_words.score < standing_out.score
+
+
+def test_a_very_improbable_answer_stays_one() -> None:
+    """However much a passage stands out."""
+    improbable = signed(ANSWER, *OTHERS, standout=-1.0)
+    assert not assess_grounding(QUESTION, Context("", improbable, 0)).is_groundable
