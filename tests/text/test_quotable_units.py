@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rag.text.markup import html_tags
 from rag.text.quotable_units import UnitKind, split_units
 
 HOSTILE = st.text(alphabet=st.sampled_from(list("aB1. ?!\n\t|-#`[]:é。\u2028\u200b\x85")), max_size=120)
@@ -107,3 +108,18 @@ def test_headings_of_wikis_are_headings() -> None:
 def test_the_first_line_of_a_note_is_no_sentence() -> None:
     for mark in ("!!! note", '??? tip "Hot"', "> [!WARNING]", ":::note", ":::tip[Hot]", ":::", '=== "Hot"'):
         assert [unit.kind for unit in split_units(f"{mark}\n\nTea is hot.")] == [UnitKind.RULE, UnitKind.SENTENCE]
+
+
+@pytest.mark.parametrize(
+    "tag", ["{{< hint style=warning >}}", "{{% /note %}}", '{% include "tea.md" %}', "{%- endif -%}", "<!-- tea -->"]
+)
+def test_tags_of_site_generators_are_shown_in_code_only(tag: str) -> None:
+    units = split_units(f"{tag}\n\nTea is hot.\n\n```\n{tag}\n```")
+    assert [unit.kind for unit in units] == [
+        UnitKind.RULE,
+        UnitKind.SENTENCE,
+        UnitKind.RULE,
+        UnitKind.CODE,
+        UnitKind.RULE,
+    ]
+    assert html_tags.remove_tags(f"{tag}Tea is hot, says `{tag}`.{tag}") == f"Tea is hot, says `{tag}`."

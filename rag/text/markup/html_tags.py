@@ -1,4 +1,4 @@
-"""HTML tags that texts in Markdown contain: which characters of them people read."""
+"""HTML tags that texts in Markdown contain, and tags of site generators: which characters of them people read."""
 
 import re
 
@@ -6,7 +6,12 @@ _NAMES = (
     "a|abbr|b|blockquote|br|center|code|dd|details|div|dl|dt|em|figure|font|h[1-6]|hr|i|img|kbd|li|ol|p|pre|section|small"
     "|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul"
 )
-_TAG = re.compile(rf"</?(?:{_NAMES})(?:\s[^<>]{{0,500}})?/?>|<!--.{{0,2000}}?-->", re.IGNORECASE | re.DOTALL)
+# Shortcodes of Hugo, such as {{< hint >}} and {{% note %}}, and tags of Jekyll's Liquid, such as {% include a.md %}.
+_TEMPLATE_TAG = r"\{\{<[^{}]{0,500}>\}\}|\{?\{%[^{}]{0,500}%\}\}?"
+_TAG = re.compile(
+    rf"</?(?:{_NAMES})(?:\s[^<>]{{0,500}})?/?>|<!--.{{0,2000}}?-->|{_TEMPLATE_TAG}", re.IGNORECASE | re.DOTALL
+)
+_BEGINNINGS = ("<", "{{<", "{%", "{{%")
 _CODE_TAG = re.compile(r"</?code>", re.IGNORECASE)
 # What is written as code shows tags as text.
 _INLINE_CODE = re.compile(r"(`[^`\n]+`)")
@@ -23,12 +28,12 @@ def is_html_heading(line: str) -> bool:
 
 def is_only_tags(line: str) -> bool:
     """Return whether a line has nothing but tags."""
-    return line.startswith("<") and bool(_ONLY_TAGS.fullmatch(line))
+    return line.startswith(_BEGINNINGS) and bool(_ONLY_TAGS.fullmatch(line))
 
 
 def remove_tags(text: str) -> str:
     """Return the text without tags. Code stays code; tags within inline code stay as they are."""
-    if "<" not in text:
+    if "<" not in text and "{%" not in text:
         return text
     parts = _INLINE_CODE.split(text)
     parts[::2] = [_TAG.sub("", _CODE_TAG.sub("`", _PERMALINK.sub("", part))) for part in parts[::2]]
@@ -37,7 +42,7 @@ def remove_tags(text: str) -> str:
 
 def visible_span(text: str) -> tuple[int, int]:
     """Return start and end of the first characters that are read, up to the next tag."""
-    if not text.startswith("<"):
+    if not text.startswith(_BEGINNINGS):
         return 0, len(text)
     start = 0
     while match := _TAG.match(text, start):

@@ -23,7 +23,7 @@ _CODE_DIRECTIVE = re.compile(r"\s*\.\. (?:code|code-block|sourcecode|parsed-lite
 _MARKUP = re.compile(
     r"\.\. (?:\|[^|]{1,100}\| )?(?:image|figure|contents|toctree|include|raw|highlight|currentmodule)::.*"
     r"|\.\. \|[^|]{1,100}\| replace::.*|__ \S+|\.\. _[^:]{1,200}:.*|\.\.|::"
-    r"|:(?:target|alt|width|height|scale|align|depth|local|maxdepth|name|class):.*"
+    r"|:(?:target|alt|width|height|scale|align|depth|local|maxdepth|name|class|start-after|end-before|nosearch|orphan):.*"
 )
 
 

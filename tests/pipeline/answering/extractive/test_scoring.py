@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.parts.passage_parts import says_nothing
 from rag.pipeline.answering.extractive.parts.pointers import is_pointer, mostly_points
 from rag.pipeline.answering.extractive.quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
+from rag.text.quotable_units import UnitKind
 from rag.types.token_vectors import TokenVectors
 
 from .test_extract import passage
@@ -68,3 +70,11 @@ def test_a_sentence_with_nothing_but_links_is_a_pointer() -> None:
     assert is_pointer("Please refer to :ref:`cows` and [goats](goats.md) for details.")
     assert is_pointer("See https://tea.example/cows.")
     assert not is_pointer("See :ref:`cows` before you milk one.")
+
+
+@pytest.mark.parametrize(
+    ("text", "says_something"),
+    [("(Version 2 or later)", False), ("> (optional)", False), ("(Hours for a 15 GB backup file.)", True)],
+)
+def test_remarks_in_brackets_say_nothing_unless_they_are_sentences(text: str, says_something: bool) -> None:
+    assert says_nothing(UnitKind.SENTENCE, text) is not says_something

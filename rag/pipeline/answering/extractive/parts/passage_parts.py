@@ -28,8 +28,8 @@ _RUN_IN_TITLE = re.compile(r"(\*\*|__)[^*_]+[.!?:]\1")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
 # An item that is nothing but a link within the documents, as in a table of contents.
 _NAVIGATION = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+\[[^\[\]]{1,200}\]\((?!https?://)[^()\s]{0,300}\)")
-# A picture, the mark of a quotation, or a remark in brackets such as "(Version 2 or later)".
-_NO_TEXT = re.compile(r"\s*(?:>\s*)*(?:!\[[^\[\]]{0,200}\]\([^()\s]{0,500}\)\s*|\([^()]{0,40}\))*")
+# A picture, the mark of a quotation, or a remark in brackets such as "(Version 2 or later)", unless it is a sentence.
+_NO_TEXT = re.compile(r"\s*(?:>\s*)*(?:!\[[^\[\]]{0,200}\]\([^()\s]{0,500}\)\s*|\([^()]{0,40}(?<![.!?])\))*")
 
 
 @dataclass(frozen=True, slots=True)
