@@ -1,7 +1,6 @@
 """Whether one passage answers a question much better than the others, which makes an answer more probable."""
 
 import math
-import uuid
 from collections.abc import Sequence
 
 import structlog
@@ -9,11 +8,9 @@ from django.conf import settings
 
 from rag.errors import IndexUnavailable
 from rag.pipeline.retrieval.answer_projection import project_question
-from rag.pipeline.retrieval.late_interaction import embed_question_tokens, max_similarities
-from rag.providers import provider_factory
+from rag.pipeline.retrieval.late_interaction import embed_question_tokens, max_similarities, read_signatures
 from rag.text.question_language import is_english
 from rag.types import Passage
-from rag.types.token_vectors import TokenSignatures
 
 logger = structlog.get_logger(__name__)
 
@@ -53,7 +50,11 @@ def _margin(query: str, passages: Sequence[Passage]) -> float | None:
     """Return how much the best MaxSim of the passages exceeds the second; None if it says nothing or is unknown."""
     if settings.RAG_TOKEN_SIGNATURES == "off" or not is_english(query):
         return None
-    signatures = _read_signatures(passages)
+    try:
+        signatures = read_signatures(passages)
+    except IndexUnavailable as error:
+        logger.warning("standout_passage_skipped", reason=type(error).__name__)
+        return None
     token_vectors = embed_question_tokens(query) if len(signatures) >= _MIN_PASSAGES else None
     if token_vectors is None:
         return None
@@ -61,14 +62,3 @@ def _margin(query: str, passages: Sequence[Passage]) -> float | None:
     scores = max_similarities(projected.vectors, list(signatures.values())) @ projected.weights
     second, best = sorted(scores.tolist())[-2:]
     return float(best - max(second, _UNRELATED_MAXSIM))
-
-
-def _read_signatures(passages: Sequence[Passage]) -> dict[uuid.UUID, TokenSignatures]:
-    """Return the signatures of the passages that have any, by the id of the chunk."""
-    known = {passage.chunk_id: passage.signatures for passage in passages if passage.signatures is not None}
-    others = [passage.chunk_id for passage in passages if passage.chunk_id not in known]
-    try:
-        return known | (provider_factory.chunk_store().token_signatures(others) if others else {})
-    except IndexUnavailable as error:
-        logger.warning("standout_passage_skipped", reason=type(error).__name__)
-        return {}

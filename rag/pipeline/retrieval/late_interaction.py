@@ -33,6 +33,17 @@ def embed_question_tokens(question: str) -> TokenVectors | None:
     return token_vectors if len(token_vectors) else None
 
 
+def read_signatures(passages: Sequence[Passage]) -> dict[uuid.UUID, TokenSignatures]:
+    """Return the signatures of the passages that have any, by the id of the chunk. Known ones are not read again.
+
+    Raises:
+        IndexUnavailable: If the store does not answer.
+    """
+    known = {passage.chunk_id: passage.signatures for passage in passages if passage.signatures is not None}
+    others = [passage.chunk_id for passage in passages if passage.chunk_id not in known]
+    return known | (provider_factory.chunk_store().token_signatures(others) if others else {})
+
+
 def add_maxsim(question: str, passages: Sequence[Passage], known: Mapping[uuid.UUID, Sequence[float]]) -> list[Passage]:
     """Score the passages by late interaction.
 

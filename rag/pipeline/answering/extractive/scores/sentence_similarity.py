@@ -10,10 +10,9 @@ import numpy as np
 import structlog
 from django.conf import settings
 
-from rag.errors import EmbeddingFailed, IndexUnavailable
-from rag.pipeline.embed import question_token_vectors
+from rag.errors import IndexUnavailable
 from rag.pipeline.retrieval.answer_projection import ProjectedQuestion, project_question
-from rag.pipeline.retrieval.late_interaction import MAX_QUERY_TOKENS, token_similarities
+from rag.pipeline.retrieval.late_interaction import embed_question_tokens, read_signatures, token_similarities
 from rag.providers import provider_factory
 from rag.text.indexed_text import embedded_text
 from rag.types import Passage
@@ -117,13 +116,11 @@ def compare_token_signatures(query: str, passages: Sequence[Passage], chunks: Se
     used_chunks = [chunk for chunk in chunks if any(_contains(passage, chunk) for passage in passages[:MAX_PASSAGES])]
     if settings.RAG_TOKEN_SIGNATURES == "off" or not used_chunks:
         return SentenceSimilarity()
-    signatures = {chunk.chunk_id: chunk.signatures for chunk in used_chunks if chunk.signatures is not None}
-    if others := [chunk.chunk_id for chunk in used_chunks if chunk.chunk_id not in signatures]:
-        try:
-            signatures |= provider_factory.chunk_store().token_signatures(others)
-        except IndexUnavailable as error:
-            logger.warning("sentence_similarity_failed", reason=type(error).__name__)
-            return SentenceSimilarity()
+    try:
+        signatures = read_signatures(used_chunks)
+    except IndexUnavailable as error:
+        logger.warning("sentence_similarity_failed", reason=type(error).__name__)
+        return SentenceSimilarity()
     return compare_signatures(query, used_chunks, signatures)
 
 
@@ -135,14 +132,8 @@ def compare_signatures(
     Returns:
         The similarities. They have no scores if the local model cannot be loaded.
     """
-    if not signatures:
-        return SentenceSimilarity()
-    try:
-        question_vectors = question_token_vectors(query)[:MAX_QUERY_TOKENS]
-    except EmbeddingFailed as error:
-        logger.warning("sentence_similarity_failed", reason=type(error).__name__)
-        return SentenceSimilarity()
-    if not len(question_vectors):
+    question_vectors = embed_question_tokens(query) if signatures else None
+    if question_vectors is None:
         return SentenceSimilarity()
     projected = project_question(question_vectors)
     compared = [
