@@ -44,6 +44,18 @@ def test_a_part_that_says_the_same_as_the_question_is_better(best: str) -> None:
     assert answered(Similarity({best: 1.0}, {})) == best
 
 
+@pytest.mark.parametrize(("weights", "best"), [((0.9, 0.1), "Cups"), ((0.1, 0.9), "Spoons")])
+def test_tokens_of_the_question_count_by_their_weights(weights: tuple[float, float], best: str) -> None:
+    class Weighted(Similarity):
+        def token_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
+            text = self.text[start:end]
+            return np.array(["Cups" in text, "Spoons" in text], dtype=np.float32)
+
+    similarity = Weighted({}, {})
+    similarity.token_weights = np.array(weights, np.float32)
+    assert answered(similarity).startswith(best)
+
+
 @pytest.mark.parametrize("best", PARAGRAPHS.split("\n\n"))
 def test_a_part_of_a_paragraph_that_says_the_same_is_better(best: str) -> None:
     """No sentence alone is alike."""

@@ -10,7 +10,8 @@ from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_token_signatures
 from rag.pipeline.retrieval import retrieve
-from rag.pipeline.retrieval.late_interaction import token_similarities
+from rag.pipeline.retrieval.answer_projection import project_question
+from rag.pipeline.retrieval.late_interaction import max_similarities, token_similarities
 from rag.providers import provider_factory
 from rag.providers.embedders.local import binarize
 from rag.types import Passage, Question, SearchScope
@@ -54,6 +55,22 @@ def test_a_longer_range_is_at_least_as_similar(passages: tuple[Passage, ...]) ->
     assert (sentence < whole + 1e-6).all()
     assert similarity.token_scores(passage.document_id, passage.end + 1, passage.end + 9) is None
     assert similarity.token_scores(passage.chunk_id, start, passage.end) is None
+
+
+def test_ranges_are_compared_with_the_projected_question(passages: tuple[Passage, ...]) -> None:
+    """With the question itself only to say how alike both are."""
+    (passage,) = passages
+    assert passage.signatures is not None
+    similarity = compare_token_signatures(QUESTION, passages, passages)
+    projected = project_question(provider_factory.local_embedder().embed_with_token_vectors(QUESTION)[1])
+    whole = similarity.token_scores(passage.document_id, passage.start, passage.end)
+    above = similarity.heading_scores(passage.document_id, passage.start, passage.end)
+    assert whole is not None
+    assert above is not None
+    assert np.maximum(whole, above) == pytest.approx(
+        max_similarities(projected.vectors, [passage.signatures])[0], abs=1e-5
+    )
+    assert similarity.token_weights == pytest.approx(projected.weights)
 
 
 def test_a_range_that_says_more_than_the_question_is_less_alike(passages: tuple[Passage, ...]) -> None:
