@@ -17,7 +17,8 @@ from .page_checks import PageChecks
 from .site import Site
 from .visitor import Visitor
 
-PROGRAM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+_PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")  # the first takes least computing
+PROGRAM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _PROGRAMS)), None)
 # Each page runs its scripts once: compilers that make scripts faster would take longer than they save.
 _ARGUMENTS = ["--js-flags=--no-opt,--no-maglev"]
 
