@@ -1,5 +1,6 @@
 """`make run`: starts the whole product in the foreground, until Ctrl-C."""
 
+import contextlib
 import fcntl
 import os
 import re
@@ -8,9 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -68,37 +71,55 @@ def _start(children: Children) -> None:
     # Allows a model on this machine (Ollama): the person who runs this is the operator.
     os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "localhost,127.0.0.1,::1")
     _write_environment()
-    _print_step("database schema and static files")
-    _run_python("-m", "ragsite.run.migrate_and_collect")
-    _print_step("workers and web server")
-    children.start("worker", commands.worker(), log=LOGS / "worker.log")
+    _print_step("static files and database schema")
+    with _python("-m", "ragsite.run.migrate_and_collect", *_command_for_demo_data()) as lines:
+        for line in lines:
+            if line == commands.COLLECTED:
+                children.start("web", commands.web(host=HOST, port=PORT), log=LOGS / "web.log")
+            elif line == commands.MIGRATED:
+                _start_worker(children)
+            else:
+                _print_step(line)
+    _wait_until_ready(children)
+    # Nobody waits for these.
     children.start("background", commands.background(), log=LOGS / "background.log")
     children.start("scheduler", commands.scheduler(folder=FOLDER), log=LOGS / "scheduler.log")
-    children.start("web", commands.web(host=HOST, port=PORT), log=LOGS / "web.log")
-    has_demo = _wants_demo_data()
-    if has_demo:
+    print(_greeting(_wants_demo_data(), time.monotonic() - started), flush=True)
+
+
+def _start_worker(children: Children) -> None:
+    _print_step("workers and web server")
+    children.start("worker", commands.worker(), log=LOGS / "worker.log")
+    if _wants_demo_data():
         _print_step("demo data (up to a minute the first time)")
-        # `migrate` has made the checks, which import every page.
-        options = [
-            "--skip-checks",
-            f"--wait={_MAX_DEMO_SECONDS}",
-            "--verbosity=0",
-            *(["--operator"] if _has_own_database() else []),
-        ]
-        for line in _run_python("manage.py", "demo", *options).splitlines():
-            _print_step(line)
-    _wait_until_ready(children)
-    print(_greeting(has_demo, time.monotonic() - started), flush=True)
 
 
-def _run_python(*arguments: str) -> str:
-    """Run Python with these arguments and return what it printed."""
-    result = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
-    if result.returncode:
-        lines = (result.stderr.strip() or result.stdout.strip() or "no reason given").splitlines()
-        reason = re.sub(r"^\?: \(\w+\.\w+\) ", "", lines[-1])  # the id of a failed system check
-        _exit(f"`python {' '.join(arguments[:2])}` failed: {reason}")
-    return result.stdout
+def _command_for_demo_data() -> list[str]:
+    """Return the option that creates the demo data after the migrations; empty if it is not wanted."""
+    if not _wants_demo_data():
+        return []
+    command = ["demo", "--skip-checks", f"--wait={_MAX_DEMO_SECONDS}", "--verbosity=0"]
+    return ["--then", *command, *(["--operator"] if _has_own_database() else [])]
+
+
+@contextlib.contextmanager
+def _python(*arguments: str) -> Iterator[Iterator[str]]:
+    """Run Python with these arguments, and give the lines that it prints. If it fails, end with the reason."""
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            yield (line.rstrip() for line in process.stdout)
+        except BaseException:
+            process.kill()
+            raise
+        if process.wait():
+            errors.seek(0)
+            lines = errors.read().strip().splitlines() or ["no reason given"]
+            reason = re.sub(r"^\?: \(\w+\.\w+\) ", "", lines[-1])  # the id of a failed system check
+            _exit(f"`python {' '.join(arguments[:2])}` failed: {reason}")
 
 
 def _wait_until_ready(children: Children) -> None:

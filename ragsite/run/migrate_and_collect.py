@@ -1,15 +1,17 @@
 """Migrates the database and collects the static files, in one process: each start of Django takes seconds.
 
-python -m ragsite.run.migrate_and_collect [--pause]
+python -m ragsite.run.migrate_and_collect [--pause | --then COMMAND …]
 
 With --pause it does everything that the running processes of an earlier version permit, and waits for a line on its
-standard input. So these have to be stopped for the migrations alone.
+standard input. So these have to be stopped for the migrations alone. With --then it also runs a command of manage.py.
+It prints what is done (ragsite.run.commands), so that servers and workers can be started meanwhile.
 """
 
 import gc
 import sys
 from collections.abc import Sequence
 
+import django
 from django.core.management import execute_from_command_line
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
@@ -17,26 +19,40 @@ from django.db.migrations.loader import MigrationLoader
 from ragsite.postgres import identity
 
 from . import static_files
+from .commands import COLLECTED, MIGRATED
 
-_MIGRATE = ("migrate", "--verbosity=0")
+_MIGRATE = ("migrate", "--verbosity=0", "--skip-checks")
 _COLLECT = ("collectstatic", "--noinput", "--verbosity=0")
-_CHECK = ("check", "--database=default")
+_CHECK_DATABASE = ("check", "--database=default", "--tag=database")
+_CHECK_ALL = ("check", "--database=default")  # imports all pages, which takes longer than everything else
 
 
 def main(arguments: Sequence[str] = ()) -> None:
     """Run the commands in order. The first that fails prints the reason and ends the process."""
     identity.run_process_as(identity.OWNER)  # migrations need it
-    if "--pause" not in arguments:
-        _run(_MIGRATE)
-        _collect()
+    django.setup()
+    if "--pause" in arguments:
+        _migrate_after_pause()
         return
     _collect()
-    _run(_CHECK)
+    print(COLLECTED, flush=True)
+    _run(_CHECK_DATABASE, _MIGRATE)
+    print(MIGRATED, flush=True)
+    _run(_CHECK_ALL)
+    if arguments[:1] == ["--then"]:
+        connection.close()  # the owner's
+        identity.run_process_as(identity.WORKER)
+        _run(arguments[1:])
+
+
+def _migrate_after_pause() -> None:
+    _collect()
+    _run(_CHECK_ALL)
     MigrationLoader(connection)  # imports the migrations
     connection.close()
     gc.disable()  # a third of the time of migrations, for up to 200 MB
     input("Stop the processes of the earlier version, then press Enter.\n")
-    _run((*_MIGRATE, "--skip-checks"))
+    _run(_MIGRATE)
 
 
 def _collect() -> None:

@@ -11,26 +11,35 @@ from django.core.management import call_command
 
 from ragsite.postgres import identity
 from ragsite.run import migrate_and_collect, static_files
+from ragsite.run.commands import COLLECTED, MIGRATED
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], ["migrate", "collectstatic"]),
-        (["--pause"], ["collectstatic", "check", "the old version stops", "migrate"]),
+        ([], ["collectstatic", COLLECTED, "check database", "migrate", MIGRATED, "check all"]),
+        (["--then", "demo"], ["collectstatic", COLLECTED, "check database", "migrate", MIGRATED, "check all", "demo"]),
+        (["--pause"], ["collectstatic", "check all", "the old version stops", "migrate"]),
     ],
 )
-def test_only_the_migrations_wait_until_the_earlier_version_has_stopped(
+def test_the_commands_run_in_this_order(
     live_world: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str], expected: list[str]
 ) -> None:
     steps: list[str] = []
     monkeypatch.setattr(identity, "run_process_as", lambda identity: None)
-    monkeypatch.setattr(migrate_and_collect, "execute_from_command_line", lambda command: steps.append(command[1]))
+    monkeypatch.setattr(migrate_and_collect, "execute_from_command_line", lambda command: steps.append(step(command)))
     monkeypatch.setattr(migrate_and_collect, "gc", Mock())
     monkeypatch.setattr(migrate_and_collect, "static_files", Mock(are_collected=lambda: False))
+    monkeypatch.setattr(migrate_and_collect, "print", lambda line, flush: steps.append(line), raising=False)
     monkeypatch.setattr("builtins.input", lambda prompt: steps.append("the old version stops"))
     migrate_and_collect.main(arguments)
     assert steps == expected
+
+
+def step(command: list[str]) -> str:
+    if command[1] != "check":
+        return command[1]
+    return "check database" if "--tag=database" in command else "check all"
 
 
 def test_static_files_are_collected_when_they_or_the_collected_ones_have_changed(
