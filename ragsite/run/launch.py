@@ -21,6 +21,7 @@ from ragsite.embedded import services
 from ragsite.embedded.folder import EmbeddedError
 
 from . import commands
+from .greeting import greeting
 from .local_processes import Children
 
 HOST = "127.0.0.1"
@@ -84,7 +85,8 @@ def _start(children: Children) -> None:
     # Nobody waits for these.
     children.start("background", commands.background(), log=LOGS / "background.log")
     children.start("scheduler", commands.scheduler(folder=FOLDER), log=LOGS / "scheduler.log")
-    print(_greeting(_wants_demo_data(), time.monotonic() - started), flush=True)
+    seconds = time.monotonic() - started
+    print(greeting(ADDRESS, LOGS, seconds, has_demo=_wants_demo_data(), has_operator=_has_own_database()), flush=True)
 
 
 def _start_worker(children: Children) -> None:
@@ -210,49 +212,6 @@ def _request_stop(*_: object) -> NoReturn:
 
 def _exit(sentence: str) -> NoReturn:
     sys.exit(f"\n{sentence}")
-
-
-def _greeting(has_demo: bool, seconds: float) -> str:
-    lines = [
-        "",
-        f"ragsite is running (ready after {seconds:.0f} s). Ctrl-C stops it.",
-        f"  Ask       {ADDRESS}/",
-        f"  Admin     {ADDRESS}/admin/",
-        f"  API       {ADDRESS}/api/docs lists and tries all endpoints",
-        f"  Health    {ADDRESS}/readyz",
-        f"  Logs      {LOGS}",
-    ]
-    if not has_demo:
-        return "\n".join([*lines, "", "DATABASE_URL is set: no demo accounts were created (RAG_DEMO=1 creates them)."])
-    password = os.environ.get("RAG_DEMO_PASSWORD") or "ragsite-demo"
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"Demo accounts (password {password}):",
-            "  owner@acme.example     owns acme, may also open the admin",
-            "  editor@acme.example    can send documents",
-            "  member@acme.example    in the team support",
-            "  member@globex.example  in another organisation",
-            *(
-                [f"  operator@acme.example  sees {ADDRESS}/admin/operations (while there is no other organisation)"]
-                if _has_own_database()
-                else []
-            ),
-            "",
-            f"Open {ADDRESS}/ and sign in with any of them to ask your first question.",
-            "",
-            "Or search over the API, to paste into another terminal:",
-            "",
-            f"TOKEN=$(curl -s {ADDRESS}/api/auth/token -H 'Content-Type: application/json' \\",
-            f'  -d \'{{"email": "member@acme.example", "password": "{password}"}}\' \\',
-            "  | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"access\"])')",
-            f"curl -s {ADDRESS}/api/rag/search -H 'Content-Type: application/json' \\",
-            '  -H "Authorization: Bearer $TOKEN" \\',
-            '  -d \'{"query": "How do I send a document?", "topK": 3}\' | python3 -m json.tool',
-            "",
-        ]
-    )
 
 
 if __name__ == "__main__":
