@@ -12,8 +12,8 @@ from .sentences import quotable_sentence_spans
 class UnitKind(enum.Enum):
     """The kind of a unit.
 
-    TERM is what a definition below it explains, or an option. RULE is for code fences, horizontal rules, marks of notes
-    and the line below a header.
+    TERM is what a definition below it explains, or an option. RULE is for code fences, horizontal rules, marks of notes,
+    the line below a header, and front matter.
     """
 
     SENTENCE = "sentence"
@@ -126,12 +126,15 @@ def _classify_lines(text: str) -> list[_Line | None]:
     is_fenced = _starts_in_code(stripped_lines)
     whole_lines = text.splitlines()
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
+    front_matter = plain_structure.front_matter_lines(whole_lines)
     classified: list[_Line | None] = []
     is_command = False
     rows = zip(spans, stripped_lines, looks_like_code, strict=True)
     for number, ((start, end), line, is_code_line) in enumerate(rows):
         is_command = bool(line) and (is_command or bool(_COMMAND.match(line)))
-        if _FENCE.match(line):
+        if number < front_matter:
+            kind = UnitKind.RULE
+        elif _FENCE.match(line):
             is_fenced, is_command = not is_fenced, False
             kind = UnitKind.RULE
         elif is_fenced or is_command or number in literal_lines or (is_code_line and is_code):

@@ -26,6 +26,20 @@ _MARKUP = re.compile(
     r"|:(?:target|alt|width|height|scale|align|depth|local|maxdepth|name|class|start-after|end-before|nosearch|orphan):.*"
 )
 
+# Front matter: lines such as `title: Backups` between two lines `---` (YAML) or `+++` (TOML) at the beginning of a text.
+_FRONT_MATTER_BORDERS = ("---", "+++")
+_MAX_FRONT_MATTER_LINES = 100
+_FIELD = re.compile(r"[A-Za-z][\w.-]*\s*[:=](?:\s|$)")
+
+
+def front_matter_lines(lines: Sequence[str]) -> int:
+    """Return how many lines at the beginning of a text are its front matter, with its borders; 0 without any."""
+    border = lines[0].rstrip() if lines else ""
+    if border not in _FRONT_MATTER_BORDERS or not any(_FIELD.match(line) for line in lines[1:2]):
+        return 0
+    following = (number for number, line in enumerate(lines[1:_MAX_FRONT_MATTER_LINES], 2) if line.rstrip() == border)
+    return next(following, 0)
+
 
 def is_underlined(lines: Sequence[str], number: int) -> bool:
     """Return whether a line is a heading: a title on a line of its own above a line of one repeated character.

@@ -11,8 +11,8 @@ from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
 from .parts.passage_layout import MAX_QUOTE_CHARACTERS
-from .parts.passage_parts import split_cells
 from .parts.self_contained_parts import PassageStructure
+from .parts.tables import split_cells
 from .scores.section_headings import is_in_section
 
 # Renders the citation of a quote from its passage's number (from 1) and its passage.

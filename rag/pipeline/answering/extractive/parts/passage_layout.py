@@ -16,9 +16,9 @@ from .passage_parts import (
     SENTENCE_ENDINGS,
     Part,
     says_nothing,
-    split_cells,
     split_parts,
 )
+from .tables import split_cells
 
 STEP = re.compile(r"\d{1,3}[.)]\s")
 _TITLE = re.compile(r"# |= [^=]")

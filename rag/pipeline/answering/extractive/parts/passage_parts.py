@@ -4,11 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 
 from .pointers import is_pointer
+from .tables import find_headers, join_grid_rows
 from .tables_of_contents import without_contents
 
 QUESTION_ENDINGS = ("?", "？", "؟")
@@ -52,18 +52,9 @@ class Part:
 
 def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
     """Return the parts of a text, in reading order, and the header of each table by the number of its block."""
-    units = without_contents(text, split_units(text, lang))
+    units = join_grid_rows(text, without_contents(text, split_units(text, lang)))
     parts = _mark_numbered_titles(text, _mark_titles(text, _join_units(text, units)))
-    return _mark_cut(text, parts), _find_headers(text, units)
-
-
-def split_cells(row: str) -> list[str]:
-    """Return the cells of a table's row, separated by bars or tabs."""
-    if "|" not in row:
-        return [cell.strip() for cell in row.split("\t")]
-    inner = row.strip().removeprefix("|")
-    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
-    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
+    return _mark_cut(text, parts), find_headers(text, units)
 
 
 def says_nothing(kind: UnitKind, text: str) -> bool:
@@ -174,17 +165,3 @@ def _mark_cut(text: str, parts: list[Part]) -> list[Part]:
 
 def _begins_sentence(text: str) -> bool:
     return not text[0].islower() and text[0] not in ",;.)]}|"
-
-
-def _find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
-    """Return the header of each table by its block: the row above a rule.
-
-    In reStructuredText a rule `+---+` is below every row, and `+===+` below the header.
-    """
-    headers: dict[int, TextUnit] = {}
-    for unit, following in pairwise(units):
-        if unit.kind is UnitKind.ROW and following.kind is UnitKind.RULE and following.block == unit.block:
-            is_below_any_row = text.startswith("+-", following.start)
-            if not is_below_any_row:
-                headers.setdefault(unit.block, unit)
-    return headers

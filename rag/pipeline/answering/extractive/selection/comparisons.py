@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.extent import readable_parts, section_beginning
-from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS, split_cells
+from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
 from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
 from rag.text.quotable_units import UnitKind
 from rag.text.words import content_words, is_function_word, split_words, stem, stems_among

@@ -1,0 +1,60 @@
+"""The rows, cells and headers of tables in texts."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise, zip_longest
+
+from rag.text.quotable_units import TextUnit, UnitKind
+
+# A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.
+_GRID_BORDER = re.compile(r"\+[-=]")
+
+
+def split_cells(row: str) -> list[str]:
+    """Return the cells of a table's row, separated by bars or tabs. Wrapped lines of a cell are joined."""
+    lines = [_split_line(line) for line in row.split("\n")]
+    return [" ".join(filter(None, parts)) for parts in zip_longest(*lines, fillvalue="")]
+
+
+def _split_line(line: str) -> list[str]:
+    if "|" not in line:
+        return [cell.strip() for cell in line.split("\t")]
+    inner = line.strip().removeprefix("|")
+    inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
+
+
+def join_grid_rows(text: str, units: Sequence[TextUnit]) -> list[TextUnit]:
+    """Return the units, with the lines of each row of a grid table as one unit: the lines between two borders."""
+    grids = {unit.block for unit in units if _is_border(text, unit)}
+
+    def row_of(unit: TextUnit) -> tuple[int, bool]:
+        return unit.block, unit.kind is UnitKind.ROW
+
+    return [unit for (block, _), group in groupby(units, row_of) for unit in _joined(group, is_grid=block in grids)]
+
+
+def _joined(units: Iterable[TextUnit], *, is_grid: bool) -> Iterator[TextUnit]:
+    lines = list(units)
+    if is_grid and lines[0].kind is UnitKind.ROW:
+        yield TextUnit(UnitKind.ROW, lines[0].start, lines[-1].end, lines[0].block)
+    else:
+        yield from lines
+
+
+def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
+    """Return the header of each table by its block: the row above a rule.
+
+    In reStructuredText a rule `+---+` is below every row, and `+===+` below the header.
+    """
+    headers: dict[int, TextUnit] = {}
+    for unit, following in pairwise(units):
+        if unit.kind is UnitKind.ROW and following.kind is UnitKind.RULE and following.block == unit.block:
+            is_below_any_row = text.startswith("+-", following.start)
+            if not is_below_any_row:
+                headers.setdefault(unit.block, unit)
+    return headers
+
+
+def _is_border(text: str, unit: TextUnit) -> bool:
+    return unit.kind is UnitKind.RULE and bool(_GRID_BORDER.match(text, unit.start))

@@ -1,0 +1,34 @@
+"""Extractive answers from tables whose rows have several lines, and from texts with front matter."""
+
+from tests.pipeline.answering.extractive.test_extract import answer, passage
+
+GRID = """\
++------------+------------------------+
+| Setting    | What it                |
+|            | does                   |
++============+========================+
+| ``steep``  | How long the tea is    |
+|            | left in the pot.       |
++------------+------------------------+
+| ``limit``  | How many cups are      |
+|            | poured.                |
++------------+------------------------+
+"""
+
+
+def test_a_row_of_a_grid_table_is_quoted_whole_with_the_names_of_its_columns() -> None:
+    assert answer("How many cups are poured?", passage(GRID)) == (
+        "- `limit` — What it does: How many cups are poured. [1]"
+    )
+
+
+def test_the_bars_of_tables_without_borders_do_not_join_rows() -> None:
+    page = passage("| cup | size |\n| --- | --- |\n| mug | big |\n| tumbler | small |")
+    assert answer("What is the size of the tumbler?", page) == "- tumbler — size: small [1]"
+
+
+def test_front_matter_is_not_quoted() -> None:
+    page = passage("---\ntitle: Storing tea\ndescription: Where tea is stored.\n---\n\nKeep the leaves in a tin.")
+    assert answer("Where is tea stored?", page) == "Keep the leaves in a tin. [1]"
+    page = passage("---\n\nTea is stored in a tin.\n\n---\n\nCups are elsewhere.")  # rules between paragraphs
+    assert answer("Where is tea stored?", page) == "Tea is stored in a tin. [1]"
