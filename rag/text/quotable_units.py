@@ -12,8 +12,8 @@ from .sentences import quotable_sentence_spans
 class UnitKind(enum.Enum):
     """The kind of a unit.
 
-    TERM is what a definition below it explains, or an option. RULE is for code fences, horizontal rules, marks of notes,
-    the line below a header, and front matter.
+    TERM is what a definition below it explains, or an option. RULE is for code fences, horizontal rules, front matter,
+    marks of notes and the line below a header.
     """
 
     SENTENCE = "sentence"

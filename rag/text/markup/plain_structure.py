@@ -26,7 +26,7 @@ _MARKUP = re.compile(
     r"|:(?:target|alt|width|height|scale|align|depth|local|maxdepth|name|class|start-after|end-before|nosearch|orphan):.*"
 )
 
-# Front matter: lines such as `title: Backups` between two lines `---` (YAML) or `+++` (TOML) at the beginning of a text.
+# Front matter: lines such as `title: Backups` between two lines `---` (YAML) or `+++` (TOML) at the start of a text.
 _FRONT_MATTER_BORDERS = ("---", "+++")
 _MAX_FRONT_MATTER_LINES = 100
 _FIELD = re.compile(r"[A-Za-z][\w.-]*\s*[:=](?:\s|$)")

@@ -13,6 +13,13 @@ def test_a_question_in_the_best_passage_needs_a_weaker_match() -> None:
     assert MESSAGE not in answer(question, passage(LOCKS), passage(SIGN_IN))
 
 
+def test_a_section_needs_a_better_match_if_the_best_part_is_in_a_passage_that_ranks_higher() -> None:
+    best, section = "The account of the default user is root.", "# Users\n\n## The default users\n\nA list of them."
+    question = "Which account is the default user?"
+    assert answer(question, passage(f"# Accounts\n\n{best}"), passage(section)) == f"{best} [1]"
+    assert answer(question, passage(section), passage("# Accounts\n\nNobody has any.")) == "A list of them. [1]"
+
+
 def test_a_sentence_that_only_leads_elsewhere_is_no_answer() -> None:
     pointers = "See [Scanned documents](send.md).\n\nScanned pages are read, and pictures too."
     assert answer("Can I send scanned documents?", passage(pointers)) == "Scanned pages are read, and pictures too. [1]"

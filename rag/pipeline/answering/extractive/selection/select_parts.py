@@ -36,8 +36,9 @@ _MAX_TOTAL_CHARACTERS = 400
 # How much is quoted around the best part, in characters: most of what says how something is done, less where yes, no, a
 # time or a number is the answer, and least around a second part.
 _MAX_PROCEDURE, _MAX_OPEN, _MAX_CLOSED, _MAX_EXPECTED, _MAX_SECOND = 1_000, 800, 500, 350, 250
-# From this match on, the beginning of a heading's section is the answer.
-_MIN_HEADING_MATCH = 0.70
+# From this match on, the beginning of a heading's section is the answer. If the best part is in a passage
+# that the search ranks higher, the heading needs the second match.
+_MIN_HEADING_MATCH, _MIN_MATCH_LATER = 0.70, 0.80
 # A heading that is a question, in the best passage, needs this much less: the search has chosen its section.
 _BEST_PASSAGE_BONUS = 0.12
 # But a heading elsewhere that says the same as the question is better than one that has some more words.
@@ -114,7 +115,11 @@ def _select_section(
     """Select the section whose heading matches best; None if no heading matches well enough."""
     sections = [heading for heading in headings if _accepts_section(heading, structures, question)]
     section = max(sections, key=lambda heading: _section_match(heading, structures, question), default=None)
-    if section is None or _section_match(section, structures, question) < _MIN_HEADING_MATCH:
+    if section is None:
+        return None
+    best_number = -max(zip(scores, (-candidate.passage_number for candidate in candidates), strict=True))[1]
+    min_match = _MIN_MATCH_LATER if section.passage_number > best_number else _MIN_HEADING_MATCH
+    if _section_match(section, structures, question) < min_match:
         return None
     structure = structures[section.passage_number - 1]
     score_by_part = {
