@@ -11,14 +11,17 @@ GRID = """\
 |            | left in the pot.       |
 +------------+------------------------+
 | ``limit``  | How many cups are      |
-|            | poured.                |
+|            |                        |
+|            | .. note::              |
+|            |                        |
+|            |   poured at once.      |
 +------------+------------------------+
 """
 
 
 def test_a_row_of_a_grid_table_is_quoted_whole_with_the_names_of_its_columns() -> None:
     assert answer("How many cups are poured?", passage(GRID)) == (
-        "- `limit` — What it does: How many cups are poured. [1]"
+        "- `limit` — What it does: How many cups are poured at once. [1]"
     )
 
 

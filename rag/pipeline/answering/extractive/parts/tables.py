@@ -1,19 +1,22 @@
 """The rows, cells and headers of tables in texts."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby, pairwise, zip_longest
 
 from rag.text.quotable_units import TextUnit, UnitKind
 
 # A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.
 _GRID_BORDER = re.compile(r"\+[-=]")
+# A line within a cell that begins a note: `.. important::`.
+_DIRECTIVE = re.compile(r"\.\. [\w-]+::")
 
 
 def split_cells(row: str) -> list[str]:
-    """Return the cells of a table's row, separated by bars or tabs. Wrapped lines of a cell are joined."""
+    """Return the cells of a table's row, separated by bars or tabs. The lines of a cell are joined."""
     lines = [_split_line(line) for line in row.split("\n")]
-    return [" ".join(filter(None, parts)) for parts in zip_longest(*lines, fillvalue="")]
+    columns = zip_longest(*lines, fillvalue="")
+    return [" ".join(part for part in parts if part and not _DIRECTIVE.fullmatch(part)) for parts in columns]
 
 
 def _split_line(line: str) -> list[str]:
@@ -25,21 +28,17 @@ def _split_line(line: str) -> list[str]:
 
 
 def join_grid_rows(text: str, units: Sequence[TextUnit]) -> list[TextUnit]:
-    """Return the units, with the lines of each row of a grid table as one unit: the lines between two borders."""
-    grids = {unit.block for unit in units if _is_border(text, unit)}
-
-    def row_of(unit: TextUnit) -> tuple[int, bool]:
-        return unit.block, unit.kind is UnitKind.ROW
-
-    return [unit for (block, _), group in groupby(units, row_of) for unit in _joined(group, is_grid=block in grids)]
-
-
-def _joined(units: Iterable[TextUnit], *, is_grid: bool) -> Iterator[TextUnit]:
-    lines = list(units)
-    if is_grid and lines[0].kind is UnitKind.ROW:
-        yield TextUnit(UnitKind.ROW, lines[0].start, lines[-1].end, lines[0].block)
-    else:
-        yield from lines
+    """Return the units, with the lines of each row of a grid table as one unit: all lines between two borders."""
+    borders = {unit for unit in units if _is_border(text, unit)}
+    grids = {border.block for border in borders}
+    joined: list[TextUnit] = []
+    for (block, is_border), group in groupby(units, lambda unit: (unit.block, unit in borders)):
+        lines = list(group)
+        if block in grids and not is_border and any(line.kind is UnitKind.ROW for line in lines):
+            joined.append(TextUnit(UnitKind.ROW, lines[0].start, lines[-1].end, block))
+        else:
+            joined += lines
+    return joined
 
 
 def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
