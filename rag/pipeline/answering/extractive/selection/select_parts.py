@@ -117,8 +117,8 @@ def _select_section(
     section = max(sections, key=lambda heading: _section_match(heading, structures, question), default=None)
     if section is None:
         return None
-    best_number = -max(zip(scores, (-candidate.passage_number for candidate in candidates), strict=True))[1]
-    min_match = _MIN_MATCH_LATER if section.passage_number > best_number else _MIN_HEADING_MATCH
+    best_candidate, _ = max(zip(candidates, scores, strict=True), key=lambda scored: scored[1])
+    min_match = _MIN_MATCH_LATER if section.passage_number > best_candidate.passage_number else _MIN_HEADING_MATCH
     if _section_match(section, structures, question) < min_match:
         return None
     structure = structures[section.passage_number - 1]
