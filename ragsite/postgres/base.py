@@ -15,23 +15,21 @@ from django.conf import settings
 from django.db import connection as default_connection
 from django.db import transaction
 from django.db.backends.postgresql import base, operations
-from psycopg import Error, ProgrammingError, generators
+from psycopg import Error, generators
 from psycopg.adapt import Transformer
-from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
-from psycopg.pq.abc import PGresult
 
 from . import identity, logins
 from .derived_keys import role_password
 from .identity import Identity, sign
 from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, abandoned_attempts_closed, bound_waits
+from .statements.restricted_cursor import RestrictedCursor
+from .statements.round_trips import Statement, send_together
 from .versions.compatibility import DatabaseValidation
 from .versions.running_versions import version_name
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535
-# A statement and its values.
-_Statement = tuple[str, list[bytes]]
 _SET_SESSION_ROLE = "SELECT set_config('role', rolname, false) FROM pg_roles WHERE rolname = %s"
 _ROLLBACK = re.compile(r"[\s(]*ROLLBACK\b", re.IGNORECASE)
 # PostgreSQL does not notice for hours that the host of a session was cut off. Until then the session keeps its locks.
@@ -42,28 +40,6 @@ _SERVER_KEEPALIVES = {
 _SET_KEEPALIVES = "SELECT " + ", ".join(
     f"pg_catalog.set_config('{name}', '{value}', false)" for name, value in _SERVER_KEEPALIVES.items()
 )
-# What a request sends. Others could change the role itself (its password, its defaults) or leave something behind.
-_PERMITTED_STATEMENT = re.compile(
-    rb"[\s(]*(?:SELECT|WITH|VALUES|INSERT|UPDATE|DELETE|SAVEPOINT|RELEASE|ROLLBACK|SET CONSTRAINTS)\b"
-    # What a request ingests: rows in binary form, over the connection and never from a file.
-    rb"|COPY pg_temp\.staging_\w+ \([\w\", ]+\) FROM STDIN \(FORMAT BINARY\)\Z"
-    rb"|CREATE TEMPORARY TABLE staging_\w+ ON COMMIT DELETE ROWS AS SELECT [\w\", ]+ FROM \w+ WITH NO DATA\Z"
-    rb"|GRANT ALL ON pg_temp\.staging_\w+ TO PUBLIC\Z",
-    re.IGNORECASE,
-)
-
-
-class RestrictedCursor(base.ServerBindingCursor):
-    """A cursor that reads and writes rows only, sends values apart from the statement, and one statement at a time.
-
-    PostgreSQL's extended protocol refuses a text with several statements. psycopg itself uses it only with
-    parameters.
-    """
-
-    def _execute_send(self, query: Any, *, force_extended: bool = True, binary: bool | None = None) -> None:
-        if not _PERMITTED_STATEMENT.match(query.query):
-            raise ProgrammingError("A web process only reads and writes rows.")
-        super()._execute_send(query, force_extended=True, binary=binary)  # type: ignore[misc]  # not in the stubs
 
 
 class DatabaseOperations(operations.DatabaseOperations):
@@ -197,10 +173,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Set the identity for the rest of the transaction, in the round trip that begins it if it has not begun."""
         with self.wrap_database_errors:
             process_id = self._begin_pooled() if self.is_pooled else self.connection.info.backend_pid
-            self._send([*self._begin(), self._identity_statement(target, process_id)])
+            send_together(self.connection, [*self._begin(), self._identity_statement(target, process_id)])
         self._applied = target
 
-    def _identity_statement(self, target: Identity, process_id: int) -> _Statement:
+    def _identity_statement(self, target: Identity, process_id: int) -> Statement:
         """Return the statement that sets the identity for the rest of a transaction in this process of the server."""
         assert target.role == self.login or not self.login
         values = {"rag.identity": sign(target, process_id), "rag.sources": ",".join(map(str, target.sources))}
@@ -233,7 +209,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             identity_statement = self._identity_statement(identity.current(), session.info.backend_pid)
             statement = (numbered, [str(value).encode() for value in values])
             try:
-                *_, result, _end = self._send_all([*self._begin(), identity_statement, statement, ("COMMIT", [])])
+                statements = [*self._begin(), identity_statement, statement, ("COMMIT", [])]
+                *_, result, _end = send_together(session, statements)
             except Error:
                 session.rollback()
                 raise
@@ -241,39 +218,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             rows.set_pgresult(result)
             return rows.load_rows(0, result.ntuples, tuple)
 
-    def _begin(self) -> list[_Statement]:
+    def _begin(self) -> list[Statement]:
         """Return the statement that begins the transaction; nothing if it has begun."""
         session = self.connection
         if (session.isolation_level, session.read_only, session.deferrable) != (None, None, None):
             session.execute("SELECT")  # psycopg knows the statement
         return [("BEGIN", [])] if session.info.transaction_status == TransactionStatus.IDLE else []
-
-    def _send(self, statements: Sequence[_Statement]) -> PGresult:
-        """Send statements as `_send_all` does. Returns the last result."""
-        return self._send_all(statements)[-1]
-
-    def _send_all(self, statements: Sequence[_Statement]) -> list[PGresult]:
-        """Send statements of the application itself in one round trip. Returns their results.
-
-        Values are sent apart from the statements: PostgreSQL shows the texts of statements in pg_stat_activity, also
-        to SQL that is injected into another request, and a signed identity must not be seen there.
-        """
-        session, wait = self.connection.pgconn, self.connection.wait
-        session.enter_pipeline_mode()
-        try:
-            for statement, values in statements:
-                session.send_query_params(statement.encode(), values)
-            session.pipeline_sync()
-            results: list[PGresult] = wait(generators.execute(session))
-            for _ in statements:  # of the other statements, and the end of the pipeline
-                results += wait(generators.fetch_many(session))
-        finally:
-            session.exit_pipeline_mode()
-        *results, _end = results
-        for result in results:
-            if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-                raise error_from_result(result)
-        return results
 
     def _begin_pooled(self) -> int:
         """Begin the transaction unless it has begun, and return the id of the server's process that has it.
@@ -284,7 +234,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             settings_sql = [
                 f"SELECT pg_catalog.set_config('{name}', '{value}', true)" for name, value in self._session_settings()
             ]
-            result = self._send([(sql, []) for sql in ["BEGIN", *settings_sql, "SELECT pg_catalog.pg_backend_pid()"]])
+            statements = ["BEGIN", *settings_sql, "SELECT pg_catalog.pg_backend_pid()"]
+            *_, result = send_together(self.connection, [(sql, []) for sql in statements])
             self._process_id = int(result.get_value(0, 0) or b"")
         return self._process_id
 

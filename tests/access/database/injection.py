@@ -10,8 +10,9 @@ from contextlib import contextmanager
 
 from django.db import DatabaseError, connection, connections
 
-from ragsite.postgres import base, identity, logins
+from ragsite.postgres import identity, logins
 from ragsite.postgres.identity import Identity
+from ragsite.postgres.statements import restricted_cursor
 
 # None of these may succeed, whoever the caller is.
 FORBIDDEN = (
@@ -162,16 +163,16 @@ def web_process(*, is_restricted: bool = False) -> Iterator[None]:
     Args:
         is_restricted: The cursor refuses other kinds of statements. Without it, PostgreSQL must refuse them.
     """
-    earlier, permitted = connections["default"], base._PERMITTED_STATEMENT
+    earlier, permitted = connections["default"], restricted_cursor.PERMITTED_STATEMENT
     logins.close_all()
     identity.run_process_as(identity.NOBODY)
     if not is_restricted:
-        base._PERMITTED_STATEMENT = re.compile(b"")
+        restricted_cursor.PERMITTED_STATEMENT = re.compile(b"")
     try:
         with identity.run_as(identity.NOBODY):
             yield
     finally:
-        base._PERMITTED_STATEMENT = permitted
+        restricted_cursor.PERMITTED_STATEMENT = permitted
         logins.close_all()
         identity.run_process_as(identity.OWNER)
         connections["default"] = earlier

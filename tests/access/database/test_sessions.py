@@ -6,9 +6,10 @@ import psycopg
 import pytest
 from django.db import DataError, connection, transaction
 
-from ragsite.postgres import identity
-from ragsite.postgres.base import DatabaseWrapper, read_rows
+from ragsite.postgres import base, identity
+from ragsite.postgres.base import read_rows
 from ragsite.postgres.roles import checks, preparation
+from ragsite.postgres.statements.round_trips import send_together
 from tests.access.database.injection import PUBLIC, execute, next_request, web_process
 from tests.support.factories import World
 
@@ -44,13 +45,12 @@ def test_a_statement_with_its_transaction_in_one_round_trip_leaves_nothing(
 ) -> None:
     caller = identity.of_user(live_world.users["member"].pk)
     sent: list[int] = []
-    send = DatabaseWrapper._send_all
 
-    def record(wrapper: DatabaseWrapper, statements: Any) -> Any:
+    def record(session: Any, statements: Any) -> Any:
         sent.append(len(statements))
-        return send(wrapper, statements)
+        return send_together(session, statements)
 
-    monkeypatch.setattr(DatabaseWrapper, "_send_all", record)
+    monkeypatch.setattr(base, "send_together", record)
     with web_process():
         of_nobody = execute(_CURRENT_USER)
         sent.clear()
