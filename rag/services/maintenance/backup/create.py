@@ -17,9 +17,9 @@ from rag.models import Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.sources import original_files
-from ragsite.postgres import dump_and_load
 from ragsite.postgres.derived_keys import secret_key_fingerprint
 from ragsite.postgres.locks import session_lock
+from ragsite.postgres.statements import copy_tables
 
 from .archive import FORMAT, ArchiveWriter, OriginalsDigest
 
@@ -102,25 +102,25 @@ def create(path: Path, on_progress: OnProgress) -> Backup:
 
 def _add_tables(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_progress: OnProgress) -> dict[str, object]:
     """Add all tables as of one moment, and write the names of the files that they need to `names`."""
-    with dump_and_load.snapshot():
+    with copy_tables.snapshot():
         tables = []
-        for table in dump_and_load.list_tables():
-            rows = dump_and_load.copy_out(table)
+        for table in copy_tables.list_tables():
+            rows = copy_tables.copy_out(table)
             content = writer.add_table(table.name, rows)
             tables.append({"name": table.name, "columns": table.columns, "rows": rows.row_count, **content})
             backup.rows += rows.row_count
             on_progress(table.name, rows.row_count)
-        names.writelines(dump_and_load.CopyOut(_FILES, as_text=True))
+        names.writelines(copy_tables.CopyOut(_FILES, as_text=True))
         names.seek(0)
         return {
             "format": FORMAT,
             "version": ragsite.__version__,
             "created_at": timezone.now().isoformat(),
-            "postgresql": dump_and_load.server_version(),
-            "extensions": dump_and_load.list_extensions(),
+            "postgresql": copy_tables.server_version(),
+            "extensions": copy_tables.list_extensions(),
             "migrations": sorted(MigrationRecorder(connection).applied_migrations()),
             "tables": tables,
-            "sequences": dump_and_load.read_sequences(),
+            "sequences": copy_tables.read_sequences(),
             "excluded_secrets": SECRETS,
             "secret_key_fingerprint": secret_key_fingerprint(),
         }

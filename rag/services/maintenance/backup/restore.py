@@ -9,8 +9,9 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from rag.providers import file_storage
-from ragsite.postgres import dump_and_load, identity
-from ragsite.postgres.dump_and_load import Table
+from ragsite.postgres import identity
+from ragsite.postgres.statements import copy_tables
+from ragsite.postgres.statements.copy_tables import Table
 
 from .archive import ArchiveReader, InvalidArchive
 
@@ -34,7 +35,7 @@ def restore(path: Path, on_progress: OnProgress) -> dict[str, Any]:
     """
     reader = ArchiveReader(path)
     with identity.run_as(identity.OWNER):
-        if not dump_and_load.is_empty():
+        if not copy_tables.is_empty():
             raise RestoreRefused("The database has tables already. Restore into a new one, before `migrate`.")
         if file_storage.has_originals():
             raise RestoreRefused("The file storage has original files already. Name an empty folder or bucket.")
@@ -43,7 +44,7 @@ def restore(path: Path, on_progress: OnProgress) -> dict[str, Any]:
         on_progress("verified", 0)
         MigrationExecutor(connection).migrate(targets)
         _load_tables(reader, on_progress)
-        dump_and_load.analyze()
+        copy_tables.analyze()
     for name, size, content in reader.originals():
         file_storage.write(name, content, max_bytes=size)
         on_progress("original files", 1)
@@ -70,14 +71,14 @@ def _migration_targets(applied: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _load_tables(reader: ArchiveReader, on_progress: OnProgress) -> None:
     tables = {table["name"]: table for table in reader.manifest["tables"]}
-    existing = {table.name: set(table.columns) for table in dump_and_load.list_tables()}
+    existing = {table.name: set(table.columns) for table in copy_tables.list_tables()}
     if differing := sorted(
         name for name in existing | tables if existing.get(name) != set(tables.get(name, {}).get("columns", ()))
     ):
         raise InvalidArchive(f"The backup has other columns than its migrations create: {', '.join(differing)}.")
-    with dump_and_load.loading(memory_mb=settings.RAG_INDEX_BUILD_MEMORY_MB, sequences=reader.manifest["sequences"]):
+    with copy_tables.loading(memory_mb=settings.RAG_INDEX_BUILD_MEMORY_MB, sequences=reader.manifest["sequences"]):
         for name, rows in reader.tables():
-            count = dump_and_load.copy_in(Table(name, tuple(tables[name]["columns"])), rows)
+            count = copy_tables.copy_in(Table(name, tuple(tables[name]["columns"])), rows)
             if count != tables[name]["rows"]:
                 raise InvalidArchive(f"{name} has {count:,} rows instead of {tables[name]['rows']:,}.")
             on_progress(name, count)
