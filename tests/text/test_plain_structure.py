@@ -79,3 +79,9 @@ def test_a_line_is_a_term_only_above_its_explanation() -> None:
 def test_a_word_between_bars_is_no_cell() -> None:
     assert [unit.kind for unit in split_units("This sets the |max age|__ of a response.")] == [UnitKind.SENTENCE]
     assert [unit.kind for unit in split_units("tea | 5 | hot")] == [UnitKind.ROW]
+
+
+def test_the_titles_of_tabs_are_not_shown() -> None:
+    tabs = ".. tab:: Web/Desktop\n\n  Stir it.\n\n.. note:: Drink it."
+    units = [tabs[unit.start : unit.end] for unit in split_units(tabs) if unit.kind is not UnitKind.RULE]
+    assert units == ["Stir it.", ".. note:: Drink it."]

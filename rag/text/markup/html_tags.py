@@ -1,5 +1,6 @@
 """HTML tags that texts in Markdown contain, and tags of site generators: which characters of them people read."""
 
+import html
 import re
 
 _NAMES = (
@@ -18,6 +19,8 @@ _INLINE_CODE = re.compile(r"(`[^`\n]+`)")
 # The mark of a link to the heading itself.
 _PERMALINK = re.compile(r"<a\s[^<>]{0,500}>\s*[¶#§]?\s*</a>", re.IGNORECASE)
 _ONLY_TAGS = re.compile(rf"(?:\s*{_TAG.pattern})+\s*", re.IGNORECASE | re.DOTALL)
+# A character by its name or number, as in "Settings &gt; Account".
+_ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{2,5});")
 _HEADING = re.compile(r"<h([1-6])\b[^<>]{0,500}>.+</h\1>", re.IGNORECASE)
 
 
@@ -32,12 +35,20 @@ def is_only_tags(line: str) -> bool:
 
 
 def remove_tags(text: str) -> str:
-    """Return the text without tags. Code stays code; tags within inline code stay as they are."""
-    if "<" not in text and "{%" not in text:
+    """Return the text without tags and with characters instead of entities. Inline code stays as it is."""
+    if not any(mark in text for mark in ("<", "{%", "&")):
         return text
     parts = _INLINE_CODE.split(text)
-    parts[::2] = [_TAG.sub("", _CODE_TAG.sub("`", _PERMALINK.sub("", part))) for part in parts[::2]]
+    parts[::2] = [
+        _ENTITY.sub(_character, _TAG.sub("", _CODE_TAG.sub("`", _PERMALINK.sub("", part)))) for part in parts[::2]
+    ]
     return "".join(parts).strip()
+
+
+def _character(match: re.Match[str]) -> str:
+    """Return the character that an entity stands for. `<` stays an entity: it could begin a tag."""
+    character = html.unescape(match[0])
+    return match[0] if character == "<" else character
 
 
 def visible_span(text: str) -> tuple[int, int]:

@@ -21,7 +21,7 @@ _ITEM_MARKS = ("- ", "* ", "+ ", "•")
 _CODE_DIRECTIVE = re.compile(r"\s*\.\. (?:code|code-block|sourcecode|parsed-literal)::(?:\s|$)")
 # What is not shown: other directives without text of their own, their options, and the targets of links.
 _MARKUP = re.compile(
-    r"\.\. (?:\|[^|]{1,100}\| )?(?:image|figure|contents|toctree|include|raw|highlight|currentmodule)::.*"
+    r"\.\. (?:\|[^|]{1,100}\| )?(?:image|figure|contents|toctree|include|raw|highlight|currentmodule|tabs?|tab-\w+)::.*"
     r"|\.\. \|[^|]{1,100}\| replace::.*|__ \S+|\.\. _[^:]{1,200}:.*|\.\.|::"
     r"|:(?:target|alt|width|height|scale|align|depth|local|maxdepth|name|class|start-after|end-before|nosearch|orphan):.*"
 )

@@ -29,6 +29,11 @@ def test_tags_within_code_stay() -> None:
     assert answer("How do I mark a cup?", page) == "Write `<em>cup</em>` on it, not List<String>. [1]"
 
 
+def test_characters_are_shown_instead_of_their_names_outside_of_code() -> None:
+    page = passage("Choose Kitchen &gt; Tea &amp; cups, not &lt;b&gt; or `&amp;`.")
+    assert answer("Where is the tea chosen?", page) == "Choose Kitchen > Tea & cups, not &lt;b> or `&amp;`. [1]"
+
+
 def test_a_step_is_quoted_with_the_other_steps() -> None:
     page = passage(
         "## Coffee\n\n1. Fill the tank.\n2. Empty the tray of the grinder.\n3. Press the button.\n\n"
