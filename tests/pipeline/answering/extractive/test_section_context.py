@@ -27,6 +27,16 @@ def test_the_first_paragraph_below_a_question_is_its_answer(heading: str) -> Non
     assert quoted == (f"{PLANS}\n{LIMITS} [1]" if "?" in heading else f"{LIMITS} [1]")
 
 
+def test_a_part_of_the_section_that_answers_nearly_as_well_is_quoted_too() -> None:
+    old, new = "The kettle is cleaned with vinegar.", "A new kettle is cleaned with water."
+    page = "# Kitchen\n\n## Care\n\n{}\n\nCups are washed by hand.\n\n{}\n\n## Past\n\nA kettle was cleaned once."
+    assert answer("How is the kettle cleaned?", passage(page.format(old, new))) == f"{old} [1] {new} [1]"
+    long = f"The kettle is cleaned with {'very ' * 106}hot vinegar."
+    assert answer("How is the kettle cleaned?", passage(page.format(long, new))) == f"{long} [1]"
+    three, four = "The kettle is cleaned at 3:00.", "A new kettle is cleaned at 4:00."
+    assert answer("When is the kettle cleaned?", passage(page.format(three, four))) == f"{three} [1]"
+
+
 def test_an_option_is_quoted_with_what_it_does() -> None:
     text = (
         "OPTIONS\n\n       -l, --lock\n           Disable the account.\n\n           "

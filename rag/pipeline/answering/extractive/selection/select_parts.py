@@ -5,12 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.extent import (
-    find_typed_sentence,
-    is_typed_answer,
     rest_of_section,
-    second_paragraph,
     section_beginning,
-    surrounding_parts,
     without_lone_lead_ins,
 )
 from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
@@ -22,10 +18,10 @@ from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCand
 from rag.pipeline.answering.extractive.scores.scoring import score_candidates, total, word_weights
 from rag.pipeline.answering.extractive.scores.section_headings import SectionHeading, find_headings
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
-from rag.text.quotable_units import UnitKind
 
 from .comparisons import names_both, select_comparison
-from .section_context import parts_of_section
+from .second_part import nearly_as_good
+from .surroundings import MAX_SECOND, quote_limit, with_one_of, with_section, with_surroundings
 
 # A second part is quoted only if the question asks two things and the part adds at least this share of the question's
 # weighted words: it answers the other one.
@@ -33,9 +29,6 @@ _MAX_CANDIDATES = 2
 _MIN_NEW_WORDS = 1 / 3
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
-# How much is quoted around the best part, in characters: most of what says how something is done, less where yes, no, a
-# time or a number is the answer, and least around a second part.
-_MAX_PROCEDURE, _MAX_OPEN, _MAX_CLOSED, _MAX_EXPECTED, _MAX_SECOND = 1_000, 800, 500, 350, 250
 # From this match on, the beginning of a heading's section is the answer. If the best part is in a passage
 # that the search ranks higher, the heading needs the second match.
 _MIN_HEADING_MATCH, _MIN_MATCH_LATER = 0.70, 0.80
@@ -84,25 +77,19 @@ def select_parts(
         return Selection({})
     selected: dict[int, set[int]] = {}
     for candidate in chosen:
-        max_characters = _max_characters(question) if candidate is chosen[0] else _MAX_SECOND
+        limit = quote_limit(question) if candidate is chosen[0] else MAX_SECOND
         structure = structures[candidate.passage_number - 1]
-        parts = _with_surroundings(structure, candidate.index, question, max_characters)
+        parts = with_surroundings(structure, candidate.index, question, limit)
         if candidate is chosen[0]:
-            parts = _with_section(structure, candidate.index, parts, question, weights)
+            parts = with_section(structure, candidate.index, parts, question, weights)
+            others = nearly_as_good(candidates, scores, candidate, structure, parts)
+            parts = with_one_of(structure, candidate.index, parts, others, question)
         selected.setdefault(candidate.passage_number, set()).update(parts)
     _add_following(selected, structures, chosen[0])
     if question.asks_on and len(chosen) == 1:
         parts, structure = selected[chosen[0].passage_number], structures[chosen[0].passage_number - 1]
-        parts |= rest_of_section(structure, parts, _max_characters(question))
+        parts |= rest_of_section(structure, parts, quote_limit(question))
     return Selection(selected, (chosen[0].passage_number, chosen[0].index))
-
-
-def _max_characters(question: AnalysedQuestion) -> int:
-    if question.answer_type is not None and not question.asks_on:
-        return _MAX_EXPECTED
-    if question.is_procedure:
-        return _MAX_PROCEDURE
-    return _MAX_OPEN if question.is_open else _MAX_CLOSED
 
 
 def _select_section(
@@ -128,45 +115,12 @@ def _select_section(
         if candidate.passage_number == section.passage_number
     }
     best = max(score_by_part, key=lambda index: (score_by_part[index], -index), default=None)
-    parts = section_beginning(structure, section.index, _max_characters(question), best)
+    parts = section_beginning(structure, section.index, quote_limit(question), best)
     answer_type = question.answer_type
     if not parts or (answer_type and not any(has_answer_of_type(structure.text(part), answer_type) for part in parts)):
         return None
     readable = without_lone_lead_ins(structure, parts)
     return Selection({section.passage_number: without_repetitions(structure, readable)})
-
-
-def _with_surroundings(
-    structure: PassageStructure, index: int, question: AnalysedQuestion, max_characters: int
-) -> set[int]:
-    """Return a part with what people read with it.
-
-    A row is the whole answer. So are an item with a number, a clause of a contract and, if no steps are asked for, an
-    item that is a paragraph.
-    """
-    kind = structure.parts[index].kind
-    if structure.is_clause(index):
-        return {index}
-    is_paragraph = not question.is_procedure and structure.is_paragraph_item(index)
-    if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.answer_type is not None) or is_paragraph:
-        return structure.complete(index)
-    if is_typed_answer(structure, index, question):
-        parts = surrounding_parts(structure, index, max_characters, is_procedure=False)
-        return {part for part in parts if structure.parts[part].kind is not UnitKind.CODE} or {index}
-    asks_for_steps = question.is_procedure and question.answer_type is None and max_characters > _MAX_SECOND
-    parts = surrounding_parts(structure, index, max_characters, is_procedure=asks_for_steps)
-    parts |= find_typed_sentence(structure, index, parts, question)
-    if question.answer_type is None:
-        parts |= second_paragraph(structure, index, max_characters)
-    return without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
-
-
-def _with_section(
-    structure: PassageStructure, index: int, parts: set[int], question: AnalysedQuestion, weights: Mapping[str, float]
-) -> set[int]:
-    """Return the parts with what their section adds to them. A clause of a contract stands alone."""
-    added = set() if structure.is_clause(index) else parts_of_section(structure, index, parts, question, weights)
-    return without_repetitions(structure, without_lone_lead_ins(structure, parts | added), index) if added else parts
 
 
 def _accepts_section(

@@ -1,0 +1,76 @@
+"""What is quoted together with a part: what surrounds it, what its section adds, and what answers nearly as well."""
+
+from collections.abc import Mapping, Sequence
+
+from rag.pipeline.answering.extractive.parts.extent import (
+    find_typed_sentence,
+    is_typed_answer,
+    second_paragraph,
+    surrounding_parts,
+    without_lone_lead_ins,
+)
+from rag.pipeline.answering.extractive.parts.repetitions import without_repetitions
+from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
+from rag.text.quotable_units import UnitKind
+
+from .section_context import parts_of_section
+
+# How much is quoted around the best part, in characters: most of what says how something is done, less where yes, no, a
+# time or a number is the answer, and least around a second part.
+_MAX_PROCEDURE, _MAX_OPEN, _MAX_CLOSED, _MAX_EXPECTED, MAX_SECOND = 1_000, 800, 500, 350, 250
+# The length of the best part with another one of its section that answers nearly as well.
+_MAX_WITH_SECOND = 600
+
+
+def quote_limit(question: AnalysedQuestion) -> int:
+    """Return how many characters of the best part's surroundings are quoted at most."""
+    if question.answer_type is not None and not question.asks_on:
+        return _MAX_EXPECTED
+    if question.is_procedure:
+        return _MAX_PROCEDURE
+    return _MAX_OPEN if question.is_open else _MAX_CLOSED
+
+
+def with_surroundings(
+    structure: PassageStructure, index: int, question: AnalysedQuestion, max_characters: int
+) -> set[int]:
+    """Return a part with what people read with it.
+
+    A row is the whole answer. So are an item with a number, a clause of a contract and, if no steps are asked for, an
+    item that is a paragraph.
+    """
+    kind = structure.parts[index].kind
+    if structure.is_clause(index):
+        return {index}
+    is_paragraph = not question.is_procedure and structure.is_paragraph_item(index)
+    if kind is UnitKind.ROW or (kind is UnitKind.ITEM and question.answer_type is not None) or is_paragraph:
+        return structure.complete(index)
+    if is_typed_answer(structure, index, question):
+        parts = surrounding_parts(structure, index, max_characters, is_procedure=False)
+        return {part for part in parts if structure.parts[part].kind is not UnitKind.CODE} or {index}
+    asks_for_steps = question.is_procedure and question.answer_type is None and max_characters > MAX_SECOND
+    parts = surrounding_parts(structure, index, max_characters, is_procedure=asks_for_steps)
+    parts |= find_typed_sentence(structure, index, parts, question)
+    if question.answer_type is None:
+        parts |= second_paragraph(structure, index, max_characters)
+    return without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
+
+
+def with_section(
+    structure: PassageStructure, index: int, parts: set[int], question: AnalysedQuestion, weights: Mapping[str, float]
+) -> set[int]:
+    """Return the parts with what their section adds to them. A clause of a contract stands alone."""
+    added = set() if structure.is_clause(index) else parts_of_section(structure, index, parts, question, weights)
+    return without_repetitions(structure, without_lone_lead_ins(structure, parts | added), index) if added else parts
+
+
+def with_one_of(
+    structure: PassageStructure, index: int, parts: set[int], others: Sequence[int], question: AnalysedQuestion
+) -> set[int]:
+    """Return the parts with the first of the others that fits, and its surroundings. A time or a number is enough."""
+    for other in others if question.answer_type is None else ():
+        both = parts | with_surroundings(structure, other, question, MAX_SECOND)
+        if sum(structure.length(part) for part in both) <= _MAX_WITH_SECOND:
+            return without_repetitions(structure, without_lone_lead_ins(structure, both), index)
+    return parts
