@@ -29,7 +29,8 @@ def test_the_first_paragraph_below_a_question_is_its_answer(heading: str) -> Non
 
 def test_a_part_of_the_section_that_answers_nearly_as_well_is_quoted_too() -> None:
     old, new = "The kettle is cleaned with vinegar.", "A new kettle is cleaned with water."
-    page = "# Kitchen\n\n## Care\n\n{}\n\nCups are washed by hand.\n\n{}\n\n## Past\n\nA kettle was cleaned once."
+    others = "Cups are washed by hand.\n\nTea is green.\n\nMilk is white."
+    page = f"# Kitchen\n\n## Care\n\n{{}}\n\n{others}\n\n{{}}\n\n## Past\n\nA kettle was cleaned once."
     assert answer("How is the kettle cleaned?", passage(page.format(old, new))) == f"{old} [1] {new} [1]"
     long = f"The kettle is cleaned with {'very ' * 106}hot vinegar."
     assert answer("How is the kettle cleaned?", passage(page.format(long, new))) == f"{long} [1]"

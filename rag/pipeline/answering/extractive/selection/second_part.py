@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
 
-# A part of the best part's section is quoted, too, if its score is at most so much lower.
-_MAX_DIFFERENCE = 1.5
+# A part of the best part's section is quoted, too, if its score is lower by at most so many standard deviations of all
+# scores.
+_MAX_DIFFERENCE = 0.5
 
 
 def nearly_as_good(
@@ -33,6 +36,6 @@ def nearly_as_good(
         for candidate, score in zip(candidates, scores, strict=True)
         if candidate.passage_number == best.passage_number and structure.section_of(candidate.index) == section
     }
-    lowest = score_by_part[best.index] - _MAX_DIFFERENCE
+    lowest = score_by_part[best.index] - _MAX_DIFFERENCE * float(np.std(scores))
     others = [index for index, score in score_by_part.items() if score >= lowest and index not in quoted]
     return sorted(others, key=lambda index: (-score_by_part[index], index))
