@@ -21,6 +21,7 @@ logger = structlog.get_logger(__name__)
 
 # A query of the maximum length can have two thousand tokens; the first ones say what it asks.
 MAX_QUERY_TOKENS = 128
+_BLOCK_TOKENS = 256
 
 
 def embed_question_tokens(question: str) -> TokenVectors | None:
@@ -96,8 +97,8 @@ def _with_scores(passage: Passage, scores: tuple[float, float] | None, signature
 def max_similarities(query: TokenVectors, passages: Sequence[TokenSignatures]) -> Similarities:
     """Return the best similarity of each query token to any token of each passage.
 
-    All passages are compared with one matrix product: 50 passages of 150 tokens take 7 ms of CPU time, and one by one
-    390 ms.
+    The tokens of all passages are compared together: 50 passages of 150 tokens take 7 ms of CPU time, and one by one
+    390 ms. Their bits are read as numbers block by block, which are then still in the processor's cache.
 
     Args:
         query: The query's token vectors, shape (query tokens, dimensions).
@@ -107,7 +108,10 @@ def max_similarities(query: TokenVectors, passages: Sequence[TokenSignatures]) -
         The similarities, float32 of shape (passages, query tokens).
     """
     starts = np.cumsum([0, *(len(passage) for passage in passages[:-1])])
-    products = np.ascontiguousarray(_dot_products(query, np.concatenate(passages)).T)
+    signatures = np.concatenate(passages)
+    products = np.empty((len(query), len(signatures)), np.float32)
+    for start in range(0, len(signatures), _BLOCK_TOKENS):
+        products[:, start : start + _BLOCK_TOKENS] = _dot_products(query, signatures[start : start + _BLOCK_TOKENS]).T
     # The highest product belongs to the highest similarity, so only this one is scaled. Along rows it is found faster.
     best = _scale(np.maximum.reduceat(products, starts, axis=1).T, query) / np.sqrt(query.shape[1])
     return np.ascontiguousarray(best, np.float32)
