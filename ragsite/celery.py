@@ -14,7 +14,7 @@ from .observability import tracing
 from .postgres import identity
 
 # Celery would run Django's checks in each worker and ignore what they find. They import every page of the admin, which
-# takes half of the time of a start. `migrate`, which runs before a start, makes them too, and stops at an error.
+# takes half of the time of a start. `migrate` and `make run` make them too, and stop at an error.
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery("ragsite")

@@ -4,9 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-# What ragsite.run.migrate_and_collect prints: the web server reads the static files when it starts, and waits until the
-# database is migrated.
-COLLECTED, MIGRATED = "The static files are collected.", "The database is migrated."
+# What ragsite.run.migrate_and_collect prints when servers and workers can start.
+MIGRATED = "The database is migrated."
 _CELERY = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--loglevel", "info"]
 
 

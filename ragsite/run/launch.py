@@ -75,10 +75,8 @@ def _start(children: Children) -> None:
     _print_step("static files and database schema")
     with _python("-m", "ragsite.run.migrate_and_collect", *_command_for_demo_data()) as lines:
         for line in lines:
-            if line == commands.COLLECTED:
-                children.start("web", commands.web(host=HOST, port=PORT), log=LOGS / "web.log")
-            elif line == commands.MIGRATED:
-                _start_worker(children)
+            if line == commands.MIGRATED:
+                _start_first(children)
             else:
                 _print_step(line)
     _wait_until_ready(children)
@@ -89,8 +87,10 @@ def _start(children: Children) -> None:
     print(greeting(ADDRESS, LOGS, seconds, has_demo=_wants_demo_data(), has_operator=_has_own_database()), flush=True)
 
 
-def _start_worker(children: Children) -> None:
+def _start_first(children: Children) -> None:
+    """Start what the first question and the first document need."""
     _print_step("workers and web server")
+    children.start("web", commands.web(host=HOST, port=PORT), log=LOGS / "web.log")
     children.start("worker", commands.worker(), log=LOGS / "worker.log")
     if _wants_demo_data():
         _print_step("demo data (up to a minute the first time)")

@@ -4,7 +4,7 @@ python -m ragsite.run.migrate_and_collect [--pause | --then COMMAND …]
 
 With --pause it does everything that the running processes of an earlier version permit, and waits for a line on its
 standard input. So these have to be stopped for the migrations alone. With --then it also runs a command of manage.py.
-It prints what is done (ragsite.run.commands), so that servers and workers can be started meanwhile.
+The settings are then checked only after it has printed MIGRATED (ragsite.run.commands), while processes start.
 """
 
 import gc
@@ -13,18 +13,17 @@ from collections.abc import Sequence
 
 import django
 from django.core.management import execute_from_command_line
+from django.core.management.base import BaseCommand, SystemCheckError
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from ragsite.postgres import identity
 
 from . import static_files
-from .commands import COLLECTED, MIGRATED
+from .commands import MIGRATED
 
 _MIGRATE = ("migrate", "--verbosity=0", "--skip-checks")
 _COLLECT = ("collectstatic", "--noinput", "--verbosity=0")
-_CHECK_DATABASE = ("check", "--database=default", "--tag=database")
-_CHECK_ALL = ("check", "--database=default")  # imports all pages, which takes longer than everything else
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -32,27 +31,39 @@ def main(arguments: Sequence[str] = ()) -> None:
     identity.run_process_as(identity.OWNER)  # migrations need it
     django.setup()
     if "--pause" in arguments:
+        _collect()
+        _check()
         _migrate_after_pause()
-        return
-    _collect()
-    print(COLLECTED, flush=True)
-    _run(_CHECK_DATABASE, _MIGRATE)
-    print(MIGRATED, flush=True)
-    _run(_CHECK_ALL)
-    if arguments[:1] == ["--then"]:
+    elif "--then" in arguments:
+        _collect()
+        _check(["database"])
+        _run(_MIGRATE)
+        print(MIGRATED, flush=True)
+        _check()  # imports all pages, which takes longer than everything else
         connection.close()  # the owner's
         identity.run_process_as(identity.WORKER)
         _run(arguments[1:])
+    else:
+        _check()
+        _collect()
+        _run(_MIGRATE)
+        print(MIGRATED, flush=True)
 
 
 def _migrate_after_pause() -> None:
-    _collect()
-    _run(_CHECK_ALL)
     MigrationLoader(connection)  # imports the migrations
     connection.close()
     gc.disable()  # a third of the time of migrations, for up to 200 MB
     input("Stop the processes of the earlier version, then press Enter.\n")
     _run(_MIGRATE)
+
+
+def _check(tags: Sequence[str] | None = None) -> None:
+    """Make Django's system checks; those of these tags if there are any."""
+    try:
+        BaseCommand(no_color=True).check(tags=tags, databases=["default"])
+    except SystemCheckError as error:
+        sys.exit(str(error))
 
 
 def _collect() -> None:
@@ -61,9 +72,8 @@ def _collect() -> None:
         static_files.remember()
 
 
-def _run(*commands: Sequence[str]) -> None:
-    for command in commands:
-        execute_from_command_line(["manage.py", *command])
+def _run(command: Sequence[str]) -> None:
+    execute_from_command_line(["manage.py", *command])
 
 
 if __name__ == "__main__":

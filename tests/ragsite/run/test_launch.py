@@ -95,6 +95,7 @@ def test_start_search_crash_restart_and_stop(product: Product) -> None:
     for name in ("owner@acme", "editor@acme", "member@acme", "member@globex", "operator@acme"):
         assert f"{name}.example" in greeting
     assert f"{product.address}/api/docs" in greeting
+    assert "System check" not in greeting
     with urllib.request.urlopen(f"{product.address}/api/docs", timeout=10) as page:
         assert page.status == 200
     assert search(product, "member@acme.example")

@@ -8,17 +8,19 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.finders import FileSystemFinder
 from django.core.management import call_command
+from django.core.management.base import BaseCommand
 
 from ragsite.postgres import identity
+from ragsite.postgres.versions import compatibility
 from ragsite.run import migrate_and_collect, static_files
-from ragsite.run.commands import COLLECTED, MIGRATED
+from ragsite.run.commands import MIGRATED
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], ["collectstatic", COLLECTED, "check database", "migrate", MIGRATED, "check all"]),
-        (["--then", "demo"], ["collectstatic", COLLECTED, "check database", "migrate", MIGRATED, "check all", "demo"]),
+        ([], ["check all", "collectstatic", "migrate", MIGRATED]),
+        (["--then", "demo"], ["collectstatic", "check database", "migrate", MIGRATED, "check all", "demo"]),
         (["--pause"], ["collectstatic", "check all", "the old version stops", "migrate"]),
     ],
 )
@@ -27,7 +29,10 @@ def test_the_commands_run_in_this_order(
 ) -> None:
     steps: list[str] = []
     monkeypatch.setattr(identity, "run_process_as", lambda identity: None)
-    monkeypatch.setattr(migrate_and_collect, "execute_from_command_line", lambda command: steps.append(step(command)))
+    monkeypatch.setattr(migrate_and_collect, "execute_from_command_line", lambda command: steps.append(command[1]))
+    monkeypatch.setattr(
+        BaseCommand, "check", lambda self, tags, databases: steps.append(f"check {(tags or ['all'])[0]}")
+    )
     monkeypatch.setattr(migrate_and_collect, "gc", Mock())
     monkeypatch.setattr(migrate_and_collect, "static_files", Mock(are_collected=lambda: False))
     monkeypatch.setattr(migrate_and_collect, "print", lambda line, flush: steps.append(line), raising=False)
@@ -36,10 +41,16 @@ def test_the_commands_run_in_this_order(
     assert steps == expected
 
 
-def step(command: list[str]) -> str:
-    if command[1] != "check":
-        return command[1]
-    return "check database" if "--tag=database" in command else "check all"
+@pytest.mark.parametrize("arguments", [[], ["--then", "demo"], ["--pause"]])
+def test_a_problem_of_the_database_is_the_last_line(
+    live_world: Any, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.setattr(identity, "run_process_as", lambda identity: None)
+    monkeypatch.setattr(migrate_and_collect, "static_files", Mock(are_collected=lambda: True))
+    monkeypatch.setattr(compatibility, "is_outdated", lambda connection: True)
+    with pytest.raises(SystemExit) as ended:
+        migrate_and_collect.main(arguments)
+    assert "cannot be upgraded: delete it with `make clean-data`" in str(ended.value.code).splitlines()[-1]
 
 
 def test_static_files_are_collected_when_they_or_the_collected_ones_have_changed(
