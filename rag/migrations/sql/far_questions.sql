@@ -60,10 +60,10 @@ LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
 $$;
 
 -- Chunks near a question that the index does not lead to. The vectors of a sample that are nearest to the question are
--- places where there may be more. The index is searched again for each, between the question and the vector, nearer to
--- the vector: from the question alone it does not find the way there. A place that a search has come to is left out.
+-- seeds, near which there may be more. The index is searched again for each, between the question and the seed, nearer
+-- to the seed: from the question alone it does not find the way there. A seed that a search has come to is left out.
 --   known: the chunks that the first search has come to.
---   share: which part of all vectors is searched. The smaller it is, the more places are needed: at most twice as many.
+--   share: which part of all vectors is searched. The smaller it is, the more seeds are needed: at most twice as many.
 CREATE FUNCTION rag_nearest_by_sample(
     dimensions integer, question halfvec, scope rag_scope, filters rag_filters, known uuid[], share double precision
 ) RETURNS TABLE (chunk_id uuid, distance double precision)
@@ -86,8 +86,8 @@ BEGIN
         filters.date_to, question, (64 * factor)::integer;
     RETURN QUERY SELECT seed.id, seed.embedding <=> question FROM unnest(seed_ids, seeds) AS seed (id, embedding);
     PERFORM set_config('hnsw.iterative_scan', 'off', true), set_config('hnsw.ef_search', '300', true);
-    FOR place IN 1 .. coalesce(cardinality(seeds), 0) LOOP
-        CONTINUE WHEN seed_ids[place] = ANY(known);
+    FOR number IN 1 .. coalesce(cardinality(seeds), 0) LOOP
+        CONTINUE WHEN seed_ids[number] = ANY(known);
         EXECUTE format(
             'SELECT array_agg(chunk_id), array_agg(distance) FROM ('
             'SELECT chunk_id, embedding <=> $13 AS distance, %s AS is_match FROM %I AS vector '
@@ -95,7 +95,7 @@ BEGIN
             conditions, 'rag_embedding' || dimensions
         ) INTO near, distances USING scope.model, scope.lists, scope.model_use, scope.second_of, scope.sources,
             filters.documents, filters.tags, filters.source_types, filters.content_types, filters.langs,
-            filters.date_from, filters.date_to, question, question + seeds[place] + seeds[place];
+            filters.date_from, filters.date_to, question, question + seeds[number] + seeds[number];
         known := known || near;
         RETURN QUERY SELECT * FROM unnest(near, distances);
         searches := searches + 1;
@@ -134,7 +134,7 @@ DECLARE
     mean double precision;
     share double precision;
 BEGIN
-    IF (vector_count > 10 * exact_limit) IS NOT TRUE THEN
+    IF (vector_count > 10::bigint * exact_limit) IS NOT TRUE THEN
         RETURN QUERY SELECT * FROM rag_nearest_by_index(dimensions, question, maximum, scope, filters, fetched, NULL);
         RETURN;
     END IF;
@@ -148,7 +148,7 @@ BEGIN
     IF cardinality(nearest) = maximum THEN
         EXECUTE 'SELECT avg(embedding <=> $1) FROM ' || rag_sampled_rows(dimensions, 64) || ' AND model_id = $2'
             INTO mean USING question, scope.model;
-        IF (distances[1] > 0.55 * mean) IS NOT TRUE THEN
+        IF distances[1] <= 0.55 * mean THEN
             RETURN QUERY SELECT * FROM unnest(nearest, distances);
             RETURN;
         END IF;
@@ -180,7 +180,11 @@ BEGIN
     IF cardinality(nearest) = maximum THEN
         RETURN QUERY SELECT * FROM unnest(nearest, distances);
     ELSE
-        RETURN QUERY SELECT * FROM rag_nearest_by_index(dimensions, question, maximum, scope, filters, fetched, NULL);
+        RETURN QUERY SELECT near.chunk_id, min(near.distance) FROM (
+            SELECT * FROM unnest(nearest, distances) AS known (chunk_id, distance)
+            UNION ALL
+            SELECT * FROM rag_nearest_by_index(dimensions, question, maximum, scope, filters, fetched, NULL)
+        ) AS near GROUP BY near.chunk_id ORDER BY 2, 1 LIMIT maximum;
     END IF;
 END $$;
 

@@ -4,9 +4,10 @@ import uuid
 
 import numpy as np
 from django.db import connection, transaction
+from numpy.typing import NDArray
 
 from orgs.access.caller import Caller
-from rag.models import Document, EmbeddingModel
+from rag.models import DataSource, Document
 from rag.providers.stores.candidates import ScopeQuery
 from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector.store import PgVectorStore
@@ -14,32 +15,41 @@ from rag.types import ChunkDraft, Mode, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World
 
-# More than the index looks at (hnsw.ef_search), and than it compares when a vector is added (ef_construction).
-LARGE, SMALL = 1_100, 200
+# More than the index is read (max_read), and than it compares when a vector is added (ef_construction).
+LARGE, SMALL = 2_300, 200
 
 
-def write(world: World) -> tuple[SearchScope, np.ndarray]:
-    """Write a large group of chunks, a small one that is farther from the question, and beside it the nearest chunk.
+# A few chunks of both groups, without the nearest one: a sample that only leads to it.
+SAMPLE = """
+CREATE OR REPLACE FUNCTION rag_sampled_rows(dimensions integer, size integer) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT 'rag_embedding384 AS vector WHERE chunk_id IN (SELECT id FROM rag_chunk WHERE position % 60 = 0)'
+$$
+"""
 
-    Returns:
-        The scope, and the question's vector.
-    """
+
+def groups_of_vectors() -> NDArray[np.float32]:
+    """A large group, a small one that is farther from the question, and beside it the nearest vector, at the end."""
     groups = np.zeros((LARGE + SMALL + 1, 384), np.float32)
     groups[:, 3:] = np.random.default_rng(1).standard_normal((len(groups), 381)) * 0.01
     groups[:LARGE, :2] += (0.30, 0.95)
     groups[LARGE:, 2] += 0.94
     groups[-1, 0] += 0.35
-    vectors = groups / np.linalg.norm(groups, axis=1, keepdims=True)
-    model = EmbeddingModel.objects.default()
-    source = world.source("groups", embedding_model=model)
+    groups /= np.linalg.norm(groups, axis=1, keepdims=True)
+    return groups
+
+
+def write(source: DataSource, vectors: NDArray[np.float32]) -> None:
     document = Document.objects.create(
         source=source, path="groups", title="", text="", content_hash="", chunk_size=1, chunk_overlap=0,
-        chunk_count=len(groups), revision=uuid.uuid4(), source_type="doc",
+        chunk_count=len(vectors), revision=uuid.uuid4(), source_type="doc",
     )  # fmt: skip
-    drafts = [ChunkDraft(place, place, place + 1, "x", (), 1) for place in range(len(groups))]
+    drafts = [ChunkDraft(place, place, place + 1, "x", (), 1) for place in range(len(vectors))]
     digests = [uuid.uuid4() for _ in drafts]
-    version = DocumentVersion(document, drafts, digests, range(len(groups)), vectors.astype(np.float16), is_new=True)
-    PgVectorStore(exact_limit=0).write([version], model=model)
+    version = DocumentVersion(document, drafts, digests, range(len(vectors)), vectors.astype(np.float16), is_new=True)
+    PgVectorStore(exact_limit=0).write([version], model=source.embedding_model)
+
+
+def build_index() -> None:
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # a table with unchecked rows gets no index
         cursor.execute(
@@ -47,15 +57,20 @@ def write(world: World) -> tuple[SearchScope, np.ndarray]:
             "WITH (m = 16, ef_construction = 128)"
         )
         cursor.execute("ANALYZE rag_embedding384")
-    return SearchScope((source.pk,), model.pk), np.eye(1, 384, dtype=np.float32)[0]
+        cursor.execute(SAMPLE)
 
 
-def test_its_nearest_chunk_is_found(world: World) -> None:
-    scope, question = write(world)
+def test_its_nearest_chunk_is_found_unless_the_caller_may_not_read_it(world: World) -> None:
+    question = np.eye(1, 384, dtype=np.float32)[0]
+    source, foreign = world.source("groups"), world.source("foreign", organization=world.abroad, visibility="private")
+    write(source, groups_of_vectors())
+    write(foreign, question[np.newaxis])
+    build_index()
+    scope = SearchScope((source.pk, foreign.pk), source.embedding_model_id)
     with transaction.atomic(), identity.run_as(Caller(world.users["member"]).database_identity):
         (candidates,) = PgVectorStore(exact_limit=0).search(
             "", [ScopeQuery(scope, question)], mode=Mode.DENSE, limit=10
         )
     cosines = [round(chunk.cosine, 2) for chunk in candidates.chunks]
     assert len({chunk.chunk_id for chunk in candidates.chunks}) == 10
-    assert cosines[0] > 0.32 > cosines[1]
+    assert 0.4 > cosines[0] > 0.32 > cosines[1]
