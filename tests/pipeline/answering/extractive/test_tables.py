@@ -30,8 +30,16 @@ def test_the_bars_of_tables_without_borders_do_not_join_rows() -> None:
     assert answer("What is the size of the tumbler?", page) == "- tumbler — size: small [1]"
 
 
+def test_each_line_of_a_table_that_a_database_printed_is_a_row() -> None:
+    rule = "+---------+-------+"
+    page = passage(f"{rule}\n| cup     | size  |\n{rule}\n| mug     | big   |\n| tumbler | small |\n{rule}")
+    assert answer("Is the tumbler small?", page) == "- tumbler — small [1]"
+
+
 def test_front_matter_is_not_quoted() -> None:
     page = passage("---\ntitle: Storing tea\ndescription: Where tea is stored.\n---\n\nKeep the leaves in a tin.")
     assert answer("Where is tea stored?", page) == "Keep the leaves in a tin. [1]"
     page = passage("---\n\nTea is stored in a tin.\n\n---\n\nCups are elsewhere.")  # rules between paragraphs
     assert answer("Where is tea stored?", page) == "Tea is stored in a tin. [1]"
+    page = passage("---\nDecision: tea is stored in a tin.\n\n---\n\nCups are elsewhere.")
+    assert "tea is stored in a tin" in answer("Where is tea stored?", page)

@@ -28,13 +28,18 @@ def _split_line(line: str) -> list[str]:
 
 
 def join_grid_rows(text: str, units: Sequence[TextUnit]) -> list[TextUnit]:
-    """Return the units, with the lines of each row of a grid table as one unit: all lines between two borders."""
+    """Return the units, with the lines of each row of a grid table as one unit: all lines between two borders.
+
+    In other tables with borders, as databases print them, each line is a row.
+    """
     borders = {unit for unit in units if _is_border(text, unit)}
     grids = {border.block for border in borders}
+    with_header = {border.block for border in borders if text.startswith("+=", border.start)}
     joined: list[TextUnit] = []
     for (block, is_border), group in groupby(units, lambda unit: (unit.block, unit in borders)):
         lines = list(group)
-        if block in grids and not is_border and any(line.kind is UnitKind.ROW for line in lines):
+        is_row = block in grids and not is_border and any(line.kind is UnitKind.ROW for line in lines)
+        if is_row and (block in with_header or not any(_has_first_cell(text, line) for line in lines[1:])):
             joined.append(TextUnit(UnitKind.ROW, lines[0].start, lines[-1].end, block))
         else:
             joined += lines
@@ -53,6 +58,10 @@ def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
             if not is_below_any_row:
                 headers.setdefault(unit.block, unit)
     return headers
+
+
+def _has_first_cell(text: str, line: TextUnit) -> bool:
+    return bool(_split_line(text[line.start : line.end])[0])
 
 
 def _is_border(text: str, unit: TextUnit) -> bool:

@@ -24,11 +24,12 @@ def nearly_as_good(
     Args:
         candidates: All parts.
         scores: The score of each.
-        best: The best part. A clause of a contract stands alone.
+        best: The best part. A clause of a contract stands alone, and so does one of parts that are equally good.
         structure: The passage of the best part.
         quoted: The parts of this passage that are quoted with it already.
     """
-    if structure.is_clause(best.index):
+    deviation = float(np.std(scores))
+    if structure.is_clause(best.index) or not deviation:
         return []
     section = structure.section_of(best.index)
     score_by_part = {
@@ -36,6 +37,6 @@ def nearly_as_good(
         for candidate, score in zip(candidates, scores, strict=True)
         if candidate.passage_number == best.passage_number and structure.section_of(candidate.index) == section
     }
-    lowest = score_by_part[best.index] - _MAX_DIFFERENCE * float(np.std(scores))
+    lowest = score_by_part[best.index] - _MAX_DIFFERENCE * deviation
     others = [index for index, score in score_by_part.items() if score >= lowest and index not in quoted]
     return sorted(others, key=lambda index: (-score_by_part[index], index))

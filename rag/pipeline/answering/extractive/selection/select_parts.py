@@ -21,10 +21,10 @@ from rag.pipeline.answering.extractive.scores.sentence_similarity import Sentenc
 
 from .comparisons import names_both, select_comparison
 from .second_part import nearly_as_good
-from .surroundings import MAX_SECOND, quote_limit, with_one_of, with_section, with_surroundings
+from .surroundings import MAX_SECOND, quote_limit, with_second_part, with_section, with_surroundings
 
-# A second part is quoted only if the question asks two things and the part adds at least this share of the question's
-# weighted words: it answers the other one.
+# A part elsewhere is quoted, too, only if the question asks two things and the part adds at least this share of the
+# question's weighted words: it answers the other one.
 _MAX_CANDIDATES = 2
 _MIN_NEW_WORDS = 1 / 3
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
@@ -83,7 +83,7 @@ def select_parts(
         if candidate is chosen[0]:
             parts = with_section(structure, candidate.index, parts, question, weights)
             others = nearly_as_good(candidates, scores, candidate, structure, parts)
-            parts = with_one_of(structure, candidate.index, parts, others, question)
+            parts = with_second_part(structure, candidate.index, parts, others, question)
         selected.setdefault(candidate.passage_number, set()).update(parts)
     _add_following(selected, structures, chosen[0])
     if question.asks_on and len(chosen) == 1:

@@ -65,11 +65,13 @@ def with_section(
     return without_repetitions(structure, without_lone_lead_ins(structure, parts | added), index) if added else parts
 
 
-def with_one_of(
+def with_second_part(
     structure: PassageStructure, index: int, parts: set[int], others: Sequence[int], question: AnalysedQuestion
 ) -> set[int]:
     """Return the parts with the first of the others that fits, and its surroundings. A time or a number is enough."""
-    for other in others if question.answer_type is None else ():
+    if question.answer_type is not None:
+        return parts
+    for other in others:
         both = parts | with_surroundings(structure, other, question, MAX_SECOND)
         if sum(structure.length(part) for part in both) <= _MAX_WITH_SECOND:
             return without_repetitions(structure, without_lone_lead_ins(structure, both), index)
