@@ -70,6 +70,7 @@ class Children:
         if not self._running:  # the record may still name leftovers
             return
         _stop([psutil.Process(process.pid) for process in self._running.values() if process.poll() is None])
+        self._running = {name: process for name, process in self._running.items() if process.poll() is None}
         self._record.unlink(missing_ok=True)
 
     def stop_leftovers(self) -> None:
@@ -100,12 +101,13 @@ def stop_timeout_seconds() -> int:
 
 
 def _stop(processes: list[psutil.Process]) -> None:
-    """Terminate the processes, wait, then kill those still running with all their descendants."""
+    """Terminate the processes, wait, then kill those still running, and whatever their descendants are."""
     for process in processes:
         process.terminate()
     _, running = psutil.wait_procs(processes, timeout=stop_timeout_seconds())
-    for process in running:
-        # The process leads its session, so its process group contains its descendants.
+    for process in processes:
+        # The process leads its session, so its process group contains its descendants. A worker that ends while it
+        # starts leaves its scheduler.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     psutil.wait_procs(running, timeout=5)
