@@ -101,6 +101,10 @@ def test_start_search_crash_restart_and_stop(product: Product) -> None:
     assert search(product, "member@acme.example")
     assert oct((product.folder / "local.env").stat().st_mode)[-3:] == "600"
 
+    commands = [" ".join(process.cmdline()) for process in product.processes()]
+    for queue in ("ingestion", "background", "maintenance"):
+        assert any(f"--queues {queue} " in command for command in commands), queue
+
     # A second start in the same folder is refused.
     output, errors = product.spawn().communicate(timeout=30)
     assert "already runs" in errors
