@@ -93,7 +93,7 @@ def _start_first(children: Children) -> None:
     children.start("web", commands.web(host=HOST, port=PORT), log=LOGS / "web.log")
     children.start("worker", commands.worker(), log=LOGS / "worker.log")
     if _wants_demo_data():
-        _print_step("demo data (up to a minute the first time)")
+        _print_step("demo data (up to half a minute the first time)")
 
 
 def _command_for_demo_data() -> list[str]:

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from accounts.models import User
+from orgs.access.permissions import Visibility
 from orgs.creation import create_organization
 from rag.models import IngestionJob
 
@@ -19,6 +21,22 @@ def test_it_does_not_wait_longer_than_allowed(settings: Any) -> None:
     call_command("demo", "--wait=0", "--verbosity=0", stdout=output)
     assert IngestionJob.objects.filter(finished_at=None).exists(), "no worker runs here"
     assert output.getvalue().startswith("The documentation is still being ingested.")
+
+
+def test_it_waits_for_what_everybody_may_read(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.RAG_LOCAL = True
+    public = IngestionJob.objects.filter(source__visibility=Visibility.PUBLIC)
+
+    def ingest_the_next_job(_: float) -> None:
+        public.filter(pk=public.filter(finished_at=None).earliest("created_at").pk).update(finished_at=timezone.now())
+
+    monkeypatch.setattr("time.sleep", ingest_the_next_job)
+    output = StringIO()
+    call_command("demo", "--wait=60", "--verbosity=0", stdout=output)
+    assert output.getvalue() == "The documentation for admins and operators follows within a minute.\n"
+    assert not public.filter(finished_at=None).exists()
+    others = IngestionJob.objects.exclude(source__visibility=Visibility.PUBLIC)
+    assert public.latest("created_at").created_at < others.earliest("created_at").created_at, "they are ingested first"
 
 
 def test_only_the_embedded_database_has_a_superuser_with_a_known_password(settings: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from orgs.access.permissions import Visibility
 from rag.models import IngestionJob
 from rag.services.operations import demo_data
 
@@ -20,7 +21,7 @@ class Command(BaseCommand):
             type=int,
             metavar="SECONDS",
             default=0,
-            help="wait until the documentation can be searched, at most this long",
+            help="wait until the user documentation can be searched, at most this long",
         )
         parser.add_argument(
             "--operator", action="store_true", help="create a superuser as well, with the same known password"
@@ -35,11 +36,17 @@ class Command(BaseCommand):
         self._wait([job.pk for job in jobs], deadline=time.monotonic() + options["wait"])
 
     def _wait(self, job_ids: list[uuid.UUID], *, deadline: float) -> None:
-        """Wait for the jobs. Neither a slow machine nor a failed job is an error: the product works without them."""
+        """Wait for the pages that everybody may read. The first questions are about them.
+
+        Neither a slow machine nor a failed job is an error: the product works without them.
+        """
         jobs = IngestionJob.objects.filter(pk__in=job_ids)
-        while (open_jobs := jobs.filter(finished_at=None).count()) and time.monotonic() < deadline:
+        needed = jobs.filter(source__visibility=Visibility.PUBLIC, finished_at=None)
+        while needed.exists() and time.monotonic() < deadline:
             time.sleep(0.2)
-        if open_jobs:
+        if needed.exists():
             self.stdout.write("The documentation is still being ingested. Searches find more of it every minute.")
+        elif jobs.filter(finished_at=None).exists():
+            self.stdout.write("The documentation for admins and operators follows within a minute.")
         if jobs.filter(status=IngestionJob.Status.FAILED).exists():
             self.stdout.write("A part of the documentation could not be ingested. See the worker's log.")

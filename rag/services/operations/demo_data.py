@@ -59,8 +59,18 @@ class DemoSource:
     user: str = ""
 
 
+# In the order of their ingestion: first what everybody may ask about.
 SOURCES = (
     DemoSource("acme", "handbook", "User documentation", Visibility.PUBLIC, ("user/*.md", "contracts/*.md")),
+    # Another organisation, whose members must not see acme's sources. A few pages are enough.
+    DemoSource(
+        "globex",
+        "handbook",
+        "User documentation",
+        Visibility.PUBLIC,
+        ("user/README.md", "user/ask-a-question.md", "user/search.md", "user/send-documents.md"),
+        owner="member@globex.example",
+    ),
     DemoSource("acme", "administration", "Admin documentation", Visibility.ROLE, ("admin/*.md",), role="owner"),
     DemoSource("acme", "operations", "Operations documentation", Visibility.TEAM, ("operations/*.md",), team="support"),
     DemoSource(
@@ -78,15 +88,6 @@ SOURCES = (
         Visibility.PERSONAL,
         ("architecture.md",),
         owner="editor@acme.example",
-    ),
-    # Another organisation, whose members must not see the sources above. A few pages are enough.
-    DemoSource(
-        "globex",
-        "handbook",
-        "User documentation",
-        Visibility.PUBLIC,
-        ("user/README.md", "user/ask-a-question.md", "user/search.md", "user/send-documents.md"),
-        owner="member@globex.example",
     ),
 )
 
