@@ -2,8 +2,10 @@
 
 import datetime
 import json
+import shutil
 import socket
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -29,9 +31,13 @@ from tests.support.factories import World
 PAGE = "/admin/operations"
 
 
+GB = 10**9
+
+
 @pytest.fixture
-def operator(world: World, client: Client, settings: Any) -> Client:
-    """A superuser. The queues are empty: other tests leave messages in theirs."""
+def operator(world: World, client: Client, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """A superuser. The queues are empty: other tests leave messages in theirs. The disk has space."""
+    give_disk(monkeypatch, used=50 * GB, free=40 * GB)
     settings.CELERY_BROKER_TRANSPORT_OPTIONS = {
         **settings.CELERY_BROKER_TRANSPORT_OPTIONS,
         "global_keyprefix": f"{world.home.pk}:",
@@ -41,6 +47,12 @@ def operator(world: World, client: Client, settings: Any) -> Client:
     owner.save()
     client.force_login(owner)
     return client
+
+
+def give_disk(monkeypatch: pytest.MonkeyPatch, *, used: int, free: int) -> None:
+    """Let the disk have so many bytes, and 100 GB that are reserved for root."""
+    usage = SimpleNamespace(total=used + free + 100 * GB, used=used, free=free)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
 
 
 def start_worker(*queues: str, running: list[tuple[str, float]] | None = None) -> None:
@@ -84,6 +96,14 @@ def test_a_healthy_system_needs_nothing(operator: Client) -> None:
     whole = operator.get(PAGE).content.decode()
     assert "<h1>Operations</h1>" in whole
     assert "style=" not in whole, "the content security policy forbids inline styles"
+
+
+def test_a_disk_that_is_nearly_full_is_a_warning(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    start_all_workers()
+    give_disk(monkeypatch, used=82 * GB, free=8 * GB)
+    page = read(operator)
+    assert "Less than 10 % of the disk with the original files is free." in page
+    assert "7.5 GB of 83.8 GB free." in page, "without what is reserved for root"
 
 
 def test_a_missing_worker_is_named_with_what_to_do(operator: Client) -> None:

@@ -30,7 +30,8 @@ class Sizes:
 
     Attributes:
         tables: The largest tables, largest first.
-        disk_total: Size of the file system with the original files; None if they are in a bucket.
+        disk_total: What the file system with the original files holds at most, without what is reserved for root; None
+            if they are in a bucket.
         disk_free: What is free on it.
     """
 
@@ -54,7 +55,7 @@ def measure_sizes() -> Sizes:
 
 
 def _disk() -> tuple[int | None, int | None]:
-    """Return the size and the free bytes of the file system with the files; None twice if there is no folder."""
+    """Return the usable and the free bytes of the file system with the files; None twice if there is no folder."""
     folder = "" if settings.RAG_STORAGE_S3_BUCKET else str(settings.RAG_STORAGE_FOLDER)
     while folder and not os.path.isdir(folder):  # created with the first file
         parent = os.path.dirname(folder)
@@ -62,4 +63,4 @@ def _disk() -> tuple[int | None, int | None]:
     if not folder:
         return None, None
     usage = shutil.disk_usage(folder)
-    return usage.total, usage.free
+    return usage.used + usage.free, usage.free  # as df counts: usage.total includes what is reserved for root
