@@ -59,7 +59,6 @@ class DemoSource:
     user: str = ""
 
 
-# In the order of their ingestion: first what everybody may ask about.
 SOURCES = (
     DemoSource("acme", "handbook", "User documentation", Visibility.PUBLIC, ("user/*.md", "contracts/*.md")),
     # Another organisation, whose members must not see acme's sources. A few pages are enough.
@@ -92,16 +91,13 @@ SOURCES = (
 )
 
 
-def create_demo_data(*, password: str, has_operator: bool = False) -> list[IngestionJob]:
-    """Create the demo data that does not exist yet, and reset the password of existing demo accounts.
+def create_demo_data(*, password: str, has_operator: bool = False) -> None:
+    """Create the accounts and sources that do not exist yet, and reset the password of existing demo accounts.
 
     Args:
         password: Of all accounts.
         has_operator: Whether one of them may be a superuser. It is none, or may not sign in any more, as soon as there
             is another organisation than the demo's.
-
-    Returns:
-        The jobs that ingest new and changed pages of the documentation, at most one per data source.
     """
     with transaction.atomic():
         for organization in _ORGANIZATIONS:
@@ -113,8 +109,21 @@ def create_demo_data(*, password: str, has_operator: bool = False) -> list[Inges
             User.objects.filter(email=OPERATOR.email).update(is_active=False)
         elif has_operator:
             _ensure_account(OPERATOR, password_hash)
-        sources = [(_get_or_create_source(source), source.pages) for source in SOURCES]
-    jobs = [_ingest_pages(source, patterns) for source, patterns in sources]
+        for source in SOURCES:
+            _get_or_create_source(source)
+
+
+def ingest_documentation(*, public: bool) -> list[IngestionJob]:
+    """Ingest new and changed pages of the documentation.
+
+    Args:
+        public: Whether to ingest those in public sources, or those in the other ones.
+
+    Returns:
+        The jobs, at most one per data source.
+    """
+    sources = [source for source in SOURCES if (source.visibility == Visibility.PUBLIC) == public]
+    jobs = [_ingest_pages(_get_or_create_source(source), source.pages) for source in sources]
     return [job for job in jobs if job]
 
 
