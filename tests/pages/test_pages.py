@@ -256,3 +256,14 @@ def test_questions_that_readable_documents_answer_are_suggested(world: World) ->
     assert f">{question}</a>" in page
     assert "for good" not in page
     assert "for good" not in browser(world.users["foreigner"]).get("/").content.decode()
+
+
+def test_questions_of_a_reader_are_suggested_first(world: World) -> None:
+    source = world.source()
+    for number in range(4):
+        ingest_text(source, f"{number}.md", f"# What is the meaning of term {number}?\n\nIt is a number.")
+    ingest_text(source, "z.md", "# How do I feed an elephant?\n\nWith hay.")
+    page = browser(world.users["member"]).get("/").content.decode()
+    first, *others = re.findall(r">([^<]+\?)</a>", page)
+    assert first == "How do I feed an elephant?"
+    assert others == ["What is the meaning of term 0?", "What is the meaning of term 1?"]

@@ -1,6 +1,7 @@
 """Questions that a caller could ask: headings of readable documents that are questions."""
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 
 from orgs.access.caller import Caller
@@ -8,13 +9,17 @@ from rag.models import Action, Chunk, DataSource, Document
 
 _MAX_SUGGESTIONS = 3
 # How much is read to find them: the page "Ask" must not wait for suggestions.
-_MAX_SOURCES, _MAX_DOCUMENTS, _MAX_POSITION = 5, 3, 30
+_MAX_SOURCES, _MAX_DOCUMENTS, _MAX_POSITION = 5, 25, 4
+# A reader's own question, which is understood without its document: "How do I send a document?"
+_FIRST_PERSON = re.compile(r"\b(I|my|we|our|ich|mein(e[mnrs]?)?|wir|unser(e[mnrs]?)?)\b", re.IGNORECASE)
 # Shorter questions are often understood only under their heading: "Which processes run?"
 _MIN_CHARACTERS, _MAX_CHARACTERS = 24, 100
 
 
 def suggest_questions(caller: Caller, sources: Sequence[DataSource]) -> list[str]:
     """Return up to three questions that the first documents of the sources have as headings.
+
+    Questions of a reader come first, and questions of different documents.
 
     Args:
         caller: The caller, whose permissions apply.
@@ -33,7 +38,8 @@ def suggest_questions(caller: Caller, sources: Sequence[DataSource]) -> list[str
         by_document.setdefault(document_id, []).extend(_find_questions(headings))
     # One of each document first.
     in_turn = itertools.chain(*itertools.zip_longest(*(dict.fromkeys(questions) for questions in by_document.values())))
-    return list(dict.fromkeys(filter(None, in_turn)))[:_MAX_SUGGESTIONS]
+    questions = dict.fromkeys(question for question in in_turn if question)
+    return sorted(questions, key=lambda question: not _FIRST_PERSON.search(question))[:_MAX_SUGGESTIONS]
 
 
 def _find_questions(headings: Sequence[str]) -> Iterator[str]:
