@@ -10,6 +10,15 @@ themselves then there these they thing this those through to too under until up 
 via was we were what when where whether which while who whom whose why will with within without would you your
 yours yourself
 """
+_ENGLISH_CONTRACTIONS = """
+ain't aren't can't couldn't didn't doesn't don't hadn't hasn't haven't he's here's how's i'd i'll i'm i've isn't it's
+let's mustn't needn't she's shouldn't that's there's they're they've wasn't we'd we'll we're we've weren't what's
+where's who's won't wouldn't you'd you'll you're you've
+"""
+# The index of words divides them: "doesn't" is "doesn" and "t".
+_BEFORE_APOSTROPHES = " ".join(
+    word.removesuffix("'t") for word in _ENGLISH_CONTRACTIONS.split() if word.endswith("n't") and word != "won't"
+)
 _GERMAN = """
 aber alle allem allen aller alles als also am an ander andere anderen anderer anderes auch auf aus bei beim bin bis
 bist da dabei dadurch dafür damit dann das dass daß dazu dein deine dem den denn der deren des dessen dich die dies
@@ -111,7 +120,10 @@ mü nasıl ne neden nerede nereye niçin niye o olan olarak oldu olduğu olur on
 senin siz şey şu tüm var ve veya ya yani yok
 """
 _LISTS = {
-    "english": _ENGLISH, "german": _GERMAN, "french": _FRENCH, "spanish": _SPANISH, "italian": _ITALIAN,
+    "english": " ".join(
+        (_ENGLISH, _ENGLISH_CONTRACTIONS, _ENGLISH_CONTRACTIONS.replace("'", "’"), _BEFORE_APOSTROPHES)
+    ),
+    "german": _GERMAN, "french": _FRENCH, "spanish": _SPANISH, "italian": _ITALIAN,
     "portuguese": _PORTUGUESE, "dutch": _DUTCH, "swedish": _SWEDISH, "danish": _DANISH, "norwegian": _NORWEGIAN,
     "polish": _POLISH, "russian": _RUSSIAN, "finnish": _FINNISH, "turkish": _TURKISH,
 }  # fmt: skip

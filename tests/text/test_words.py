@@ -91,3 +91,9 @@ def test_irregular_forms_of_english_words_have_one_stem() -> None:
     assert words.stem("backups") == words.stem("backed") == words.stem("back")
     assert words.stem("login") == words.stem("logging")
     assert words.stem("input") != words.stem("in")
+
+
+@pytest.mark.parametrize("apostrophe", ["'", "’"])
+def test_contractions_are_no_content_words(apostrophe: str) -> None:
+    question = "Why can't I see what it doesn't know, and who's asked when we're away?".replace("'", apostrophe)
+    assert words.content_words(question) == ["see", "know", "asked", "away"]

@@ -69,6 +69,7 @@ def test_coverage_is_the_matched_share_of_the_query_weighted_by_idf(world: World
     assert coverage[partial] == pytest.approx(lion / (zebra + lion))
     with_function_words = bm25_query.build_query("may we use the zebras, lions", [scope(source)])
     assert with_function_words == query  # PostgreSQL takes "may" and "use" for content words
+    assert bm25_query.build_query("don't zebras, lions, doesn't", [scope(source)]) == query
     write_document(source, ["how to use it"])
     assert len(bm25_query.build_query("may we use the zebras, lions", [scope(source)]).words) == 3
     only_stop_words = bm25_query.build_query("the", [scope(source)])
