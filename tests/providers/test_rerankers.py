@@ -1,6 +1,5 @@
 """Rerankers: the built-in one, and Cohere-compatible endpoints that misbehave."""
 
-import dataclasses
 import json
 import uuid
 from typing import Any
@@ -25,7 +24,7 @@ PASSAGE = Passage(
 
 def passages(*texts: str, maxsims: tuple[float | None, ...] = ()) -> list[Passage]:
     values = maxsims or (0.5,) * len(texts)
-    return [dataclasses.replace(PASSAGE, text=text, maxsim=maxsim) for text, maxsim in zip(texts, values, strict=True)]
+    return [PASSAGE.copy_with(text=text, maxsim=maxsim) for text, maxsim in zip(texts, values, strict=True)]
 
 
 def remote(provider: ProviderServer, timeout: float = 5, path: str = "v1") -> CohereReranker:
@@ -48,7 +47,7 @@ def test_each_passage_gets_a_relevance_in_the_order_of_passages(reranker: Rerank
 
 def order(*scores: tuple[float, float | None]) -> list[int]:
     """Indexes of passages with these (relevance, maxsim), in the order of the built-in reranker."""
-    candidates = [dataclasses.replace(PASSAGE, relevance=relevance, maxsim=maxsim) for relevance, maxsim in scores]
+    candidates = [PASSAGE.copy_with(relevance=relevance, maxsim=maxsim) for relevance, maxsim in scores]
     relevances = LocalReranker().rank("", candidates)
     assert all(0 <= relevance <= 1 for relevance in relevances)
     return sorted(range(len(candidates)), key=lambda index: (-relevances[index], index))
@@ -64,9 +63,7 @@ def test_maxsim_weighs_as_much_as_a_cosine_and_less_than_a_fused_score() -> None
     scores = ((0.9, 0.1), (0.1, 0.8))
     assert order(*scores) == [0, 1]
     assert order(*scores, (0.1, 0.8)) == [0, 1, 2]
-    candidates = [
-        dataclasses.replace(PASSAGE, score=cosine, relevance=cosine, maxsim=maxsim) for cosine, maxsim in scores
-    ]
+    candidates = [PASSAGE.copy_with(score=cosine, relevance=cosine, maxsim=maxsim) for cosine, maxsim in scores]
     first, second = LocalReranker().rank("", candidates)
     assert first == pytest.approx(second)
 

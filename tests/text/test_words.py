@@ -1,7 +1,5 @@
 """Words, stems and function words in several languages, and what grounding and extraction do with them."""
 
-import dataclasses
-
 import pytest
 
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
@@ -31,7 +29,7 @@ def shared_stems(question: str, text: str, lang: str, question_lang: str | None 
 
 
 def passage(text: str, lang: str, score: float = 0.3) -> Passage:
-    return dataclasses.replace(selected_text_passage(text), lang=lang, score=score)
+    return selected_text_passage(text).copy_with(lang=lang, score=score)
 
 
 @pytest.mark.parametrize(("lang", "question", "answer", "other"), QUESTIONS, ids=[lang for lang, *_ in QUESTIONS])

@@ -1,6 +1,5 @@
 """Step: passages -> the numbered passages of a prompt: adjacent ones merged, repeated ones left out."""
 
-import dataclasses
 from collections.abc import Sequence
 
 from rag.pipeline.retrieval.deduplicate import adds_nothing
@@ -90,8 +89,7 @@ def _merge_chain(chain: Sequence[Passage], best: Passage) -> Passage:
         overlap = first.start + len(text) - passage.start
         # The gap is white space between two sentences.
         text += passage.text[overlap:] if overlap >= 0 else "\n" * -overlap + passage.text
-    return dataclasses.replace(
-        best,
+    return best.copy_with(
         text=text,
         position=first.position,
         start=first.start,

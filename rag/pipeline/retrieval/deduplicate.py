@@ -52,7 +52,7 @@ def _find_near_pairs(passages: Sequence[Passage]) -> list[tuple[int, int]]:
 def adds_nothing(passage: Passage, other: Passage) -> bool:
     """Return whether the other passage, which may be longer, says everything that this one says."""
     other_text = _lowered(other.text)
-    if not all(part in other_text for part in _sample(passage.text)):
+    if not all(_beginning(passage.text, number) in other_text for number in range(_SAMPLES)):
         return False
     passage_words, passage_runs, word_count = _words_and_runs(passage.text, passage.lang)
     other_words, other_runs, _ = _words_and_runs(other.text, other.lang)
@@ -69,12 +69,15 @@ def _lowered(text: str) -> str:
     return text.lower()
 
 
-@functools.lru_cache(maxsize=256)
-def _sample(text: str) -> tuple[str, ...]:
-    """Return beginnings of words of a text in lower case, which any text with all of its words contains."""
+@functools.lru_cache(maxsize=1_024)
+def _beginning(text: str, number: int) -> str:
+    """Return the beginning of a word of a text in lower case, which any text with all of its words contains.
+
+    One by one: the first is missing in most other texts.
+    """
     lowered = _lowered(text)
-    starts = (number * len(lowered) // _SAMPLES for number in range(_SAMPLES))
-    return tuple(match.group() for start in starts if (match := _BEGINNING.search(lowered, start)))
+    match = _BEGINNING.search(lowered, number * len(lowered) // _SAMPLES)
+    return match.group() if match else ""
 
 
 @functools.lru_cache(maxsize=256)

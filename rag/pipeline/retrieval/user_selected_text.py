@@ -52,8 +52,7 @@ def score_selected_text(question: str, text: str) -> SelectedText:
     """
     lang = detect_language(text)
     passages = [
-        dataclasses.replace(
-            selected_text_passage(text[start:end]),
+        selected_text_passage(text[start:end]).copy_with(
             chunk_id=uuid.UUID(int=number),
             position=number - 1,
             start=start,
@@ -78,7 +77,7 @@ def score_selected_text(question: str, text: str) -> SelectedText:
         if len(tokens) and len(question_tokens):
             maxsim = float(max_similarities(question_tokens[:MAX_QUERY_TOKENS], [tokens]).mean())
         score = min(1.0, max(0.0, float(vector @ question_vector)))
-        scored.append(dataclasses.replace(passage, score=score, maxsim=maxsim))
+        scored.append(passage.copy_with(score=score, maxsim=maxsim))
     by_passage = {part.chunk_id: tokens for part, tokens in zip(scored, signatures, strict=True) if len(tokens)}
     return SelectedText(text, tuple(scored), by_passage)
 

@@ -120,7 +120,7 @@ def _best_score_alone(question: str, passages: Sequence[Passage]) -> float:
 
     These do not compare a passage with other candidates.
     """
-    alone = tuple(dataclasses.replace(passage, coverage=0.0, standout_score=None) for passage in passages)
+    alone = tuple(passage.copy_with(coverage=0.0, standout_score=None) for passage in passages)
     return assess_grounding(question, Context("", alone, token_count=0), strict=True).score
 
 

@@ -1,6 +1,5 @@
 """Prompt injection: retrieved text is data in prompts, and answers are verified."""
 
-import dataclasses
 import re
 
 import pytest
@@ -39,7 +38,7 @@ each_injection = pytest.mark.parametrize("injection", INJECTIONS, ids=lambda inj
 def both(injection: Injection) -> list[Passage]:
     """The passages of an honest and of a hostile document."""
     honest, hostile = passages(HONEST, injection.text)
-    return [dataclasses.replace(honest, title="Yard"), dataclasses.replace(hostile, title=injection.text[:80])]
+    return [honest.copy_with(title="Yard"), hostile.copy_with(title=injection.text[:80])]
 
 
 @each_injection

@@ -1,6 +1,5 @@
 """Merging adjacent passages of a prompt, and leaving out repeated ones."""
 
-import dataclasses
 import uuid
 
 from hypothesis import given, settings
@@ -56,7 +55,7 @@ def test_adjacent_passages_are_merged_in_reading_order(order: list[int], count: 
 
 def test_merged_passages_save_tokens_and_have_one_number() -> None:
     adjacent = chunks_of(TEXT)[:4]
-    separate = [dataclasses.replace(chunk, position=2 * chunk.position) for chunk in adjacent]
+    separate = [chunk.copy_with(position=2 * chunk.position) for chunk in adjacent]
     merged, unmerged = (build_prompt("Which rooms?", chunks, max_tokens=2000) for chunks in (adjacent, separate))
     assert (len(merged.numbered_passages), len(unmerged.numbered_passages)) == (1, 4)
     assert (merged.passages, unmerged.passages) == (tuple(adjacent), tuple(separate))
@@ -67,9 +66,9 @@ def test_merged_passages_save_tokens_and_have_one_number() -> None:
 def test_only_adjacent_chunks_of_one_text_are_merged() -> None:
     one, two = chunks_of(TEXT)[:2]
     for other in (
-        dataclasses.replace(two, document_id=uuid.uuid4()),
-        dataclasses.replace(two, headings=("Elsewhere",)),
-        dataclasses.replace(two, start=two.start + 1, end=two.end + 1),  # of another version of the text
+        two.copy_with(document_id=uuid.uuid4()),
+        two.copy_with(headings=("Elsewhere",)),
+        two.copy_with(start=two.start + 1, end=two.end + 1),  # of another version of the text
     ):
         assert len(merge_passages([one, other])) == 2
 
@@ -77,7 +76,7 @@ def test_only_adjacent_chunks_of_one_text_are_merged() -> None:
 def test_repeated_passages_are_left_out() -> None:
     text = "Bicycles are parked in the yard behind the old house, and " + "the porter keeps the key of the shed, " * 6
     copies = [passage(text, document_id=uuid.uuid4(), position=7 * number) for number in range(3)]
-    twin = dataclasses.replace(copies[1], text=text.upper().replace(",", ";"))
+    twin = copies[1].copy_with(text=text.upper().replace(",", ";"))
     assert merge_passages([copies[0], twin, copies[2]]) == [copies[0]]
     context = build_prompt("Where?", copies, max_tokens=500)
     assert (len(context.numbered_passages), len(context.passages)) == (1, 3)

@@ -1,7 +1,5 @@
 """Building prompts (pipeline contract, sub-contract 3)."""
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +42,7 @@ def test_the_prompt_never_exceeds_its_budget(
     if adjacent:
         ends = [sum(map(len, texts[: index + 1])) for index in range(len(texts))]
         offered = [
-            dataclasses.replace(one, position=index, start=ends[index] - len(one.text), end=ends[index])
+            one.copy_with(position=index, start=ends[index] - len(one.text), end=ends[index])
             for index, one in enumerate(offered)
         ]
     try:
@@ -97,7 +95,7 @@ def test_a_passage_that_does_not_fit_is_an_error() -> None:
 
 
 def test_passages_are_numbered_under_their_titles_and_headings() -> None:
-    passage = dataclasses.replace(PASSAGE, title="Animals\n[2] Fake", headings=("Horses", "Zebras"), text="Striped.")
+    passage = PASSAGE.copy_with(title="Animals\n[2] Fake", headings=("Horses", "Zebras"), text="Striped.")
     prompt = build_prompt("zebras", [passage], max_tokens=500).prompt
     assert "[1] Animals (2) Fake › Horses › Zebras\nStriped." in prompt
 

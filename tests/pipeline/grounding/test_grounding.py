@@ -1,6 +1,5 @@
 """Grounding before an answer, validation after it, and the calibration of scores."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ QUESTION = "When did Maria Keller open the copper mine in Ulm, and with how many
 
 
 def passage(text: str, **scores: Any) -> Passage:
-    return dataclasses.replace(selected_text_passage(text), **scores)
+    return selected_text_passage(text).copy_with(**scores)
 
 
 def test_gaps_are_phrases_of_the_question_in_order() -> None:
@@ -156,7 +155,7 @@ def test_an_answer_names_missing_names_and_clauses_but_no_other_words() -> None:
 def test_a_quote_in_another_language_than_the_question_never_has_high_confidence() -> None:
     assert confidence_of_quotes(0.99, QuoteEvidence(is_between_languages=True)) == 0.75
     assert confidence_of_quotes(0.99, QuoteEvidence(is_measured=False)) == 0.75
-    english = dataclasses.replace(passage("Vaccines are kept cold."), lang="en")
+    english = passage("Vaccines are kept cold.").copy_with(lang="en")
     assert is_in_other_language("Bei welcher Temperatur werden die Impfstoffe gelagert?", [english])
     assert not is_in_other_language("At what temperature are vaccines kept?", [english])
 

@@ -1,6 +1,5 @@
 """A question is groundable if one passage stands out from the others, though words of the question are missing."""
 
-import dataclasses
 import uuid
 
 import pytest
@@ -27,8 +26,7 @@ def signed(*texts: str, coverage: float = 0.3, standout: float = 0.0) -> tuple[P
     """Passages with the signatures that a search reads."""
     _, signatures = provider_factory.local_embedder().embed_with_token_signatures(texts)
     return tuple(
-        dataclasses.replace(
-            selected_text_passage(text),
+        selected_text_passage(text).copy_with(
             chunk_id=uuid.uuid4(),
             signatures=stored,
             coverage=coverage,

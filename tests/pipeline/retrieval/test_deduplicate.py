@@ -1,6 +1,5 @@
 """Passages of different documents that say the same are returned once."""
 
-import dataclasses
 import uuid
 
 import pytest
@@ -24,6 +23,6 @@ JAPANESE = "シマウマは草原に住み、毎日水を飲みます。群れ�
     ],
 )
 def test_copies_are_left_out(text: str, other: str, count: int) -> None:
-    copies = [dataclasses.replace(passage, document_id=uuid.uuid4()) for passage in passages(text, other)]
+    copies = [passage.copy_with(document_id=uuid.uuid4()) for passage in passages(text, other)]
     assert deduplicate(copies) == copies[:count]
     assert deduplicate(passages(text, other)) == passages(text, other)  # of one document

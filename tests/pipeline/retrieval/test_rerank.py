@@ -31,10 +31,7 @@ def endpoint(provider: ProviderServer, settings: Any) -> ProviderServer:
 
 def passages(*relevances: float) -> list[Passage]:
     """Passages with these relevances, whose texts are their numbers."""
-    return [
-        dataclasses.replace(PASSAGE, text=str(number), relevance=relevance)
-        for number, relevance in enumerate(relevances)
-    ]
+    return [PASSAGE.copy_with(text=str(number), relevance=relevance) for number, relevance in enumerate(relevances)]
 
 
 def answer_with(endpoint: ProviderServer, relevances: Sequence[float]) -> None:

@@ -1,6 +1,5 @@
 """Calibration on golden questions, in the database and the admin."""
 
-import dataclasses
 import json
 from io import StringIO
 from pathlib import Path
@@ -100,7 +99,7 @@ def test_confidence_is_unknown_where_nothing_was_measured(world: World) -> None:
 
     def warnings(question: str = english, mode: str = "hybrid+rerank", maxsim: float | None = 0.5) -> tuple[str, ...]:
         passage = selected_text_passage("The zebra weighs 300 kilograms.")
-        passage = dataclasses.replace(passage, source_id=source.pk, maxsim=maxsim)
+        passage = passage.copy_with(source_id=source.pk, maxsim=maxsim)
         return assess_grounding(question, Context("", (passage,), 0), mode=mode).warnings
 
     assert warnings() == warnings(mode="hybrid", maxsim=None) == ()

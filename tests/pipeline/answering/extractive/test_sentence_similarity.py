@@ -1,7 +1,5 @@
 """Similarity of sentences to a question, from stored token signatures."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -87,7 +85,7 @@ def test_a_range_that_says_more_than_the_question_is_less_alike(passages: tuple[
 
 def test_the_title_is_not_part_of_the_text_before_a_passage(passages: tuple[Passage, ...]) -> None:
     (passage,) = passages
-    later = dataclasses.replace(passage, start=passage.start + 100, end=passage.end + 100)
+    later = passage.copy_with(start=passage.start + 100, end=passage.end + 100)
     similarity = compare_token_signatures(QUESTION, [later], [later])
     assert similarity.token_scores(passage.document_id, later.start, later.end) is not None
     assert similarity.token_scores(passage.document_id, later.start - 50, later.start) is None
@@ -104,7 +102,7 @@ def test_similarities_are_computed_from_signs() -> None:
 def test_quotes_are_chosen_by_words_without_matching_signatures(passages: tuple[Passage, ...]) -> None:
     """Without stored signatures, or if they belong to another title."""
     (passage,) = passages
-    renamed = [dataclasses.replace(passage, title="Some quite different name of the house")]
+    renamed = [passage.copy_with(title="Some quite different name of the house")]
     assert (
         compare_token_signatures(QUESTION, renamed, renamed).token_scores(
             passage.document_id, passage.start, passage.end
@@ -112,7 +110,7 @@ def test_quotes_are_chosen_by_words_without_matching_signatures(passages: tuple[
         is None
     )
     ChunkTokenSignatures.objects.all().delete()
-    unread = [dataclasses.replace(passage, signatures=None)]
+    unread = [passage.copy_with(signatures=None)]
     similarity = compare_token_signatures(QUESTION, unread, unread)
     assert similarity.token_scores(passage.document_id, passage.start, passage.end) is None
     # The search has read them for reranking.
