@@ -3,7 +3,7 @@
 import uuid
 from dataclasses import dataclass
 
-from django.db import connection
+from ragsite.postgres.base import read_rows
 
 from .caller import Caller
 from .permissions import SCOPE_FOR, Action, Permission
@@ -66,9 +66,7 @@ def effective_permissions(caller: Caller) -> EffectivePermissions:
     user, key_id = caller.user, caller.key.pk if caller.key else None
     if user.pk is None or not user.is_active:
         return EffectivePermissions()
-    with connection.cursor() as cursor:
-        cursor.execute(_QUERY, [user.pk, key_id])
-        rows = cursor.fetchall()
+    rows = read_rows(_QUERY, [user.pk, key_id])
     if key_id and not rows:  # a usable key has at least the membership that it belongs to
         return _NO_PERMISSIONS
     scopes, sources, only_organization = rows[0][4:] if rows else (None, None, None)

@@ -7,7 +7,6 @@ carries nothing over (docs/decisions/0035-row-level-security.md).
 
 import contextlib
 import re
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -16,15 +15,14 @@ from django.db import connection as default_connection
 from django.db import transaction
 from django.db.backends.postgresql import base, operations
 from psycopg import Error, generators
-from psycopg.adapt import Transformer
-from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq import ExecStatus, Format, TransactionStatus
 
 from . import identity, logins
 from .derived_keys import role_password
 from .identity import Identity, sign
 from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, abandoned_attempts_closed, bound_waits
 from .statements.restricted_cursor import RestrictedCursor
-from .statements.round_trips import Statement, send_together
+from .statements.round_trips import Statement, Value, load_rows, send_together, to_text
 from .versions.compatibility import DatabaseValidation
 from .versions.running_versions import version_name
 
@@ -187,36 +185,53 @@ class DatabaseWrapper(base.DatabaseWrapper):
         )
         return f"SELECT {settings_sql}", [value.encode() for value in values.values()]
 
-    def read_rows(self, sql: str, values: Sequence[str | uuid.UUID]) -> list[tuple[Any, ...]]:
-        """Return the rows of one statement of the application itself, in one round trip if it is a transaction alone.
+    def read_rows(self, sql: str, values: Sequence[Value], *, binary: bool = False) -> list[tuple[Any, ...]]:
+        """Return the rows of one statement of the application itself, in one round trip.
 
-        Beginning the transaction, the statement and the end would otherwise be three.
+        The statement is sent together with the beginning of its transaction, unless that has begun, and with the end if
+        it is a transaction alone. Django and psycopg would look at each value, and wait more often.
 
         Args:
             sql: A statement that reads, with a %s for each value.
             values: The values, whose types PostgreSQL infers.
+            binary: Receive the rows in PostgreSQL's binary format.
         """
         self.close_if_health_check_failed()
         self.ensure_connection()
         has_own_wrapper_only = self.execute_wrappers == [self._execute_with_identity]  # others watch statements
-        if not self.get_autocommit() or self.is_pooled or not has_own_wrapper_only:
+        if self.is_pooled or not has_own_wrapper_only:
             with self.cursor() as cursor:
+                cursor.cursor.format = Format.BINARY if binary else Format.TEXT
                 cursor.execute(sql, values)
                 return list(cursor.fetchall())
         numbered = sql % tuple(f"${number}" for number in range(1, len(values) + 1))
-        session = self.connection
+        statement = (numbered, [to_text(value) for value in values])
+        result_format = Format.BINARY if binary else Format.TEXT
         with self.wrap_database_errors:
+            if not self.get_autocommit():
+                return self._read_in_transaction(statement, result_format)
+            session = self.connection
             identity_statement = self._identity_statement(identity.current(), session.info.backend_pid)
-            statement = (numbered, [str(value).encode() for value in values])
             try:
                 statements = [*self._begin(), identity_statement, statement, ("COMMIT", [])]
-                *_, result, _end = send_together(session, statements)
+                *_, result, _end = send_together(session, statements, result_format)
             except Error:
                 session.rollback()
                 raise
-            rows = Transformer(session)
-            rows.set_pgresult(result)
-            return rows.load_rows(0, result.ntuples, tuple)
+            return load_rows(session, result)
+
+    def _read_in_transaction(self, statement: Statement, result_format: Format) -> list[tuple[Any, ...]]:
+        self.validate_no_broken_transaction()
+        session, current = self.connection, identity.current()
+        status = session.info.transaction_status
+        if status == TransactionStatus.IDLE:
+            self._applied = self._session_identity
+        statements = [statement]
+        if current != self._applied and status != TransactionStatus.INERROR:
+            statements.insert(0, self._identity_statement(current, session.info.backend_pid))
+        *_, result = send_together(session, [*self._begin(), *statements], result_format)
+        self._applied = current
+        return load_rows(session, result)
 
     def _begin(self) -> list[Statement]:
         """Return the statement that begins the transaction; nothing if it has begun."""
@@ -240,10 +255,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return self._process_id
 
 
-def read_rows(sql: str, values: Sequence[str | uuid.UUID]) -> list[tuple[Any, ...]]:
+def read_rows(sql: str, values: Sequence[Value], *, binary: bool = False) -> list[tuple[Any, ...]]:
     """Return the rows of a statement with the current identity, in as few round trips as possible."""
     wrapper: Any = default_connection
-    rows: list[tuple[Any, ...]] = wrapper.read_rows(sql, values)
+    rows: list[tuple[Any, ...]] = wrapper.read_rows(sql, values, binary=binary)
     return rows
 
 

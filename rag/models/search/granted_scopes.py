@@ -8,10 +8,9 @@ import uuid
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from django.db import connection
-
 from rag.models.embedding_models import MODEL_VERSION
 from rag.types import MemberGrants
+from ragsite.postgres.base import read_rows
 
 # Up to this number, granted sources are listed. It is also the number up to which an unanswered question is stored
 # (rag/services/evaluation/record_unanswered.py), because its readers must be permitted to read all of them.
@@ -63,9 +62,8 @@ def read(
         grants: Who has the grants of other sources.
         english_names: The names of models beside which sources may have a second one.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(_READ, [list(organizations), *grant_values(grants), list(english_names), MAX_LISTED])
-        return [SearchedModel(*row) for row in cursor.fetchall()]
+    values = [list(organizations), *grant_values(grants), list(english_names), MAX_LISTED]
+    return [SearchedModel(*row) for row in read_rows(_READ, values)]
 
 
 def grant_values(grants: MemberGrants | None) -> list[uuid.UUID | list[uuid.UUID] | None]:

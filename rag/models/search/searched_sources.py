@@ -5,9 +5,8 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from django.db import connection
-
 from rag.types import MemberGrants, SearchScope, SourceIds
+from ragsite.postgres.base import read_rows
 
 from .granted_scopes import GRANTS, grant_values
 
@@ -71,9 +70,7 @@ def list_ids(scopes: Sequence[SearchScope], *, with_unlisted: bool) -> SourceIds
         return SourceIds.of(listed)
     key = listed, public_in, grants
     kept_version, kept = _kept.get(key)
-    with connection.cursor() as cursor:
-        cursor.execute(_READ, [list(public_in), list(listed), *grant_values(grants), kept_version])
-        version, text = cursor.fetchone()
+    ((version, text),) = read_rows(_READ, [list(public_in), list(listed), *grant_values(grants), kept_version])
     if text is None:
         return kept
     ids = SourceIds(text)

@@ -4,10 +4,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from django.db import connection
-
 from rag.types import Hit, Passage
+from ragsite.postgres.base import read_rows
 
+_READ = "SELECT * FROM rag_read_passages_with_pages(%s::uuid[])"
 # The columns of the SQL function, in its order, which are fields of a passage.
 _FIELDS = (
     "document_id", "source_id", "source_slug", "organization_id", "text", "position", "start", "end", "headings",
@@ -22,9 +22,7 @@ def read_passages(hits: Sequence[Hit]) -> list[Passage]:
     A function in the database (rag/migrations/sql/passages_with_pages.sql) reads them. It checks the caller's access
     again.
     """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT * FROM rag_read_passages_with_pages(%s::uuid[])", [[hit.chunk_id for hit in hits]])
-        rows = {chunk_id: values for chunk_id, *values in cursor.fetchall()}
+    rows = {chunk_id: values for chunk_id, *values in read_rows(_READ, [[hit.chunk_id for hit in hits]])}
     existing = [(hit, rows[hit.chunk_id]) for hit in hits if hit.chunk_id in rows]
     return [_passage(rank, hit, values) for rank, (hit, values) in enumerate(existing, start=1)]
 

@@ -1,18 +1,49 @@
 """Several statements in one round trip to PostgreSQL."""
 
+import datetime
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
 from psycopg import Connection, generators
+from psycopg.abc import PQGen
+from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ExecStatus
-from psycopg.pq.abc import PGresult
+from psycopg.pq import ExecStatus, Format
+from psycopg.pq.abc import PGconn, PGresult
 
-# A statement with its values as $1, $2, …, and these.
-Statement = tuple[str, list[bytes]]
+# A value of a statement.
+Value = uuid.UUID | datetime.datetime | str | int | list[uuid.UUID] | list[str] | list[int] | None
+# A statement with its values as $1, $2, …, and these in PostgreSQL's text format, None for NULL.
+Statement = tuple[str, list[bytes | None]]
 
 
-def send_together(connection: Connection[Any], statements: Sequence[Statement]) -> list[PGresult]:
+def to_text(value: Value) -> bytes | None:
+    """Return a value in PostgreSQL's text format."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return f"{{{','.join(map(_element, value))}}}".encode()
+    return str(value).encode()
+
+
+def _element(value: uuid.UUID | str | int) -> str:
+    if not isinstance(value, str):
+        return value.hex if isinstance(value, uuid.UUID) else str(value)
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def load_rows(connection: Connection[Any], result: PGresult) -> list[tuple[Any, ...]]:
+    """Return the rows of a result as Python's values."""
+    rows = Transformer(connection)
+    rows.set_pgresult(result)
+    return rows.load_rows(0, result.ntuples, tuple)
+
+
+def send_together(
+    connection: Connection[Any], statements: Sequence[Statement], result_format: Format = Format.TEXT
+) -> list[PGresult]:
     """Send statements of the application itself in one round trip.
 
     Values are sent apart from the statements: PostgreSQL shows the texts of statements in pg_stat_activity, also to SQL
@@ -24,19 +55,24 @@ def send_together(connection: Connection[Any], statements: Sequence[Statement]) 
     Raises:
         psycopg.Error: One of them failed, or the connection did.
     """
-    session, wait = connection.pgconn, connection.wait
+    session = connection.pgconn
     session.enter_pipeline_mode()
     try:
         for statement, values in statements:
-            session.send_query_params(statement.encode(), values)
+            session.send_query_params(statement.encode(), values, result_format=result_format)
         session.pipeline_sync()
-        results: list[PGresult] = wait(generators.execute(session))
-        for _ in statements:  # of the other statements, and the end of the pipeline
-            results += wait(generators.fetch_many(session))
+        *results, _end = connection.wait(_receive(session, len(statements)))
     finally:
         session.exit_pipeline_mode()
-    *results, _end = results
     for result in results:
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
             raise error_from_result(result)
+    return results
+
+
+def _receive(session: PGconn, statement_count: int) -> PQGen[list[PGresult]]:
+    """Return the results of the statements, and the end of the pipeline."""
+    results: list[PGresult] = yield from generators.execute(session)
+    for _ in range(statement_count):
+        results += yield from generators.fetch_many(session)
     return results

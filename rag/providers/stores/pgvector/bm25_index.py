@@ -18,8 +18,8 @@ from rag.models.content.pgvector_tables import TERM_DIMENSIONS, ChunkTerms, Sour
 from rag.providers.stores.binary_copy import copy_with_rls
 from rag.text import languages
 from rag.text.indexed_text import embedded_text
+from ragsite.postgres.statements.round_trips import Value
 
-from .filter_sql import SqlValue
 from .stemming import stemmer
 
 # BM25's parameters, and the average length of a chunk in terms. It is a constant, so that the stored weights
@@ -107,7 +107,7 @@ def lock_statistics(source_ids: Iterable[uuid.UUID]) -> None:
         )
 
 
-def _delete(where: str, values: Sequence[SqlValue]) -> None:
+def _delete(where: str, values: Sequence[Value]) -> None:
     """Delete terms and subtract them from the statistics."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from django.db import connection
-
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS
 from rag.models.search.granted_scopes import grant_values
 from rag.text import languages
 from rag.text.function_words import FUNCTION_WORDS
 from rag.text.question_language import foreign_function_words
 from rag.types import SearchScope
+from ragsite.postgres.base import read_rows
+from ragsite.postgres.statements.round_trips import Value
 
-from .filter_sql import SCOPE, SqlValue
+from .filter_sql import SCOPE
 from .stemming import split_words_and_parts, stemmer
 
 # Above the limit of exact search, candidates are looked up by the rarest words of the query: as many words as have at
@@ -26,6 +26,7 @@ _MAX_LOOKED_UP_CHUNKS = 5_000
 _expected_configs: dict[tuple[uuid.UUID, ...], frozenset[str]] = {}
 _MAX_EXPECTED = 10_000
 _USUAL_CONFIGS = frozenset({"english"})
+_COUNT_TERMS = f"SELECT config, term, chunks FROM rag_count_terms({SCOPE}, %s::int[])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ def build_query(text: str, scopes: Sequence[SearchScope]) -> LexicalQuery:
     return LexicalQuery(tuple(query_words), total)
 
 
-def _all_sources(scopes: Sequence[SearchScope]) -> list[SqlValue]:
+def _all_sources(scopes: Sequence[SearchScope]) -> list[Value]:
     """Return the values of a scope with the sources of all scopes, of any model."""
     organization_ids = dict.fromkeys(key for scope in scopes for key in scope.public_in)
     source_ids = dict.fromkeys(key for scope in scopes for key in scope.source_ids)
@@ -157,17 +158,14 @@ def _count(
         stemmed = frozenset(configs) | stemmed
 
 
-def _read_counts(sources: Sequence[SqlValue], terms: Sequence[int]) -> tuple[dict[str, int], dict[int, int]]:
+def _read_counts(sources: Sequence[Value], terms: Sequence[int]) -> tuple[dict[str, int], dict[int, int]]:
     configs: dict[str, int] = {}
     chunks_by_term: dict[int, int] = {}
-    with connection.cursor() as cursor:
-        query = f"SELECT config, term, chunks FROM rag_count_terms({SCOPE}, %s::int[])"
-        cursor.execute(query, [*sources, list(terms)])
-        for config, term, chunks in cursor.fetchall():
-            if term is None:
-                configs[config] = int(chunks)
-            else:
-                chunks_by_term[term] = int(chunks)
+    for config, term, chunks in read_rows(_COUNT_TERMS, [*sources, list(terms)]):
+        if term is None:
+            configs[config] = chunks
+        else:
+            chunks_by_term[term] = chunks
     return configs, chunks_by_term
 
 

@@ -1,11 +1,11 @@
 """Search in one scope, by vector and by words, exact and approximate (docs/decisions/0022-exact-or-approximate.md)."""
 
 import numpy as np
-from django.db import connection
 
 from rag.providers.base import Vectors
 from rag.providers.stores.candidates import Candidate, Candidates
 from rag.types import Mode, SearchScope
+from ragsite.postgres.base import read_rows
 
 from .bm25_query import LexicalQuery
 from .filter_sql import FILTERS, SCOPE, filter_values, scope_values
@@ -54,9 +54,7 @@ def find(
         exact_limit,
         _MAX_MATCHING_DOCUMENTS,
     ]
-    with connection.cursor() as cursor:
-        cursor.execute(_FIND, [*scope_values(scope), *filter_values(scope), *values])
-        rows = cursor.fetchall()
+    rows = read_rows(_FIND, [*scope_values(scope), *filter_values(scope), *values])
     # Many chunks have the same few terms of the query.
     coverages = {terms: query.coverage(terms) for terms in {tuple(row[-1] or ()) for row in rows}}
     candidates = tuple(

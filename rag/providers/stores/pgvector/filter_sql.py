@@ -1,13 +1,8 @@
 """The scope and the filters of a search as arguments of the SQL functions that search."""
 
-import datetime
-import uuid
-
 from rag.models.search.granted_scopes import GRANTS, grant_values
 from rag.types import SearchScope
-
-# A value of a SQL statement.
-SqlValue = uuid.UUID | datetime.datetime | str | int | list[uuid.UUID] | list[str] | list[int] | None
+from ragsite.postgres.statements.round_trips import Value
 
 # A scope as the SQL functions that search expect it (rag/migrations/sql/scopes.sql), with the values of `scope_values`.
 SCOPE = f"ROW(%s, %s::uuid[], %s, %s::uuid[], %s::uuid[], {GRANTS}, NULL)::rag_scope"
@@ -15,13 +10,13 @@ SCOPE = f"ROW(%s, %s::uuid[], %s, %s::uuid[], %s::uuid[], {GRANTS}, NULL)::rag_s
 FILTERS = "ROW(NULL, %s::text[], %s::text[], %s::text[], %s::text[], %s, %s)::rag_filters"
 
 
-def scope_values(scope: SearchScope) -> list[SqlValue]:
+def scope_values(scope: SearchScope) -> list[Value]:
     """Return the values of `SCOPE`."""
     organizations, second_of, sources = map(list, (scope.public_in, scope.second_of, scope.source_ids))
     return [scope.model_id, organizations, scope.model_use.value, second_of, sources, *grant_values(scope.grants)]
 
 
-def filter_values(scope: SearchScope) -> list[SqlValue]:
+def filter_values(scope: SearchScope) -> list[Value]:
     """Return the values of `FILTERS`; None for a filter that does not restrict."""
     filters = scope.filters
     names = (filters.tags, filters.source_types, filters.content_types, filters.langs)

@@ -16,6 +16,7 @@ from django.db import connection
 
 from rag.models.content.pgvector_tables import TERM_DIMENSIONS
 from rag.text.words import LETTERS, character_bigrams, is_unspaced
+from ragsite.postgres.base import read_rows
 
 # Letters and digits; an underscore between them is part of an identifier.
 _TOKEN = re.compile(rf"{LETTERS}(?:_+{LETTERS})*")
@@ -82,11 +83,10 @@ class Stemmer:
         stems = {word: word for word in words if _IS_CODE.search(word)}
         letters = words - stems.keys()
         ascii_words = {word for word in letters if word.isascii()}
-        with connection.cursor() as cursor:
-            for token_type, typed_words in ((_ASCII_WORD, ascii_words), (_WORD, letters - ascii_words)):
-                if typed_words:
-                    cursor.execute(_TERMS, [self._dictionary(config, token_type), list(typed_words)])
-                    stems.update((word, stem or "") for word, stem in cursor.fetchall())
+        for token_type, typed_words in ((_ASCII_WORD, ascii_words), (_WORD, letters - ascii_words)):
+            if typed_words:
+                rows = read_rows(_TERMS, [self._dictionary(config, token_type), list(typed_words)])
+                stems.update((word, stem or "") for word, stem in rows)
         return stems
 
     def _dictionary(self, config: str, token_type: int) -> str:

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from django.db import connection
-from psycopg.pq import Format
 
 from rag.models import Chunk
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.providers.stores.binary_copy import copy_with_rls
 from rag.types.token_vectors import TokenSignatures
+from ragsite.postgres.base import read_rows
 
 _TABLE = ChunkTokenSignatures._meta.db_table
+_READ = "SELECT chunk_id, signatures FROM rag_read_signatures(%s::uuid[])"
 _COLUMNS = {"chunk_id": "uuid", "signatures": "bytea"}
 # Size of the signature of a token: one bit per dimension.
 _TOKEN_BYTES = 48
@@ -24,13 +25,8 @@ def read(chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, TokenSignatures]:
     A function in the database checks the caller's access once for all of them. They are received in PostgreSQL's
     binary format: as text, bytes are twice as long.
     """
-    with connection.cursor() as cursor:
-        cursor.cursor.format = Format.BINARY
-        cursor.execute("SELECT chunk_id, signatures FROM rag_read_signatures(%s::uuid[])", [list(chunk_ids)])
-        signatures = {
-            chunk_id: np.frombuffer(data, np.uint8).reshape(-1, _TOKEN_BYTES) for chunk_id, data in cursor.fetchall()
-        }
-    return {chunk_id: tokens for chunk_id, tokens in signatures.items() if len(tokens)}
+    rows = read_rows(_READ, [list(chunk_ids)], binary=True)
+    return {chunk_id: np.frombuffer(data, np.uint8).reshape(-1, _TOKEN_BYTES) for chunk_id, data in rows if len(data)}
 
 
 def insert(signatures: Iterable[tuple[uuid.UUID, TokenSignatures]]) -> None:
