@@ -30,8 +30,11 @@ def deduplicate(passages: Sequence[Passage]) -> list[Passage]:
     different titles, and repetitions within one document.
     """
     is_kept = [True] * len(passages)
+    beginnings = [_beginning(passage.text, 0) for passage in passages]
+    lowered = [_lowered(passage.text) for passage in passages]
     for later, earlier in _find_near_pairs(passages):
-        if is_kept[later] and is_kept[earlier]:
+        # The same that `adds_nothing` looks at first, which nearly always decides.
+        if beginnings[later] in lowered[earlier] and is_kept[later] and is_kept[earlier]:
             passage, better = passages[later], passages[earlier]
             is_kept[later] = passage.document_id == better.document_id or not adds_nothing(passage, better)
     return [passage for passage, kept in zip(passages, is_kept, strict=True) if kept]

@@ -1,5 +1,6 @@
 """Queries: restricts a question to the sources that the caller may query, then runs the query pipeline."""
 
+import contextlib
 import uuid
 from collections.abc import Sequence
 from contextlib import closing
@@ -161,10 +162,11 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
             return cast(Result, end.value)
 
 
-@transaction.atomic
 def _build_search_scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
     named = selection.data_sources or [selection.slug_filter]
-    with lookup.about_references(named):
+    # Two statements that need no transaction together; with named sources there are more.
+    in_transaction = transaction.atomic() if any(named) else contextlib.nullcontext()
+    with in_transaction, lookup.about_references(named):
         scopes = build_scopes(_selected_sources(selection), question)
     # A filter may match nothing, which is not an error.
     has_filter = bool(selection.slug_filter or selection.organization_filter)

@@ -46,9 +46,9 @@ def test_a_statement_with_its_transaction_in_one_round_trip_leaves_nothing(
     caller = identity.of_user(live_world.users["member"].pk)
     sent: list[int] = []
 
-    def record(session: Any, statements: Any) -> Any:
+    def record(session: Any, statements: Any, *arguments: Any) -> Any:
         sent.append(len(statements))
-        return send_together(session, statements)
+        return send_together(session, statements, *arguments)
 
     monkeypatch.setattr(base, "send_together", record)
     with web_process():
