@@ -23,6 +23,8 @@ _REWRITTEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+# What a control token, a picture or a citation begins with.
+_BRACKETS = frozenset(_LESS + SQUARE_OPEN)
 _ROLE = "system|user|assistant|human|developer|tool"
 # Control tokens by which chat templates separate messages, roles and tool calls.
 _CONTROL_TOKENS = (
@@ -66,12 +68,18 @@ def sanitize(text: str, content_type: str = "") -> str:
         text: A document's text.
         content_type: The document's MIME type. In code, `[1]` is an index and stays.
     """
-    if _REWRITTEN.search("".join(set(text))):
+    characters = set(text)
+    if _REWRITTEN.search("".join(characters)):
         text = _JOINERS.sub("", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
-    for token in _CONTROL_TOKENS:
-        text = token.sub(r"(\1)", text)
-    text = _SPEAKERS.sub(r"\1(\2\3)\4", _HEADINGS.sub(r"\1\2", text))
-    if _CODE.match(content_type):
+    # Without the characters that they begin with or contain, the other patterns match nothing.
+    if not characters.isdisjoint(_BRACKETS):
+        for token in _CONTROL_TOKENS:
+            text = token.sub(r"(\1)", text)
+    if "#" in characters:
+        text = _HEADINGS.sub(r"\1\2", text)
+    if not characters.isdisjoint(":："):
+        text = _SPEAKERS.sub(r"\1(\2\3)\4", text)
+    if _CODE.match(content_type) or characters.isdisjoint(_BRACKETS):
         return text
     text = _IMAGES.sub(lambda match: f"(picture: {match['alt'] or 'unnamed'})", text)
     return neutralize_in_prompt(text)
