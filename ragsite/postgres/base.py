@@ -205,9 +205,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 cursor.execute(sql, values)
                 return list(cursor.fetchall())
         numbered = sql % tuple(f"${number}" for number in range(1, len(values) + 1))
-        statement = (numbered, [to_text(value) for value in values])
         result_format = Format.BINARY if binary else Format.TEXT
         with self.wrap_database_errors:
+            statement = (numbered, [to_text(value) for value in values])
             if not self.get_autocommit():
                 return self._read_in_transaction(statement, result_format)
             session = self.connection

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from psycopg import Connection, generators
+from psycopg import Connection, DataError, generators
 from psycopg.abc import PQGen
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
@@ -19,12 +19,17 @@ Statement = tuple[str, list[bytes | None]]
 
 
 def to_text(value: Value) -> bytes | None:
-    """Return a value in PostgreSQL's text format."""
+    """Return a value in PostgreSQL's text format.
+
+    Raises:
+        psycopg.DataError: A text has a NUL, at which libpq would cut it off.
+    """
     if value is None:
         return None
-    if isinstance(value, list):
-        return f"{{{','.join(map(_element, value))}}}".encode()
-    return str(value).encode()
+    text = f"{{{','.join(map(_element, value))}}}" if isinstance(value, list) else str(value)
+    if "\0" in text:
+        raise DataError("PostgreSQL's texts cannot contain NUL.")
+    return text.encode()
 
 
 def _element(value: uuid.UUID | str | int) -> str:
