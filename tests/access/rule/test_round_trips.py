@@ -46,7 +46,7 @@ def test_the_identity_is_stated_with_the_begin_of_the_transaction(live_world: Wo
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_search_needs_two_transactions(live_world: World) -> None:
+def test_a_search_needs_seven_round_trips(live_world: World) -> None:
     source = live_world.source("library")
     ingest_text(source, "a", "Zebras have stripes.")
     caller = Caller(live_world.users["member"])
@@ -55,6 +55,7 @@ def test_a_search_needs_two_transactions(live_world: World) -> None:
         permitted_queries.search(question, SourceSelection(caller))  # loads the models
         with round_trips() as count:
             retrieval = permitted_queries.search(question, SourceSelection(caller))
-            # Permissions and models; frequencies, candidates, passages and the ids of sources; both begin and end.
-            assert count() == 4 + 6
+            # Permissions and models, each with its transaction; frequencies with the beginning of a third, candidates,
+            # passages, the ids of sources, and the end.
+            assert count() == 2 + 5
     assert retrieval.source_ids.ids == (source.pk,)
