@@ -51,3 +51,11 @@ def test_lines_of_a_table_of_contents_are_no_headings_and_no_answers() -> None:
     assert answer("May I sell copies?", passage(f"# Copies\n\n{contents}"), passage(section)) == "Yes, you may. [2]"
     clauses = "# Lease\n\n3.1 The rent is 90 euros.\n3.2 It is paid monthly.\n3.3 Pets are allowed.\n"
     assert "90 euros" in answer("What is the rent?", passage(clauses))
+
+
+def test_a_heading_about_the_opposite_does_not_match() -> None:
+    banned, dose = "Those who are allergic to it.", "Adults take one tablet."
+    pages = passage(f"# Dolorin\n\n## Who must not take it?\n\n{banned}\n\n## Who may take it, and how much?\n\n{dose}")
+    assert answer("Who must not take Dolorin?", pages) == f"{banned} [1]"
+    assert answer("Who must take Dolorin?", pages) == f"{dose} [1]"
+    assert answer("Who mustn’t take Dolorin?", pages) == f"{banned} [1]"

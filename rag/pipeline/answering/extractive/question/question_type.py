@@ -47,6 +47,10 @@ _COMPARISON = re.compile(
     r"|\b(?P<left>[^?\s][^?]{1,80}?) (?:vs\.?|versus) (?P<right>[^?]{2,80})",
     re.IGNORECASE,
 )
+# "without an invitation", "cannot", in English, German, French or Spanish.
+_NEGATION = re.compile(
+    r"\b(?:without|not|cannot|never|ohne|nicht|nie|keine?[mnrs]?|sans|ne|jamais|sin|nunca)\b|n['’]t\b", re.IGNORECASE
+)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
 
 
@@ -63,6 +67,11 @@ def compared_things(question: str) -> tuple[str, ...]:
     return tuple(side for side in match.groups() if side) if match else ()
 
 
+def is_negated(text: str) -> bool:
+    """Return whether a question or heading is about what is not, or what is done without something."""
+    return bool(_NEGATION.search(text))
+
+
 @dataclass(frozen=True, slots=True)
 class AnalysedQuestion:
     """A question as the selection of quotes sees it.
@@ -76,6 +85,7 @@ class AnalysedQuestion:
         asks_on: Whether a second question goes on about the answer to the first one.
         asks_two_things: Whether it may have two answers in different places.
         compared: The two things whose difference is asked for; empty if it asks for something else.
+        is_negated: Whether it asks about what is not, or what is done without something.
     """
 
     words: tuple[str, ...]
@@ -86,6 +96,7 @@ class AnalysedQuestion:
     asks_two_things: bool = False
     asks_on: bool = False
     compared: tuple[str, ...] = ()
+    is_negated: bool = False
 
     def accepts(self, text: str) -> bool:
         """Return whether a text may answer this kind of question: "Yes, …" does not say how something is done."""
@@ -112,4 +123,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         asks_on=bool(_FOLLOWING_QUESTION.search(question[:_MAX_CHARACTERS])),
         asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
         compared=compared_things(question),
+        is_negated=is_negated(question),
     )

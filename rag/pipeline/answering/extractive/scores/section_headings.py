@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.extent import section_beginning
 from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, is_negated
 from rag.text.words import content_words, is_function_word, stem
 
 from .sentence_similarity import SentenceSimilarity
@@ -15,6 +16,8 @@ from .sentence_similarity import SentenceSimilarity
 _NUMBER = re.compile(r"\A\d{1,3}[.)]\s+")
 # Weight of shared words beside the similarity of meaning, which has 1.
 _WORDS_WEIGHT = 0.5
+# "How do I add a member without an invitation?" has the words of "How do I invite a member?" and says the opposite.
+_NEGATION_PENALTY = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class SectionHeading:
 
 def find_headings(
     structures: Sequence[PassageStructure],
-    question_words: Sequence[str],
+    question: AnalysedQuestion,
     weights: Mapping[str, float],
     similarity: SentenceSimilarity,
 ) -> list[SectionHeading]:
@@ -42,7 +45,7 @@ def find_headings(
 
     Args:
         structures: The structures of the numbered passages.
-        question_words: The words of the question that count.
+        question: The question.
         weights: The weights of those stems of the question that the passages have.
         similarity: The similarity of the passages' parts to the question; it may have no scores.
     """
@@ -50,7 +53,9 @@ def find_headings(
     for number, structure in enumerate(structures, start=1):
         for index in range(len(structure.parts)):
             if structure.is_heading(index) and section_beginning(structure, index, 1):
-                match = _match(structure, index, _match_words(structure, index, question_words, weights), similarity)
+                match = _match(structure, index, _match_words(structure, index, question.words, weights), similarity)
+                if is_negated(structure.visible_text(index)) != question.is_negated:
+                    match = max(0.0, match - _NEGATION_PENALTY)
                 headings.append(SectionHeading(number, index, match))
     return headings
 

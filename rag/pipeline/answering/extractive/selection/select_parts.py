@@ -63,7 +63,7 @@ def select_parts(
     """
     candidates = find_candidates(structures, question.words)
     weights = word_weights(candidates)
-    headings = find_headings(structures, question.words, weights, similarity)
+    headings = find_headings(structures, question, weights, similarity)
     scores = score_candidates(candidates, structures, weights, similarity, headings, question)
     section = _select_section(headings, structures, question, candidates, scores)
     if section:
