@@ -1,5 +1,7 @@
 """Sessions of a role: what one request cannot see of others, cannot do to them, and cannot leave in its transaction."""
 
+import uuid
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -61,6 +63,36 @@ def test_a_statement_with_its_transaction_in_one_round_trip_leaves_nothing(
                 read_rows("SELECT 1 / length(%s)", [""])
             assert read_rows("SELECT upper(%s)", ["again"]) == [("AGAIN",)]
         assert read_rows(_CURRENT_USER, []) == of_nobody != [(caller.user,)]
+
+
+def test_the_first_statement_of_a_transaction_is_sent_with_its_beginning(
+    live_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member, owner = (identity.of_user(live_world.users[name].pk) for name in ("member", "owner"))
+    sent: list[int] = []
+
+    def record(session: Any, statements: Any, *arguments: Any) -> Any:
+        sent.append(len(statements))
+        return send_together(session, statements, *arguments)
+
+    monkeypatch.setattr(base, "send_together", record)
+    with web_process():
+        with transaction.atomic(), identity.run_as(member):
+            assert [read_rows(_CURRENT_USER, []) for _ in range(2)] == [[(member.user,)]] * 2
+            with identity.run_as(owner):
+                assert read_rows(_CURRENT_USER, []) == execute(_CURRENT_USER) == [(owner.user,)]
+        assert sent == [3, 1, 2]  # BEGIN, the identity and the statement; the statement; another identity with it
+        with identity.run_as(owner):
+            assert execute(_CURRENT_USER) == read_rows(_CURRENT_USER, []) == [(owner.user,)]
+
+
+def test_values_are_sent_as_they_are(live_world: World) -> None:
+    texts = ["a, b", 'c "d"', "\\", "{}", "NULL", "", "é"]
+    values = [None, texts[1], 7, uuid.UUID(int=7), [uuid.UUID(int=7)], texts, [1, -2], datetime.now(UTC), list[int]()]
+    with web_process():
+        types = ["text", "text", "int", "uuid", "uuid[]", "text[]", "int[]", "timestamptz", "int[]"]
+        sql = f"SELECT {', '.join(f'%s::{name}' for name in types)}"
+        assert read_rows(sql, values) == read_rows(sql, values, binary=True) == [tuple(values)]
 
 
 @pytest.mark.parametrize("is_by_django", [True, False])
