@@ -25,6 +25,9 @@ _HEADING, _PARAGRAPH, _LINE, _SENTENCE, _WORD = 4, 3, 2, 1, 0
 # A chunk ends early only if it is this full; before a heading, much earlier.
 _MIN_FILL = 1 / 2
 _MIN_SECTION_FILL = 1 / 8
+# What a line ends with that the next one does not continue, and what begins an item, a row or a quote.
+_LINE_END = re.compile(r"[.!?:;…。！？；：][\"'”’»)\]*_`]*\s*\Z")
+_MARKER = re.compile(r"\s*(?:[-*+•|#>]|\d{1,4}[.)]\s)")
 # A text with more characters per allowed token is split without counting its tokens.
 _MAX_CHARACTERS_PER_TOKEN = 16
 
@@ -136,11 +139,19 @@ def _find_lines(parsed: ParsedDocument) -> Iterator[tuple[int, int, int]]:
                 opening_marks = ""
             elif parsed.is_markdown and not opening_marks:
                 opening_marks = find_opening_marks(line, line_above)
-            line_level = min(level, _SENTENCE) if opening_marks else level
-            current, level = (offset, _HEADING if offset in heading_starts else line_level), _LINE
+            if opening_marks:
+                level = min(level, _SENTENCE)
+            elif level == _LINE and _continues(line_above, line):
+                level = _WORD
+            current, level = (offset, _HEADING if offset in heading_starts else level), _LINE
         offset, line_above = offset + len(line), line
     if current:
         yield current[0], offset, current[1]
+
+
+def _continues(line_above: str, line: str) -> bool:
+    """Return whether a line goes on with the sentence of the line above, as in texts with lines of limited length."""
+    return not (_LINE_END.search(line_above[-20:]) or _MARKER.match(line))
 
 
 def _split_lines(text: str) -> Iterator[str]:

@@ -51,6 +51,17 @@ def test_paragraphs_are_kept_together() -> None:
     assert [draft.text for draft in drafts] == [paragraph.strip() for paragraph in paragraphs]
 
 
+@pytest.mark.parametrize("marker", ["- ", "12. ", "| ", ""])
+def test_a_chunk_does_not_end_within_a_sentence_that_goes_on_in_the_next_line(marker: str) -> None:
+    items = [
+        f"{marker}Zebras are found in place {number}, where they\n  eat grass and sleep at night."
+        for number in range(60)
+    ]
+    drafts = list(chunk(parse.parse_text("\n".join(items), content_type="", path="a.md"), ChunkingOptions(128, 20)))
+    assert len(drafts) > 5
+    assert all(draft.text.endswith("at night.") for draft in drafts)
+
+
 def test_markdown_is_split_at_headings_and_chunks_have_them() -> None:
     sections = ["# Animals\n\n" + "Intro. " * 40, "## Zebras\n\n" + "Stripes. " * 40, "## Lions\n\n" + "Manes. " * 40]
     text = "\n\n".join([*sections, "# Plants\n\nOaks."])
