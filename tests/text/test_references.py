@@ -13,6 +13,7 @@ from rag.text.markup.references import as_words, is_restructured
         ("Set ``PORT = 1`` for |project_name|_ [#note]_.", "Set `PORT = 1` for project name."),
         ("`Tea <https://tea.example>`_, Coffee_ or `cocoa`__", "[Tea](https://tea.example), Coffee or cocoa"),
         ("{ref}`Boil it <boil>` as in [the manual][man][^1].", "Boil it as in the manual."),
+        ("Send `PATCH /x/{id}`, or `{id}`, and `true`.", "Send `PATCH /x/{id}`, or `{id}`, and `true`."),
         ("xref:a.adoc[Boil], <<b,stir>> and [[Page|drink]].", "Boil, stir and drink."),
     ],
 )  # fmt: skip

@@ -5,7 +5,7 @@ import re
 # ``:ref:`Text <target>` `` in reStructuredText, ``{ref}`Text <target>` `` in MyST. A domain may be before the role.
 _ROLE = re.compile(
     r"(?<![\w`]):(?:[\w+.-]{1,40}:){0,3}(?P<role>[\w+.-]{1,40}):`(?P<text>[^`]+)`"
-    r"|\{(?:[\w+.-]{1,40}:){0,3}(?P<myst>[\w+.-]{1,40})\}`(?P<words>[^`]+)`"
+    r"|(?<![\w`/=?&.-])\{(?:[\w+.-]{1,40}:){0,3}(?P<myst>[\w+.-]{1,40})\}`(?P<words>[^`]+)`"
 )
 _TITLE_AND_TARGET = re.compile(r"(?P<title>.*\S)\s*<(?P<target>[^<>]+)>", re.DOTALL)
 # Roles whose text are words, whose text is a label, and whose text follows the role's name; others are code.
