@@ -27,7 +27,7 @@ _TABLE = UnansweredQuestion._meta.db_table
 _DELETE_REPLACED = (
     f"DELETE FROM {_TABLE} WHERE user_id = %s AND id NOT IN ("
     f"SELECT id FROM {_TABLE} WHERE user_id = %s AND NOT (question = %s AND source_id = %s) "
-    f"ORDER BY id DESC LIMIT {MAX_QUESTIONS_OF_USER - 1})"
+    "ORDER BY id DESC LIMIT %s)"
 )
 
 
@@ -151,6 +151,8 @@ def _store(row: UnansweredQuestion) -> None:
     """Store the question instead of an earlier one with the same text, and delete what is beyond the user's limit."""
     advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
     with connection.cursor() as cursor:
-        cursor.execute(_DELETE_REPLACED, [row.user_id, row.user_id, row.question, row.source_id])
+        cursor.execute(
+            _DELETE_REPLACED, [row.user_id, row.user_id, row.question, row.source_id, MAX_QUESTIONS_OF_USER - 1]
+        )
     with identity.about_sources([row.source_id]):
         row.save(force_insert=True)
