@@ -1,7 +1,5 @@
 """Sessions of a role: what one request cannot see of others, cannot do to them, and cannot leave in its transaction."""
 
-import uuid
-from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -84,15 +82,6 @@ def test_the_first_statement_of_a_transaction_is_sent_with_its_beginning(
         assert sent == [3, 1, 2]  # BEGIN, the identity and the statement; the statement; another identity with it
         with identity.run_as(owner):
             assert execute(_CURRENT_USER) == read_rows(_CURRENT_USER, []) == [(owner.user,)]
-
-
-def test_values_are_sent_as_they_are(live_world: World) -> None:
-    texts = ["a, b", 'c "d"', "\\", "{}", "NULL", "", "é"]
-    values = [None, texts[1], 7, uuid.UUID(int=7), [uuid.UUID(int=7)], texts, [1, -2], datetime.now(UTC), list[int]()]
-    with web_process():
-        types = ["text", "text", "int", "uuid", "uuid[]", "text[]", "int[]", "timestamptz", "int[]"]
-        sql = f"SELECT {', '.join(f'%s::{name}' for name in types)}"
-        assert read_rows(sql, values) == read_rows(sql, values, binary=True) == [tuple(values)]
 
 
 @pytest.mark.parametrize("is_by_django", [True, False])
