@@ -45,13 +45,15 @@ def is_running(folder: Path) -> bool:
 def stop(folder: Path) -> None:
     """Stop the server if it runs. Its data is on disk."""
     socket = socket_folder(folder / "redis") / "redis.sock"
-    if _is_answering(socket):
-        process = psutil.Process(_client(socket).info("server")["process_id"])
+    if not _is_answering(socket):
+        return
+    process = psutil.Process(_client(socket).info("server")["process_id"])
+    with contextlib.suppress(redis.TimeoutError):  # it writes its data first, which takes long on a busy disk
         _client(socket).shutdown()
-        deadline = time.monotonic() + 20  # it closes its connections before it ends
-        with contextlib.suppress(psutil.NoSuchProcess):
-            while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
-                time.sleep(0.01)
+    deadline = time.monotonic() + 20  # it closes its connections before it ends
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
+            time.sleep(0.01)
 
 
 def _start_server(data: Path, socket: Path) -> None:

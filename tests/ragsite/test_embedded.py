@@ -132,6 +132,20 @@ def test_a_pid_file_with_the_id_of_another_process(created_folder: Path) -> None
     assert query_both(services.start(created_folder)) == (1, True)
 
 
+def test_redis_may_take_longer_to_stop_than_a_request(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = services.start(folder, {"DATABASE_URL": "postgresql://db.example/x"})["REDIS_URL"]
+    shutdown = redis.Redis.shutdown
+
+    def shutdown_slowly(client: redis.Redis) -> None:
+        shutdown(client)
+        raise redis.TimeoutError
+
+    monkeypatch.setattr(redis.Redis, "shutdown", shutdown_slowly)
+    services.stop(folder)
+    with redis.Redis.from_url(address) as client, pytest.raises(redis.ConnectionError):
+        client.ping()
+
+
 def test_a_partially_created_cluster(folder: Path) -> None:
     partial = folder / "postgres.partial"
     partial.mkdir(parents=True)
