@@ -40,17 +40,21 @@ def test_no_request_sees_the_identity_of_another(live_world: World) -> None:
     assert not any(str(victim) in query for query in shown), shown
 
 
-def test_a_statement_with_its_transaction_in_one_round_trip_leaves_nothing(
-    live_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    caller = identity.of_user(live_world.users["member"].pk)
-    sent: list[int] = []
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many statements were sent in each round trip."""
+    counts: list[int] = []
 
     def record(session: Any, statements: Any, *arguments: Any) -> Any:
-        sent.append(len(statements))
+        counts.append(len(statements))
         return send_together(session, statements, *arguments)
 
     monkeypatch.setattr(base, "send_together", record)
+    return counts
+
+
+def test_a_statement_with_its_transaction_in_one_round_trip_leaves_nothing(live_world: World, sent: list[int]) -> None:
+    caller = identity.of_user(live_world.users["member"].pk)
     with web_process():
         of_nobody = execute(_CURRENT_USER)
         sent.clear()
@@ -63,17 +67,8 @@ def test_a_statement_with_its_transaction_in_one_round_trip_leaves_nothing(
         assert read_rows(_CURRENT_USER, []) == of_nobody != [(caller.user,)]
 
 
-def test_the_first_statement_of_a_transaction_is_sent_with_its_beginning(
-    live_world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_statement_of_a_transaction_is_sent_with_its_beginning(live_world: World, sent: list[int]) -> None:
     member, owner = (identity.of_user(live_world.users[name].pk) for name in ("member", "owner"))
-    sent: list[int] = []
-
-    def record(session: Any, statements: Any, *arguments: Any) -> Any:
-        sent.append(len(statements))
-        return send_together(session, statements, *arguments)
-
-    monkeypatch.setattr(base, "send_together", record)
     with web_process():
         with transaction.atomic(), identity.run_as(member):
             assert [read_rows(_CURRENT_USER, []) for _ in range(2)] == [[(member.user,)]] * 2
