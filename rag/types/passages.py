@@ -93,6 +93,10 @@ class Passage(NamedTuple):
         """Compare all but the signatures, which follow from the chunk."""
         return isinstance(other, Passage) and self[:-1] == other[:-1]
 
+    def __ne__(self, other: object) -> bool:
+        """Compare as `==` does: a tuple would compare the signatures, too."""
+        return not self == other
+
     def copy_with(self, **changes: Any) -> "Passage":
         """Return the same passage with other values of some fields."""
         return self._replace(**changes)

@@ -1,7 +1,9 @@
 """Passages of different documents that say the same are returned once."""
 
+import operator
 import uuid
 
+import numpy as np
 import pytest
 
 from rag.pipeline.retrieval.deduplicate import deduplicate
@@ -26,3 +28,12 @@ def test_copies_are_left_out(text: str, other: str, count: int) -> None:
     copies = [passage.copy_with(document_id=uuid.uuid4()) for passage in passages(text, other)]
     assert deduplicate(copies) == copies[:count]
     assert deduplicate(passages(text, other)) == passages(text, other)  # of one document
+
+
+def test_passages_are_equal_whatever_their_signatures() -> None:
+    (passage,) = passages(ENGLISH)
+    signed = passage.copy_with(signatures=np.zeros((2, 48), np.uint8))
+    again = passage.copy_with(signatures=np.ones((2, 48), np.uint8))
+    assert signed == again
+    assert operator.ne(signed, again) is False
+    assert signed != signed.copy_with(text="Lions.")
