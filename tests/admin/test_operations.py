@@ -29,8 +29,6 @@ from rag.types import Submission
 from tests.support.factories import World
 
 PAGE = "/admin/operations"
-
-
 GB = 10**9
 
 

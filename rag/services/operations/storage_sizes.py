@@ -30,7 +30,7 @@ class Sizes:
 
     Attributes:
         tables: The largest tables, largest first.
-        disk_total: What the file system with the original files holds at most, without what is reserved for root; None
+        disk_total: The usable size of the file system with the original files, without what is reserved for root; None
             if they are in a bucket.
         disk_free: What is free on it.
     """
