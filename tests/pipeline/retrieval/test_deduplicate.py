@@ -33,7 +33,7 @@ def test_copies_are_left_out(text: str, other: str, count: int) -> None:
 def test_passages_are_equal_whatever_their_signatures() -> None:
     (passage,) = passages(ENGLISH)
     signed = passage.copy_with(signatures=np.zeros((2, 48), np.uint8))
-    again = passage.copy_with(signatures=np.ones((2, 48), np.uint8))
-    assert signed == again
-    assert operator.ne(signed, again) is False
+    resigned = passage.copy_with(signatures=np.ones((2, 48), np.uint8))
+    assert signed == resigned
+    assert operator.ne(signed, resigned) is False
     assert signed != signed.copy_with(text="Lions.")
