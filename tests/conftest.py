@@ -13,6 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import hypothesis
 import psutil
 import pytest
 from django.conf import settings
@@ -36,6 +37,10 @@ from tests.support.web import Web
 
 # The test process owns the test database. Code that tests call runs as a worker's does (`as_worker`).
 identity.run_process_as(identity.OWNER)
+
+# How long an example may take says more about the machine than about the code.
+hypothesis.settings.register_profile("ragsite", deadline=None)
+hypothesis.settings.load_profile("ragsite")
 
 
 # Files with the longest tests. They run first, so that no process still runs one of them at the end, and those that

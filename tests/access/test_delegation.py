@@ -245,7 +245,7 @@ def build(users: Iterable[Any], roles: Iterable[Any], members: Iterable[Any]) ->
 
 
 @given(people=people(), sequence=st.lists(steps, min_size=1, max_size=8))
-@settings(max_examples=40, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=40, phases=set(Phase) - {Phase.explain})
 def test_every_accepted_change_keeps_the_rule(people: tuple[Any, ...], sequence: list[Step]) -> None:
     with rolled_back():
         build(*people)

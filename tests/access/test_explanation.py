@@ -27,7 +27,7 @@ ACCESS = "/api/rag/sources/library/access"
 
 
 @given(world=worlds(), who=st.integers(0, 3))
-@settings(max_examples=20, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=20, phases=set(Phase) - {Phase.explain})
 def test_the_explained_verdict_equals_the_access_rule(world: oracle.World, who: int) -> None:
     """A reason that contradicts the rule would be logged."""
     with rolled_back(), capture_logs() as log:

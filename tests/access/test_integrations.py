@@ -30,7 +30,7 @@ Documents = dict[Any, str]
 
 
 @given(world=worlds())
-@settings(max_examples=8, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=8, phases=set(Phase) - {Phase.explain})
 def test_the_models_of_openais_api_are_the_sources_that_a_caller_may_query(world: oracle.World) -> None:
     with rolled_back():
         rows = build(world)
@@ -60,7 +60,7 @@ def test_integrations_return_what_rest_returns(copy_to_index: Callable[[], None]
     readers: list[int] = []  # of each caller, how many sources they may query
 
     @given(world=worlds())
-    @settings(max_examples=COMPARED_WORLDS, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+    @settings(max_examples=COMPARED_WORLDS, phases=set(Phase) - {Phase.shrink, Phase.explain})
     def compare_world(world: oracle.World) -> None:
         with rolled_back():
             rows = build(world)

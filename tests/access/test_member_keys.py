@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 @given(world=worlds())
-@settings(max_examples=20, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=20, phases=set(Phase) - {Phase.explain})
 def test_keys_of_members_are_visible_to_those_who_manage_members(world: oracle.World) -> None:
     with rolled_back():
         rows = build(world)

@@ -187,7 +187,7 @@ def test_a_malformed_field_of_a_calendar_is_skipped(read: Read, settings: Any) -
     assert "Meeting" in read(b"\r\n".join(lines), "a.ics").text
 
 
-@properties(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@properties(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     content=st.one_of(
         st.binary(min_size=1, max_size=2000),

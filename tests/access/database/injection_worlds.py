@@ -65,7 +65,6 @@ def in_random_worlds(test: Callable[..., None]) -> Any:
     """Run the test in a limited number of random worlds. A failing world is shown as it is, not made smaller."""
     limits = settings(
         max_examples=WORLDS,
-        deadline=None,
         phases=set(Phase) - {Phase.shrink, Phase.explain},
         suppress_health_check=[HealthCheck.function_scoped_fixture],
     )

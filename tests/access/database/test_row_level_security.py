@@ -51,7 +51,7 @@ def identity_of(caller: Caller, **changes: Any) -> Identity:
 
 @pytest.mark.django_db
 @given(world=worlds())
-@settings(max_examples=WORLDS, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=WORLDS, phases=set(Phase) - {Phase.explain})
 def test_queryset_policy_and_oracle_agree(world: oracle.World) -> None:
     """For every user, key, source and action."""
     with rolled_back():
@@ -111,7 +111,7 @@ def check_grants(
 
 @pytest.mark.django_db
 @given(world=worlds())
-@settings(max_examples=WORLDS // 2, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+@settings(max_examples=WORLDS // 2, phases=set(Phase) - {Phase.shrink, Phase.explain})
 def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> None:
     """Without any filter, a table returns exactly the rows that the rule allows."""
     with rolled_back():

@@ -49,7 +49,7 @@ def compare(world: oracle.World, rows: Rows, action: Action, model: Any, field: 
 
 @given(world=worlds(), action=st.sampled_from(Action))
 # Not shrunk, which takes minutes: errors of the rule itself are, in tests/access/database/test_row_level_security.py.
-@settings(max_examples=25, deadline=None, phases=set(Phase) - {Phase.shrink, Phase.explain})
+@settings(max_examples=25, phases=set(Phase) - {Phase.shrink, Phase.explain})
 def test_content_is_visible_where_its_source_is(world: oracle.World, action: Action) -> None:
     """“`DataSource` is the thing access is granted on”; jobs belong to managing and ingesting."""
     with rolled_back():
@@ -62,7 +62,7 @@ def test_content_is_visible_where_its_source_is(world: oracle.World, action: Act
 
 @given(world=worlds(), address=st.sampled_from(ADDRESSES))
 # Hypothesis's explain phase costs a hundred more worlds and adds nothing to the shrunk example.
-@settings(max_examples=30, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=30, phases=set(Phase) - {Phase.explain})
 def test_keys_are_usable_as_the_contract_says(world: oracle.World, address: str) -> None:
     """docs/contracts/authentication.md: revoked, expired and inactive keys, and networks."""
     with rolled_back():

@@ -65,7 +65,7 @@ OPERATIONS = st.fixed_dictionaries(
         "value": VALUES,
     },
 )
-CHEAP = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+CHEAP = settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @CHEAP

@@ -39,7 +39,7 @@ def known_issuer(monkeypatch: pytest.MonkeyPatch) -> IdentityProviderServer:
     return server
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.dictionaries(st.sampled_from(NAMES), VALUES, min_size=1, max_size=3))
 def test_claims_of_logout_tokens(known_issuer: IdentityProviderServer, changes: dict[str, Any]) -> None:
     token = known_issuer.sign_with_key({**logout_claims(known_issuer), **changes})
@@ -53,7 +53,7 @@ def test_claims_of_logout_tokens(known_issuer: IdentityProviderServer, changes: 
     assert abs(logout.issued_at.timestamp() - time.time()) < 400
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     header=st.dictionaries(st.sampled_from(["alg", "kid", "typ", "crit", "jwk", "x5c", "b64"]), VALUES, max_size=4),
     payload=VALUES,

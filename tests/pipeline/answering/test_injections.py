@@ -81,7 +81,7 @@ FRAGMENTS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=14).map("".join))
 def test_removing_text_does_not_create_control_tokens(text: str) -> None:
     once = sanitize(text)

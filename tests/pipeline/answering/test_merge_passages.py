@@ -32,7 +32,7 @@ def chunks_of(text: str, *, overlap: int = 20, pages: tuple[Page, ...] = ()) -> 
     ]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     order=st.permutations(range(8)),
     count=st.integers(1, 8),
@@ -94,7 +94,7 @@ def test_passages_that_differ_in_a_number_negation_or_heading_are_kept() -> None
     assert len(merge_passages(short)) == 2
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(starts=st.sets(st.integers(1, len(TEXT) - 1), max_size=30), overlap=st.sampled_from([0, 20]))
 def test_a_range_of_merged_passages_has_the_pages_of_its_characters(starts: set[int], overlap: int) -> None:
     """Every second page has no text, and a page may start anywhere, also between two passages or in their overlap."""

@@ -1,7 +1,7 @@
 """Building prompts (pipeline contract, sub-contract 3)."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.errors import ContextOverflow, TemplateInvalid
@@ -25,7 +25,6 @@ TEMPLATES = st.sampled_from(
 
 
 # No deadline: the first call loads the vocabulary.
-@settings(deadline=None)
 @given(
     texts=TEXTS,
     query=st.one_of(st.text(min_size=1, max_size=200), HOSTILE),

@@ -17,7 +17,7 @@ _words = st.lists(st.text(_alphabet, max_size=12), max_size=300).map(" ".join)
 _texts = st.one_of(_words, st.text(max_size=600), st.text("x", min_size=1, max_size=3000))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(text=_texts, size=st.integers(32, 200), overlap_percent=st.integers(0, 50), markdown=st.booleans())
 def test_chunks_fit_their_size_and_cover_the_text(text: str, size: int, overlap_percent: int, markdown: bool) -> None:
     parsed = parse.parse_text(text, content_type="text/markdown" if markdown else "text/plain", path="")

@@ -141,7 +141,7 @@ sections = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(versions=st.lists(sections, min_size=2, max_size=4))
 def test_a_version_is_stored_as_after_a_first_ingestion(source: DataSource, versions: list[list[str]]) -> None:
     path, options = str(uuid.uuid4()), ChunkingOptions(64, 16)

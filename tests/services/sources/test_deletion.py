@@ -68,7 +68,7 @@ def rolled_back() -> Iterator[None]:
 
 @pytest.mark.django_db
 @given(operations=steps)
-@settings(max_examples=12, deadline=None, phases=set(Phase) - {Phase.explain})
+@settings(max_examples=12, phases=set(Phase) - {Phase.explain})
 def test_each_source_has_exactly_its_undeleted_documents(
     operations: list[tuple[str, str, int | None, bool]],
 ) -> None:

@@ -1,6 +1,6 @@
 """Extractive answers: quotes and their offsets."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
@@ -29,7 +29,6 @@ def answer(query: str, *passages: Passage) -> str:
     return render_quotes(extract_quotes(query, passages), lambda number, _: f"[{number}]")
 
 
-@settings(deadline=None)
 @given(texts=TEXTS, query=st.text(min_size=1, max_size=50))
 def test_every_quote_is_verbatim_with_its_offsets(texts: list[str], query: str) -> None:
     """The quote is text[start:end] of the document, and quotes after the best one are in reading order."""
