@@ -216,7 +216,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 statements = [*self._begin(), identity_statement, statement, ("COMMIT", [])]
                 *_, result, _end = send_together(session, statements, result_format)
             except Error:
-                session.rollback()
+                if not session.closed:
+                    session.rollback()
                 raise
             return load_rows(session, result)
 

@@ -5,11 +5,11 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from psycopg import Connection, DataError, generators
+from psycopg import Connection, DataError, Error, generators
 from psycopg.abc import PQGen
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ExecStatus, Format
+from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 
 # A value of a statement.
@@ -60,24 +60,31 @@ def send_together(
     Raises:
         psycopg.Error: One of them failed, or the connection did.
     """
-    session = connection.pgconn
+    session, results = connection.pgconn, list[PGresult]()
     session.enter_pipeline_mode()
     try:
         for statement, values in statements:
             session.send_query_params(statement.encode(), values, result_format=result_format)
         session.pipeline_sync()
-        *results, _end = connection.wait(_receive(session, len(statements)))
+        connection.wait(_receive(session, results, len(statements)))
+    except Error:
+        _raise_first_error(results)  # why the server has ended the session
+        raise
     finally:
-        session.exit_pipeline_mode()
-    for result in results:
-        if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):
-            raise error_from_result(result)
-    return results
+        if session.status == ConnStatus.OK:
+            session.exit_pipeline_mode()
+    _raise_first_error(results)
+    return results[:-1]
 
 
-def _receive(session: PGconn, statement_count: int) -> PQGen[list[PGresult]]:
-    """Return the results of the statements, and the end of the pipeline."""
-    results: list[PGresult] = yield from generators.execute(session)
+def _receive(session: PGconn, results: list[PGresult], statement_count: int) -> PQGen[None]:
+    """Append the results of the statements, and the end of the pipeline."""
+    results += yield from generators.execute(session)
     for _ in range(statement_count):
         results += yield from generators.fetch_many(session)
-    return results
+
+
+def _raise_first_error(results: Sequence[PGresult]) -> None:
+    for result in results:
+        if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.PIPELINE_SYNC):
+            raise error_from_result(result)

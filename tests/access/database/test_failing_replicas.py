@@ -13,6 +13,7 @@ from rag.errors import IndexUnavailable
 from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.rank_candidates import find_candidates
 from ragsite.postgres import base
+from ragsite.postgres.base import read_rows
 from ragsite.postgres.replicas import routing
 from tests.access.database.injection import web_process
 from tests.access.database.replica_searches import search, search_again
@@ -144,18 +145,17 @@ def test_a_search_that_conflicts_with_what_a_replica_replays(
         if errors:
             return find_candidates(*arguments)
         thread = threading.Thread(target=cause_conflict)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT count(*) FROM rag_chunk")
-            thread.start()
-            if not is_waiting:
-                eventually(lambda: not any(replica.execute(sessions) for replica in replicas))
-            try:
-                cursor.execute("SELECT pg_sleep(60)")
-            except OperationalError as error:
-                errors.append(str(getattr(error.__cause__, "sqlstate", "")))
-                raise IndexUnavailable("The search index does not answer.") from error  # as the store does
-            finally:
-                thread.join()
+        read_rows("SELECT count(*) FROM rag_chunk", [])
+        thread.start()
+        if not is_waiting:
+            eventually(lambda: not any(replica.execute(sessions) for replica in replicas))
+        try:
+            read_rows("SELECT pg_sleep(60)", [])
+        except OperationalError as error:
+            errors.append(str(getattr(error.__cause__, "sqlstate", "")))
+            raise IndexUnavailable("The search index does not answer.") from error  # as the store does
+        finally:
+            thread.join()
 
     monkeypatch.setattr(retrieve, "find_candidates", search_in_conflict)
     for replica in replicas:

@@ -1,10 +1,12 @@
 """Sessions of a role: what one request cannot see of others, cannot do to them, and cannot leave in its transaction."""
 
+import contextlib
 from typing import Any
 
 import psycopg
 import pytest
-from django.db import DataError, connection, transaction
+from django.db import DataError, OperationalError, connection, transaction
+from psycopg.errors import AdminShutdown
 
 from ragsite.postgres import base, identity
 from ragsite.postgres.base import read_rows
@@ -77,6 +79,20 @@ def test_the_first_statement_of_a_transaction_is_sent_with_its_beginning(live_wo
         assert sent == [3, 1, 2]  # BEGIN, the identity and the statement; the statement; another identity with it
         with identity.run_as(owner):
             assert execute(_CURRENT_USER) == read_rows(_CURRENT_USER, []) == [(owner.user,)]
+
+
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_the_reason_why_the_server_ends_a_session_is_raised(live_world: World, is_alone: bool) -> None:
+    """It decides, for example, whether a read replica is left out."""
+    parameters = connection.get_connection_params()
+    with web_process(), identity.run_as(identity.of_user(live_world.users["member"].pk)):
+        assert execute(_CURRENT_USER)
+        process_id = connection.connection.info.backend_pid
+        with psycopg.connect(**parameters, autocommit=True) as administrator:
+            administrator.execute("SELECT pg_terminate_backend(%s, 10_000)", [process_id])
+        with pytest.raises(OperationalError) as raised, contextlib.nullcontext() if is_alone else transaction.atomic():
+            read_rows(_CURRENT_USER, [])
+        assert isinstance(raised.value.__cause__, AdminShutdown)
 
 
 @pytest.mark.parametrize("is_by_django", [True, False])
