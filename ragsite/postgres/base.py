@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.conf import settings
+from django.db import InternalError, OperationalError, transaction
 from django.db import connection as default_connection
-from django.db import transaction
 from django.db.backends.postgresql import base, operations
 from psycopg import Error, generators
 from psycopg.pq import ExecStatus, Format, TransactionStatus
@@ -147,6 +147,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         except Error:
             return False
         return bool(result.status == ExecStatus.TUPLES_OK)
+
+    def commit(self) -> None:
+        try:
+            super().commit()
+        except InternalError as error:
+            if not self.connection.closed:
+                raise
+            # PgBouncer sent an error of its own after the server's, and psycopg expects one answer to COMMIT.
+            raise OperationalError("The server ended the session before its transaction.") from error
 
     def _execute_with_identity(
         self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]

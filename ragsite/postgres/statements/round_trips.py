@@ -9,7 +9,7 @@ from psycopg import Connection, DataError, Error, generators
 from psycopg.abc import PQGen
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.pq import ExecStatus, Format
 from psycopg.pq.abc import PGconn, PGresult
 
 # A value of a statement.
@@ -67,12 +67,12 @@ def send_together(
             session.send_query_params(statement.encode(), values, result_format=result_format)
         session.pipeline_sync()
         connection.wait(_receive(session, results, len(statements)))
-    except Error:
-        _raise_first_error(results)  # why the server has ended the session
+        session.exit_pipeline_mode()
+    except BaseException as error:
+        connection.close()  # it is lost, or more is to be received: PgBouncer's error after the server's
+        if isinstance(error, Error):
+            _raise_first_error(results)  # why the server has ended the session
         raise
-    finally:
-        if session.status == ConnStatus.OK:
-            session.exit_pipeline_mode()
     _raise_first_error(results)
     return results[:-1]
 

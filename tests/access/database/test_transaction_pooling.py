@@ -7,12 +7,14 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import close_old_connections, connection, transaction
+from django.db import OperationalError, close_old_connections, connection, transaction
 from django.test import Client
+from psycopg.errors import AdminShutdown
 
 from orgs.access.permissions import Visibility
 from rag.models import Chunk
 from ragsite.postgres import identity, logins
+from ragsite.postgres.base import read_rows
 from ragsite.postgres.derived_keys import role_password
 from ragsite.postgres.roles import checks
 from tests.access.database.injection import RESIDUE, execute, web_process
@@ -95,6 +97,30 @@ def test_connections_that_the_pooler_closes_for_idleness_are_replaced(
         for _ in range(2):
             assert search("/api/rag/query").status_code == 200
             select.select([connection.connection.fileno()], [], [])  # until it is closed
+
+
+@pytest.mark.parametrize("is_at_the_end", [True, False])
+def test_a_session_that_ends_in_a_transaction_can_be_replaced(
+    live_world: World, start: Callable[..., int], is_at_the_end: bool
+) -> None:
+    """PgBouncer passes the server's error on, and adds one of its own."""
+    parameters = connection.get_connection_params()
+    start()
+    with web_process(), psycopg.connect(**parameters, autocommit=True) as administrator:
+
+        @transaction.atomic
+        def lose_session() -> None:
+            ((process_id,),) = read_rows("SELECT pg_backend_pid()", [])
+            administrator.execute("SELECT pg_terminate_backend(%s, 10_000)", [process_id])
+            select.select([connection.connection.fileno()], [], [])
+            if not is_at_the_end:
+                with identity.run_as(identity.of_user(live_world.users["member"].pk)):
+                    read_rows("SELECT 1", [])
+
+        with pytest.raises(OperationalError) as raised:
+            lose_session()
+        assert is_at_the_end or isinstance(raised.value.__cause__, AdminShutdown)
+        assert read_rows("SELECT 1", []) == [(1,)]
 
 
 def test_the_documented_reset_is_the_tested_one(settings: Any) -> None:
