@@ -1,5 +1,8 @@
 """Django's own error responses: JSON on the paths of the contracts, HTML elsewhere."""
 
+import sys
+
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -57,10 +60,17 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """
     if returns_json(request):
         return error_response(request, 500, "Something went wrong on this side. The log has it under this request id.")
+    if isinstance(sys.exception(), OperationalError):  # the database does not answer, or ends a statement
+        title, text = _("This is not available at the moment"), _("Go back, reload the page and try again.")
+        return _render_without_request(503, title, text)
     text = _("An unexpected error occurred. If it happens again, tell your operator the request id: the log has it.")
-    # Without the request: reading the signed-in user may be what failed.
-    context = {"status": 500, "title": _("Something went wrong on this side"), "text": text, "request_id": request_id()}
-    return render(None, _TEMPLATE, context, status=500)
+    return _render_without_request(500, _("Something went wrong on this side"), text)
+
+
+def _render_without_request(status: int, title: str, text: str) -> HttpResponse:
+    """Render a page without the request: reading the signed-in user may be what failed."""
+    context = {"status": status, "title": title, "text": text, "request_id": request_id()}
+    return render(None, _TEMPLATE, context, status=status)
 
 
 def _render_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:

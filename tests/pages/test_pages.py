@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils.http import urlencode
 
@@ -245,6 +246,20 @@ def test_error_pages_have_a_way_back_and_a_request_id(world: World) -> None:
     assert forbidden.status_code in (302, 403)
     assert "Request id" in missing.content.decode()
     assert 'href="/"' in missing.content.decode()
+
+
+def test_a_page_without_database_is_not_available(world: World) -> None:
+    client = browser(world.users["member"])
+    client.raise_request_exception = False
+
+    def time_out(execute: Any, sql: str, params: Any, *arguments: Any) -> Any:
+        execute("SELECT set_config('statement_timeout', '1', false)", None, *arguments)
+        return execute("SELECT pg_sleep(60)", None, *arguments)
+
+    with connection.execute_wrapper(time_out):
+        reply = client.get("/history")
+    connection.close()
+    assert (reply.status_code, "not available at the moment" in reply.content.decode()) == (503, True)
 
 
 def test_questions_that_readable_documents_answer_are_suggested(world: World) -> None:
