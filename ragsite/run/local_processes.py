@@ -52,8 +52,7 @@ class Children:
             self._restarts[name] = self._restarts.get(name, 0) + 1
             if self._restarts[name] > _MAX_RESTARTS:
                 self.require_running()
-            with contextlib.suppress(ProcessLookupError):  # its own child processes
-                os.killpg(self._running[name].pid, signal.SIGKILL)
+            _kill_group(self._running[name].pid)
             self.start(name, self._commands[name], log=self._logs[name])
         return ended
 
@@ -69,7 +68,10 @@ class Children:
         """Stop all processes that were started here."""
         if not self._running:  # the record may still name leftovers
             return
-        _stop([psutil.Process(process.pid) for process in self._running.values() if process.poll() is None])
+        ended = [process for process in self._running.values() if process.poll() is not None]
+        _stop([psutil.Process(process.pid) for process in self._running.values() if process not in ended])
+        for process in ended:
+            _kill_group(process.pid)
         self._running = {name: process for name, process in self._running.items() if process.poll() is None}
         self._record.unlink(missing_ok=True)
 
@@ -106,8 +108,11 @@ def _stop(processes: list[psutil.Process]) -> None:
         process.terminate()
     _, running = psutil.wait_procs(processes, timeout=stop_timeout_seconds())
     for process in processes:
-        # The process leads its session, so its process group contains its descendants. A worker that ends while it
-        # starts leaves its scheduler.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill_group(process.pid)
     psutil.wait_procs(running, timeout=5)
+
+
+def _kill_group(process_id: int) -> None:
+    """Kill the descendants of a process, which leads its session. A worker that ends while it starts leaves some."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process_id, signal.SIGKILL)
