@@ -2,6 +2,8 @@
 
 import contextlib
 import os
+import socket as sockets
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -26,28 +28,29 @@ def start(folder: Path) -> str:
     data = folder / "redis"
     data.mkdir(parents=True, exist_ok=True, mode=0o700)
     socket = socket_folder(data) / "redis.sock"
-    if not _is_answering(socket):
+    if _server(socket) is None:
         socket.unlink(missing_ok=True)
         _start_server(data, socket)
-        deadline = time.monotonic() + 20
-        while not _is_answering(socket):
-            if time.monotonic() > deadline:
-                log = data / "redis.log"
-                raise EmbeddedError(f"Redis did not start. The end of {log} says:\n{log.read_text()[-1500:]}")
-            time.sleep(0.02)
+    deadline = time.monotonic() + 20
+    while not _is_answering(socket):
+        if time.monotonic() > deadline:
+            log = data / "redis.log"
+            raise EmbeddedError(f"Redis does not answer. The end of {log} says:\n{log.read_text()[-1500:]}")
+        time.sleep(0.02)
     return f"unix://{socket}"
 
 
 def is_running(folder: Path) -> bool:
-    return _is_answering(socket_folder(folder / "redis") / "redis.sock")
+    """Return whether the server runs, even if it is too busy to answer."""
+    return _server(socket_folder(folder / "redis") / "redis.sock") is not None
 
 
 def stop(folder: Path) -> None:
     """Stop the server if it runs. Its data is on disk."""
     socket = socket_folder(folder / "redis") / "redis.sock"
-    if not _is_answering(socket):
+    process = _server(socket)
+    if process is None:
         return
-    process = psutil.Process(_client(socket).info("server")["process_id"])
     with contextlib.suppress(redis.TimeoutError):  # it writes its data first, which takes long on a busy disk
         _client(socket).shutdown()
     deadline = time.monotonic() + 20  # it closes its connections before it ends
@@ -79,6 +82,17 @@ def _start_server(data: Path, socket: Path) -> None:
 
 def _client(socket: Path) -> redis.Redis:
     return redis.Redis(unix_socket_path=str(socket), socket_timeout=5, retry=Retry(NoBackoff(), 0))
+
+
+def _server(socket: Path) -> psutil.Process | None:
+    """Return the process that listens on the socket, if one does. It need not answer."""
+    with sockets.socket(sockets.AF_UNIX) as connection:
+        try:
+            connection.connect(str(socket))
+            credentials = connection.getsockopt(sockets.SOL_SOCKET, sockets.SO_PEERCRED, struct.calcsize("3i"))
+            return psutil.Process(struct.unpack("3i", credentials)[0])
+        except (OSError, psutil.NoSuchProcess):
+            return None
 
 
 def _is_answering(socket: Path) -> bool:

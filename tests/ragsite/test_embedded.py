@@ -132,6 +132,20 @@ def test_a_pid_file_with_the_id_of_another_process(created_folder: Path) -> None
     assert query_both(services.start(created_folder)) == (1, True)
 
 
+def test_redis_that_does_not_answer_is_not_started_a_second_time(folder: Path) -> None:
+    database = {"DATABASE_URL": "postgresql://db.example/x"}
+    address = services.start(folder, database)["REDIS_URL"]
+    with redis.Redis.from_url(address) as client:
+        process = psutil.Process(client.info("server")["process_id"])
+    process.suspend()
+    try:
+        assert services.is_running(folder, database)
+    finally:
+        process.resume()
+    services.stop(folder)
+    assert not services.is_running(folder, database)
+
+
 def test_redis_may_take_longer_to_stop_than_a_request(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     address = services.start(folder, {"DATABASE_URL": "postgresql://db.example/x"})["REDIS_URL"]
     shutdown = redis.Redis.shutdown
