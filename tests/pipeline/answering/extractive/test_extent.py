@@ -50,6 +50,16 @@ def test_the_steps_of_a_procedure_are_quoted_with_the_commands_between_them() ->
     )
 
 
+def test_a_list_of_steps_that_is_begun_is_quoted_to_its_end() -> None:
+    details = "It stands in the cellar, where nobody else may go, beside the coal and the old bicycles. " * 3
+    steps = [f"{number}. Open valve {number}. {details}".strip() for number in range(1, 7)]
+    page = passage("## How do I start the boiler?\n\nOpen all valves:\n\n" + "\n".join(steps) + "\n\nThe cook waits.")
+    assert answer("How do I start the boiler?", page) == "Open all valves:\n" + "\n".join(steps) + " [1]"
+    assert answer("How do I turn the boiler on with valve 2?", page) == f"{steps[1]} [1]"
+    house = passage("## How do I start the boiler?\n\nOpen all valves:\n\n" + "\n".join(steps * 3))
+    assert len(answer("How do I start the boiler?", house)) < 2_000
+
+
 def test_marks_of_quotations_pictures_and_remarks_in_brackets_are_not_shown() -> None:
     page = passage(
         "# House\n\n## How do I order tea?\n\n(Version >= 2)\n\n> Ring the bell\n> of the hall.\n\n![bell](bell.png)\n"

@@ -21,7 +21,7 @@ from rag.pipeline.answering.extractive.scores.sentence_similarity import Sentenc
 
 from .comparisons import names_both, select_comparison
 from .second_part import nearly_as_good
-from .surroundings import MAX_SECOND, quote_limit, with_second_part, with_section, with_surroundings
+from .surroundings import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
 
 # A part elsewhere is quoted, too, only if the question asks two things and the part adds at least this share of the
 # question's weighted words: it answers the other one.
@@ -84,6 +84,7 @@ def select_parts(
             parts = with_section(structure, candidate.index, parts, question, weights)
             others = nearly_as_good(candidates, scores, candidate, structure, parts)
             parts = with_second_part(structure, candidate.index, parts, others, question)
+            parts = with_all_steps(structure, parts, question)
         selected.setdefault(candidate.passage_number, set()).update(parts)
     _add_following(selected, structures, chosen[0])
     if question.asks_on and len(chosen) == 1:
@@ -119,7 +120,7 @@ def _select_section(
     answer_type = question.answer_type
     if not parts or (answer_type and not any(has_answer_of_type(structure.text(part), answer_type) for part in parts)):
         return None
-    readable = without_lone_lead_ins(structure, parts)
+    readable = without_lone_lead_ins(structure, with_all_steps(structure, parts, question))
     return Selection({section.passage_number: without_repetitions(structure, readable)})
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from rag.pipeline.answering.extractive.parts.extent import (
+    characters_of,
     find_typed_sentence,
     is_typed_answer,
+    readable_parts,
     second_paragraph,
     surrounding_parts,
     without_lone_lead_ins,
@@ -19,6 +21,8 @@ from .section_context import parts_of_section
 # How much is quoted around the best part, in characters: most of what says how something is done, less where yes, no, a
 # time or a number is the answer, and least around a second part.
 _MAX_PROCEDURE, _MAX_OPEN, _MAX_CLOSED, _MAX_EXPECTED, MAX_SECOND = 1_000, 800, 500, 350, 250
+# A list of steps is quoted to its end if it is this long.
+_MAX_STEPS = 2_000
 # The length of the best part with another one of its section that answers nearly as well.
 _MAX_WITH_SECOND = 600
 
@@ -55,6 +59,18 @@ def with_surroundings(
     if question.answer_type is None:
         parts |= second_paragraph(structure, index, max_characters)
     return without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
+
+
+def with_all_steps(structure: PassageStructure, parts: set[int], question: AnalysedQuestion) -> set[int]:
+    """Return the parts with the rest of a list of steps that they begin, if the question asks how something is done."""
+    steps = [part for part in parts if structure.is_step(part)]
+    if not steps or not question.is_procedure or question.answer_type is not None:
+        return parts
+    group = structure.group_of(max(steps))
+    is_begun = group[0] in parts or structure.text(min(steps)).startswith("1")
+    if not is_begun or characters_of(structure, [group]) > _MAX_STEPS:
+        return parts
+    return parts | readable_parts(structure, group)
 
 
 def with_section(
