@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from orgs.access.permissions import Visibility
 from orgs.models import Organization
 from rag.models import DataSource, EmbeddingModel
+from ragsite.postgres.models import as_uuid
 
 
 class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
@@ -29,6 +30,12 @@ class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
         super().__init__(*args, **kwargs)
         if self.instance._state.adding and "embedding_model" in self.fields:
             self.initial.setdefault("embedding_model", EmbeddingModel.objects.default().pk)
+
+    def clean_slug(self) -> str:
+        slug: str = self.cleaned_data["slug"]
+        if "slug" in self.changed_data and as_uuid(slug):  # requests read it as an id
+            raise forms.ValidationError(gettext("A slug must not be a UUID. Choose another one."))
+        return slug
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data

@@ -14,6 +14,7 @@ from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
+from ragsite.postgres.models import as_uuid
 
 from . import editing, lookup
 from .editing import SourceSettings
@@ -25,6 +26,7 @@ _NOT_VISIBLE = (
     "This data source does not exist for you. You need the permission sources.create in this organisation to create it."
 )
 _TAKEN = "This data source does not exist for you, and you may not create one with this name."
+_UNKNOWN_ID = "source is an id, but you have no data source with this id. To create a data source, send a name for it."
 _RESTRICTED_KEY = "This API key is restricted to certain data sources, so it may not create one."
 
 
@@ -47,7 +49,8 @@ def create_source(caller: Caller, settings: SourceSettings, *, organization: Org
     require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
     source = DataSource(organization=target, owner=caller.authenticated_user, visibility=target.default_visibility)
     source.embedding_model = editing.get_model(settings.embedding_model) or EmbeddingModel.objects.default()
-    source.slug = slugify(settings.name or "")[:100]
+    derived_slug = slugify(settings.name or "")[:100]
+    source.slug = "" if as_uuid(derived_slug) else derived_slug
     with transaction.atomic():
         _check_number_of_sources(target)
         editing.save_settings(source, settings, granted_by=caller.authenticated_user)
@@ -62,7 +65,8 @@ def get_or_build_source(caller: Caller, slug: str, *, organization: Organization
 
     Raises:
         NotAllowed: If the caller may neither send documents to the source nor create it.
-        InvalidRequest: If the caller has several organisations and the request names none.
+        InvalidRequest: If the caller has several organisations and the request names none, or a new slug is a UUID. A
+            source with such a slug could not be named afterwards, because UUIDs are ids.
     """
     target = resolve_target_organization(caller, organization=organization)
     try:
@@ -70,6 +74,8 @@ def get_or_build_source(caller: Caller, slug: str, *, organization: Organization
     except UnknownSource:
         pass
     require_create_permission(caller, target, denied_message=_NOT_VISIBLE)
+    if as_uuid(slug):
+        raise InvalidRequest(_UNKNOWN_ID, field="source")
     if DataSource.objects.is_slug_taken(target, slug):
         raise NotAllowed(_TAKEN)
     return DataSource(
