@@ -25,7 +25,10 @@ _HANDLERS_BY_PATH: tuple[tuple[re.Pattern[str], ErrorHandler], ...] = (
     (re.compile(r"/mcp/?$"), mcp.handle_exception),
     (re.compile(r"/v1(/|$)|/(models|chat/completions|embeddings)/?$"), openai_api.handle_exception),
     (re.compile(r"/functions(/|$)|/api/rag/answer/?$"), retrieval.handle_exception),
-    (re.compile(r"/api/rag/(sources|retrieve|query)(/|$)|/api/rag/ingest/."), pipeline.handle_exception),
+    (
+        re.compile(r"/api/rag/(sources|webhooks|retrieve|explain|query)(/|$)|/api/rag/ingest/."),
+        pipeline.handle_exception,
+    ),
     (re.compile(r"/oauth/(register|token|revoke)/?$"), oauth.handle_exception),
     (re.compile(r"/scim(/|$)"), scim.handle_exception),
     (re.compile(r"/(api|metrics)(/|$)"), v3.handle_exception),

@@ -1,8 +1,12 @@
 """How each contract renders each error of the core (docs/contracts/errors.md)."""
 
+import json
+
 import pytest
+from django.test import RequestFactory
 
 from rag import errors
+from rag.contracts import fallback_errors
 from rag.contracts.retrieval import errors as retrieval
 from rag.contracts.search_service import errors as search_service
 from rag.providers.stores.qdrant.client import CollectionMissing
@@ -113,3 +117,9 @@ def test_the_search_service_distinguishes_an_invalid_query_from_other_fields() -
         response = search_service.handle_exception(errors.InvalidRequest("x", field=field), {})
         assert response is not None
         assert (response.status_code, response.data["error"]) == (400, code)
+
+
+@pytest.mark.parametrize("path", ["/api/rag/explain", "/api/rag/webhooks/", "/api/rag/webhooks/x/nowhere"])
+def test_errors_before_a_view_of_the_pipeline_have_its_codes(rf: RequestFactory, path: str) -> None:
+    response = fallback_errors.error_response(rf.post(path), 413, "x")
+    assert json.loads(response.content)["error"] == "PAYLOAD_TOO_LARGE"
