@@ -133,7 +133,11 @@ _PERMISSIONS_POLICY = "camera=(), display-capture=(), geolocation=(), microphone
 
 
 class ResponseHeadersMiddleware:
-    """Adds the request id, warnings, the state of the rate limit and the permissions policy to every response."""
+    """Adds the request id, warnings, the state of the rate limit and the permissions policy to every response.
+
+    Responses to programs that name no caching are never stored: they depend on the caller, hold questions, passages and
+    new tokens, and a cache does not know that `X-API-Key` is a credential (RFC 9111, section 3.5).
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -145,6 +149,8 @@ class ResponseHeadersMiddleware:
             response[request_warnings.HEADER] = warnings
         response["X-Request-ID"] = request_id()
         response["Permissions-Policy"] = _PERMISSIONS_POLICY
+        if fallback_errors.returns_json(request):
+            response.headers.setdefault("Cache-Control", "no-store")
         for name, value in rate_limits.headers(request).items():
             response[name] = value
         return response

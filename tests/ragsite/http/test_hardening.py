@@ -63,6 +63,13 @@ def test_every_page_has_security_headers_and_obeys_its_content_security_policy(w
         assert not (match := forbidden.search(reply.content.decode())), f"{page}: {match and match.group()}"
 
 
+def test_no_cache_stores_responses_to_programs(world: World) -> None:
+    client = Client(headers={"Authorization": f"Bearer {AccessToken.for_user(world.users['owner'])}"})
+    for path in ("/api/auth/keys", "/v1/models", "/scim/v2/Users", "/api/v1/search/x", "/agent/nothing", "/metrics"):
+        assert client.get(path)["Cache-Control"] == "no-store", path
+    assert client.get("/api/rag/sources")["Cache-Control"] == "private, no-cache"  # has an ETag
+
+
 @pytest.mark.parametrize(
     "page", ["/admin/login/", "/admin/second-factor/", "/admin/password_change/", "/admin/logout/"]
 )
