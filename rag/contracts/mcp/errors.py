@@ -1,11 +1,13 @@
 """Errors of MCP: JSON-RPC errors. Requests whose message is not answered have an HTTP error status too."""
 
+from rest_framework.exceptions import ParseError
 from rest_framework.response import Response
 
 from rag.contracts.common.errors import render_error
 from rag.errors import RagError
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
+_PARSE_ERROR = -32700  # JSON-RPC 2.0, section 5.1: "Invalid JSON was received by the server."
 
 
 class RpcError(Exception):
@@ -27,4 +29,7 @@ def format_error(
 
 
 def handle_exception(exception: Exception, context: dict[str, object]) -> Response | None:
-    return render_error(exception, context, format_error)
+    response = render_error(exception, context, format_error)
+    if response is not None and isinstance(exception, ParseError):
+        response.data["error"]["code"] = _PARSE_ERROR
+    return response
