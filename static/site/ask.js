@@ -67,12 +67,34 @@ async function showAnswer(article, response) {
 
 function showProblem(article, html) {
   article.querySelector(".answer").outerHTML = html; // rendered and escaped by the server
+  giveBack(article.querySelector(".question").textContent);
+}
+
+// Puts a question without an answer into the field again, unless the next one is being typed.
+function giveBack(question) {
+  if (form.elements.question.value) return;
+  form.elements.question.value = question;
+  resize();
+}
+
+// Loads the page again with the question in its field, also after a sign-in, but only for the same account.
+function reloadWith(question) {
+  const account = document.querySelector(".account-name").title;
+  sessionStorage.setItem("unanswered", JSON.stringify({ account, question }));
+  location.reload();
+}
+
+function takeUnanswered() {
+  const { account, question } = JSON.parse(sessionStorage.getItem("unanswered") || "{}");
+  sessionStorage.removeItem("unanswered");
+  if (account === document.querySelector(".account-name").title) giveBack(question);
 }
 
 async function send() {
   const data = new FormData(form);
   document.getElementById("suggestions")?.remove();
-  const article = showExchange(data.get("question").trim());
+  const question = data.get("question").trim();
+  const article = showExchange(question);
   const button = document.getElementById("ask-button");
   running = new AbortController();
   const label = button.textContent;
@@ -88,18 +110,20 @@ async function send() {
       signal: running.signal,
     });
     if (response.redirected) {
-      location.reload(); // the session has ended
+      reloadWith(question); // the session has ended
     } else if (response.headers.get("Content-Type").startsWith("text/event-stream")) {
       await showAnswer(article, response);
     } else {
       const html = await response.text();
-      if (!html.startsWith("<div")) throw new Error(`status ${response.status}`);
-      showProblem(article, html);
+      if (html.startsWith("<div")) showProblem(article, html);
+      else if (response.status === 403) reloadWith(question); // a sign-in in another window has replaced the form's token
+      else throw new Error(`status ${response.status}`);
     }
   } catch (error) {
     article.querySelector(".stage").textContent =
       error.name === "AbortError" ? form.dataset.stopped : form.dataset.lost;
     article.querySelector(".answer").classList.remove("is-pending");
+    if (error.name !== "AbortError") giveBack(question);
   } finally {
     running = null;
     button.textContent = label;
@@ -133,6 +157,7 @@ async function rate(rating, submitter) {
 }
 
 if (form) {
+  takeUnanswered();
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (running) running.abort();

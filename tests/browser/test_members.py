@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import OAuthClient, TokenFamily
 from rag.models import ConversationMessage
+from tests.support.factories import PASSWORD
 
 from .site import QUESTION, Site
 from .visitor import Visitor
@@ -106,6 +107,25 @@ def test_a_conversation_is_rated_renamed_found_and_deleted(site: Site, visitor: 
     page.get_by_text("Delete", exact=True).click()
     page.get_by_role("button", name="Delete it").click()
     expect(page.get_by_text("You have not asked anything yet.")).to_be_visible()
+
+
+def test_a_question_survives_a_session_that_ended_or_was_renewed(site: Site, visitor: Callable[..., Visitor]) -> None:
+    person = visitor()
+    page = person.page
+    person.sign_in(site.users["member"].email, PASSWORD)
+    person.context.clear_cookies(name="sessionid")
+    page.get_by_label("Your question").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Password")).to_be_visible()
+    person.sign_in(site.users["member"].email, PASSWORD)
+    expect(page.get_by_label("Your question")).to_have_value(QUESTION)
+    person.context.clear_cookies(name="csrftoken")  # as after a sign-in in another window
+    page.keyboard.press("Control+a")
+    page.get_by_label("Your question").press("Enter")
+    expect(page.locator(".exchange")).to_have_count(0)  # the page has loaded again
+    expect(page.get_by_label("Your question")).to_have_value(QUESTION)
+    person.problems.clear()  # the browser reports the status 403
+    ask(page)
 
 
 def test_an_account_creates_and_revokes_a_key_and_ends_the_access_of_a_program(
