@@ -145,9 +145,20 @@
     return batch.length ? [...result, batch] : result;
   }
 
-  function send(batch, onProgress) {
+  // The token of the form: a sign-in in another window replaces it. Empty without a session.
+  async function readToken() {
+    const reply = await fetch(form.action);
+    const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+    return reply.redirected ? "" : page.querySelector("#upload [name=csrfmiddlewaretoken]").value;
+  }
+
+  async function send(batch, onProgress) {
+    const token = await readToken().catch(() => null);
+    if (!token) {
+      return { message: say(token === null ? "lost" : "ended") };
+    }
     const body = new FormData();
-    body.append("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
+    body.append("csrfmiddlewaretoken", token);
     body.append("paths", JSON.stringify(batch.map(([path]) => path)));
     for (const [, file] of batch) {
       body.append("files", file, file.name);
@@ -190,7 +201,7 @@
       report(batch, answer);
     }
     bar.value = 1;
-    progressText.textContent = say(results.querySelector(".upload-error") ? "some" : "all");
+    progressText.textContent = say(selectedFiles.size ? "some" : "all");
     button.disabled = false;
     show();
   });

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
+from django.test import Client
 from playwright.sync_api import expect
 
 from rag.models import Document, EmbeddingModel, IngestionDocument
 from rag.services.reembedding import worker
-from tests.support.factories import ingest_text, process_queue
+from tests.support.factories import PASSWORD, ingest_text, process_queue
 from tests.support.servers.provider_server import ProviderServer
 
 from .page_checks import DESKTOP, PHONE
@@ -36,6 +37,29 @@ def test_an_upload_on_the_page_of_a_source_is_followed_until_it_is_searchable(
     results.get_by_role("link", name="Show the job").click()
     expect(page.locator(".field-state")).to_contain_text("completed with errors")
     expect(page.locator(".field-failures")).to_contain_text("broken.pdf")
+
+
+def test_chosen_files_survive_the_end_of_a_session_and_those_left_out_are_counted(
+    site: Site, visitor: Callable[..., Visitor]
+) -> None:
+    person = visitor()
+    page = person.page
+    person.sign_in(site.users["owner"].email, PASSWORD)
+    page.goto(f"{SOURCES}{site.source.pk}/upload/")
+    contents = {"okapi.txt": b"The okapi lives in the forest.", "empty.txt": b""}
+    files = [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in contents.items()]
+    page.get_by_label("Files").set_input_files(files)  # type: ignore[arg-type]
+    person.context.clear_cookies()
+    page.get_by_role("button", name="Upload").click()
+    expect(page.locator(".upload-results")).to_have_text(
+        "1 file not uploaded: Your session has ended. Sign in again in another tab, then upload here."
+    )
+    client = Client()  # the other tab
+    client.force_login(site.users["owner"])
+    person.use_session(client)
+    page.get_by_role("button", name="Upload").click()
+    expect(page.locator(".upload-results")).to_contain_text("1 file uploaded.")
+    expect(page.locator(".upload-state")).to_contain_text("Some files were not uploaded.")
 
 
 def test_the_page_of_a_source_says_who_can_query_it(site: Site, visitor: Callable[..., Visitor]) -> None:
