@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import LoginView, LogoutView, redirect_to_login
@@ -95,13 +96,28 @@ def render_too_many_checks(request: HttpRequest, error: TooManyPasswordChecks) -
     return response
 
 
-def sign_in_redirect(request: HttpRequest) -> HttpResponse | None:
-    """Return a redirect to the sign-in page, or None if the user has signed in completely."""
+def sign_in_redirect(request: HttpRequest, **query: str) -> HttpResponse | None:
+    """Return a redirect to the sign-in page, or None if the user has signed in completely.
+
+    Args:
+        request: If it sends a form, the page of the form is shown after the sign-in.
+        query: What was typed into that form, as parameters of its page.
+    """
     user: User | AnonymousUser = request.user
-    if not isinstance(user, User):
-        return redirect_to_login(request.get_full_path(), reverse("sign_in"))
-    if second_factor.is_verified(user):
+    if isinstance(user, User) and second_factor.is_verified(user):
         return None
-    if second_factor.must_enrol(user):
+    if isinstance(user, User) and second_factor.must_enrol(user):
         return HttpResponseRedirect(reverse("admin:second_factor"))
-    return redirect_to_login(request.get_full_path(), reverse("sign_in"))
+    page = request.get_full_path() if request.method != "POST" else _page_of_form(request, query)
+    return redirect_to_login(page, reverse("sign_in"))
+
+
+def _page_of_form(request: HttpRequest, query: dict[str, str]) -> str:
+    """Return the page from which a form was sent: the address of the form may have no page."""
+    try:
+        page = urlsplit(request.headers.get("Referer", ""))
+    except ValueError:
+        return "/"
+    if page.netloc != request.get_host():
+        return "/"
+    return urlunsplit(("", "", page.path, urlencode(query) or page.query, ""))

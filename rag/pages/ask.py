@@ -28,7 +28,7 @@ from rag.services.search import ask_replies
 from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
-from .base import page, problem_fragment, rate_limited, wants_stream
+from .base import explain, page, problem_fragment, rate_limited, wants_stream
 from .forms import AskForm
 from .rendering.answer_rendering import render_answer, show_answer
 from .sources import list_queryable_sources, may_trace
@@ -148,7 +148,7 @@ def _retrieval_counts(retrieval: Retrieval) -> object:
 
 
 def _error_body(status: int, message: str, details: dict[str, object], error: RagError | None) -> dict[str, object]:
-    return {"html": problem_fragment(message)}
+    return {"html": problem_fragment(explain(error) if error else message)}
 
 
 def _curl(request: HttpRequest, form: AskForm) -> str:

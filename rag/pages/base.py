@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -16,17 +17,34 @@ from accounts.sign_in.pages import sign_in_redirect
 from orgs.access.caller import get_caller
 from rag.contracts.common.errors import http_status
 from rag.contracts.common.rate_limits import CHANGES, RateLimit, seconds_until_allowed
-from rag.errors import ErrorKind, RagError
+from rag.errors import (
+    AccessEnded,
+    ErrorKind,
+    NoAccessibleSources,
+    RagError,
+    TooManyLongRequests,
+    UnknownConversation,
+)
 from ragsite.http.request_id import request_id
 from ragsite.postgres import identity
 
 PageView = Callable[..., HttpResponseBase]
 EVENT_STREAM = "text/event-stream"
+_MAX_QUERY_CHARACTERS = 6000  # gunicorn accepts 8,190 characters in the first line of a request
 _TITLES = {
     ErrorKind.FORBIDDEN: _("You may not do this"),
     ErrorKind.NOT_FOUND: _("There is no such page"),
     ErrorKind.LIMITED: _("Too many requests"),
     ErrorKind.UNAVAILABLE: _("This is not available at the moment"),
+}
+# What pages say instead of the message of an error, which names fields of the contracts, or is English.
+_TEXTS: dict[type[RagError], Any] = {
+    UnknownConversation: _("There is no such conversation; perhaps it was deleted. Select “Ask” to begin a new one."),
+    AccessEnded: _("Your access ended, or changed, during this request. Ask again."),
+    NoAccessibleSources: _("There is no data source that you may query."),
+    TooManyLongRequests: _(
+        "Too many of your requests wait for a model or stream an answer. Wait until one ends, then try again."
+    ),
 }
 
 
@@ -36,7 +54,7 @@ def page(view: PageView) -> PageView:
     @never_cache
     @functools.wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if redirect := sign_in_redirect(request):
+        if redirect := sign_in_redirect(request, **_typed_question(request)):
             return redirect
         identity.set_current(get_caller(request).database_identity)
         try:
@@ -74,7 +92,23 @@ def wants_stream(request: HttpRequest) -> bool:
 def render_error(request: HttpRequest, error: RagError) -> HttpResponse:
     """Render an expected error: as a part of the page for its script, otherwise as a page."""
     title = str(_TITLES.get(error.kind, _("This did not work")))
-    return render_problem(request, http_status(error), title, error.message)
+    return render_problem(request, http_status(error), title, explain(error))
+
+
+def _typed_question(request: HttpRequest) -> dict[str, str]:
+    """Return the question of a form, which a sign-in must not lose. The page's script keeps it by itself."""
+    question = "" if wants_stream(request) else request.POST.get("question", "")
+    fits = len(quote(quote(question))) <= _MAX_QUERY_CHARACTERS  # it is a parameter of a page that is a parameter
+    return {"q": question} if question and fits else {}
+
+
+def explain(error: RagError) -> str:
+    """Return what a page says about an error."""
+    if type(error) in _TEXTS:
+        return str(_TEXTS[type(error)])
+    if error.kind is ErrorKind.NOT_FOUND:
+        return gettext("It does not exist, or it is not visible to you.")
+    return error.message
 
 
 def render_problem(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:

@@ -105,6 +105,13 @@ def test_failed_documents_are_retried_by_job_and_individually(world: World, owne
     assert job.documents.filter(state=State.QUEUED).count() == 2
 
 
+def test_a_sign_in_after_a_button_of_a_job_leads_to_its_page(world: World, owner: Client) -> None:
+    job = create_job(world, world.source(), "a")
+    reply = owner.get(f"{JOBS}{job.pk}/cancel/")  # where the sign-in leads
+    assert reply.headers["Location"] == f"{JOBS}{job.pk}/change/"
+    assert job.documents.filter(state=State.QUEUED).exists()
+
+
 def test_documents_of_another_organisation_are_neither_shown_nor_retried(world: World, owner: Client) -> None:
     foreign = world.source("foreign", organization=world.abroad, owner=world.users["foreigner"])
     job = create_job(world, foreign, "foreign-file")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from typing import Any
 
 import pytest
@@ -99,6 +100,29 @@ def test_the_sign_in_page_has_the_locks_and_the_second_factor(world: World) -> N
     for _ in range(5):
         reply = Client().post("/sign-in", {**fields, "password": "wrong"})
     assert reply.status_code == 429
+
+
+def test_a_form_without_a_session_leads_back_to_its_page(world: World, source: DataSource) -> None:
+    page, client = "http://testserver/conversations/1", Client()
+    pages = {page: "/conversations/1", "http://other.example/x": "/", "http://[x": "/", "": "/"}
+    for referer, expected in pages.items():
+        reply = client.post(f"/conversations/{uuid.uuid4()}/rename", {"title": "Mine"}, headers={"Referer": referer})
+        assert reply.headers["Location"] == f"/sign-in?next={expected}"
+    long = client.post("/", {"question": "🦁" * 2000}, headers={"Referer": page})
+    assert len(long.headers["Location"]) < 7000, "the web server accepts no longer addresses"
+    reply = client.post("/", {"question": "What & why?"}, headers={"Referer": page})
+    fields = {"username": world.users["member"].email, "password": PASSWORD}
+    shown = client.post(reply.headers["Location"].replace("/conversations/1", "/"), fields, follow=True)
+    assert "What &amp; why?" in shown.content.decode()
+
+
+def test_a_deleted_conversation_says_what_to_do(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    gone = {"question": QUESTION, "conversation": str(uuid.uuid4())}
+    for reply in (client.post("/", gone), client.post("/", gone, headers={"Accept": "text/event-stream"})):
+        assert reply.status_code == 404
+        assert "to begin a new one" in reply.content.decode()
+        assert "conversationId" not in reply.content.decode()
 
 
 def test_a_deactivated_account_opens_no_page(world: World) -> None:

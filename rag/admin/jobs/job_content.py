@@ -14,7 +14,6 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.http import require_POST
 
 from rag.admin.base import ReadOnlyMixin, SourceContentAdmin, visible_sources
 from rag.errors import RagError
@@ -73,18 +72,19 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
         views = [
             path(
                 f"<uuid:row_id>/{name}/",
-                self.admin_site.admin_view(require_POST(partial(self._run_for_row, name=name))),
+                self.admin_site.admin_view(partial(self._run_for_row, name=name)),
             )
             for name in self.page_actions
         ]
         return [*views, *super().get_urls()]
 
     def _run_for_row(self, request: HttpRequest, row_id: uuid.UUID, *, name: str) -> HttpResponse:
-        """Run an action of the list for one row, and show its page again."""
+        """Run an action of the list for one row, and show its page again. After a sign-in only its page is shown."""
         rows = self.get_queryset(request).filter(pk=row_id)
         if not rows.exists():
             raise Http404
-        getattr(self, name)(request, rows)
+        if request.method == "POST":
+            getattr(self, name)(request, rows)
         return HttpResponseRedirect(
             reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row_id])
         )
