@@ -47,15 +47,19 @@ class Matrix:
     more_sources: bool
 
 
-def build_matrix(sources: Any, organization: Organization, *, search: str = "") -> Matrix:
+def build_matrix(sources: Any, organization: Organization, *, search: str = "", source_search: str = "") -> Matrix:
     """Return the matrix of an organisation.
 
     Args:
         sources: The data sources that the caller manages.
         organization: The organisation.
         search: A part of the e-mail address of the people who are shown; empty for all.
+        source_search: A part of the name of the sources that are shown; empty for all.
     """
-    shown = list(sources.filter(organization=organization).order_by("name", "pk")[: MAX_SOURCES + 1])
+    sources = sources.filter(organization=organization)
+    if source_search:
+        sources = sources.filter(name__icontains=source_search)
+    shown = list(sources.order_by("name", "pk")[: MAX_SOURCES + 1])
     people = Membership.objects.filter(organization=organization).select_related("user").order_by("user__email")
     if search:
         people = people.filter(user__email__icontains=search)

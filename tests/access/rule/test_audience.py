@@ -89,3 +89,6 @@ def test_the_page_of_the_matrix_is_for_those_who_manage_sources(world: World) ->
     assert 'scope="row">supporter@home.example' in page
     assert "member@home.example</th>" not in page
     assert "foreigner@abroad.example" not in page
+    world.source("others", name="Plants")
+    page = browser(world.users["owner"]).get(f"{url}?name=plan").content.decode()
+    assert ("Plants" in page, "Animals" in page) == (True, False)

@@ -25,7 +25,7 @@ def show_matrix(request: HttpRequest) -> HttpResponse:
     organization_id = as_uuid(request.GET.get("organization", ""))
     organization = next((entry for entry in organizations if entry.pk == organization_id), organizations[0])
     sources = visible_sources(request, Action.MANAGE)
-    search = request.GET.get("q", "")[:254].replace("\0", "").strip()
+    search, source_search = (request.GET.get(name, "")[:254].replace("\0", "").strip() for name in ("q", "name"))
     members = Membership.objects.filter(organization=organization).select_related("user").order_by("user__email")
     teams = Team.objects.filter(organization=organization).order_by("name")
     person_id, team_id = (as_uuid(request.GET.get(name, "")) for name in ("person", "team"))
@@ -38,7 +38,8 @@ def show_matrix(request: HttpRequest) -> HttpResponse:
         "organization": organization,
         "organizations": organizations,
         "search": search,
-        "matrix": access_matrix.build_matrix(sources, organization, search=search),
+        "source_search": source_search,
+        "matrix": access_matrix.build_matrix(sources, organization, search=search, source_search=source_search),
         "members": members[:_MAX_CHOICES],
         "teams": teams[:_MAX_CHOICES],
         "person": person,
