@@ -31,7 +31,7 @@ from rag.types import Retrieval
 from .base import explain, page, problem_fragment, rate_limited, wants_stream
 from .forms import AskForm
 from .rendering.answer_rendering import render_answer, show_answer
-from .sources import list_queryable_sources, may_trace
+from .sources import count_queryable_sources, list_queryable_sources, may_trace
 
 
 @page
@@ -120,6 +120,7 @@ def _render(
         "title": conversation.title if conversation else _("Ask"),
         "form": form,
         "sources": sources,
+        "source_count": count_queryable_sources(caller, sources),
         "has_several_organizations": len({source.organization_id for source in sources}) > 1,
         "conversation": conversation,
         "exchanges": exchanges or [],

@@ -142,6 +142,22 @@ function prepare(root) {
   for (const button of root.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
 }
 
+// Shows the sources whose name contains the text, and those that are chosen.
+function filterSources(text) {
+  for (const chip of form.querySelectorAll(".chip")) {
+    const isChosen = chip.querySelector("input").checked;
+    chip.hidden = !isChosen && !chip.textContent.toLowerCase().includes(text.trim().toLowerCase());
+  }
+}
+
+function prepareSourceFilter(field) {
+  field.hidden = false;
+  field.addEventListener("input", () => filterSources(field.value));
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") event.preventDefault(); // it would ask the question
+  });
+}
+
 async function rate(rating, submitter) {
   const data = new URLSearchParams(new FormData(rating, submitter));
   const response = await fetch(rating.action, { method: "POST", body: data, headers: { Accept: "text/event-stream" } });
@@ -158,6 +174,8 @@ async function rate(rating, submitter) {
 
 if (form) {
   takeUnanswered();
+  const sourceFilter = document.getElementById("source-filter");
+  if (sourceFilter) prepareSourceFilter(sourceFilter);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (running) running.abort();

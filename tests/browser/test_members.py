@@ -128,6 +128,21 @@ def test_a_question_survives_a_session_that_ended_or_was_renewed(site: Site, vis
     ask(page)
 
 
+def test_a_source_among_many_is_chosen_by_a_part_of_its_name(site: Site, visitor: Callable[..., Visitor]) -> None:
+    for number in range(12):
+        site.world.source(f"handbook-{number}", name=f"Handbook {number}")
+    member = visitor(site.users["member"])
+    page = member.page
+    page.goto("/")
+    page.get_by_label("Your question").fill(QUESTION)
+    page.get_by_label("Handbook 3").check()
+    page.get_by_label("Find a source").fill("anim")
+    page.keyboard.press("Enter")
+    expect(page.locator(".exchange")).to_have_count(0)
+    expect(page.locator(".chip:visible")).to_have_text(["Animals", "Handbook 3"])
+    assert not member.check_page()
+
+
 def test_an_account_creates_and_revokes_a_key_and_ends_the_access_of_a_program(
     site: Site, visitor: Callable[..., Visitor]
 ) -> None:

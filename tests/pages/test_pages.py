@@ -125,6 +125,16 @@ def test_a_deleted_conversation_says_what_to_do(world: World, source: DataSource
         assert "conversationId" not in reply.content.decode()
 
 
+def test_more_sources_than_are_listed_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(3):
+        world.source(f"s{number}", name=f"Source {number}")
+    monkeypatch.setattr("rag.pages.sources.MAX_LISTED_SOURCES", 2)
+    page = browser(world.users["member"]).get("/").content.decode()
+    assert "You can ask 3 sources, of which the first 2 are listed" in page
+    monkeypatch.setattr("rag.pages.sources.MAX_LISTED_SOURCES", 3)
+    assert "are listed" not in browser(world.users["member"]).get("/").content.decode()
+
+
 def test_a_deactivated_account_opens_no_page(world: World) -> None:
     client = browser(world.users["member"])
     User.objects.filter(pk=world.users["member"].pk).update(is_active=False)
