@@ -41,7 +41,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """Render the response to a form without a valid token (CSRF_FAILURE_VIEW)."""
     text = _(
-        "The form is too old, or your browser does not accept cookies from this site. Reload the page and try again."
+        "The form is too old, or your browser does not accept cookies from this site. Go back, reload the page and try "
+        "again."
     )
     return _render_page(request, 403, _("This form has expired"), text)
 

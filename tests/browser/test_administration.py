@@ -62,6 +62,30 @@ def test_chosen_files_survive_the_end_of_a_session_and_those_left_out_are_counte
     expect(page.locator(".upload-state")).to_contain_text("Some files were not uploaded.")
 
 
+def test_a_form_of_the_admin_survives_the_end_of_the_session(site: Site, visitor: Callable[..., Visitor]) -> None:
+    person = visitor()
+    page = person.page
+    person.sign_in(site.users["owner"].email, PASSWORD)
+    page.goto(f"{SOURCES}add/")
+    page.get_by_label("Name:").fill("Plants")
+    page.get_by_label("Who may query it").select_option("private")
+    page.get_by_role("button", name="Add a person, role or team").click()
+    page.locator("[name=grants-1-grantee]").fill(site.users["member"].email)
+    person.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_label("E-mail address").fill(site.users["owner"].email)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.locator(".errornote")).to_contain_text("not saved yet")
+    expect(page.get_by_label("Name:")).to_have_value("Plants")
+    expect(page.get_by_label("Who may query it")).to_have_value("private")
+    expect(page.locator("[name=grants-1-grantee]")).to_have_value(site.users["member"].email)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".messagelist")).to_contain_text("was added")
+    page.goto(f"{SOURCES}add/")
+    expect(page.get_by_label("Name:")).to_have_value("")
+
+
 def test_the_page_of_a_source_says_who_can_query_it(site: Site, visitor: Callable[..., Visitor]) -> None:
     owner = visitor(site.users["owner"])
     page = owner.page
