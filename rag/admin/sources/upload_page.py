@@ -175,12 +175,14 @@ def _paths(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> list[str
         paths = json.loads(request.POST["paths"]) if request.POST.get("paths") else names
     except (ValueError, RecursionError):
         paths = None
-    if not isinstance(paths, list) or len(paths) != len(files) or not all(map(_is_path, paths)):
+    if not isinstance(paths, list) or len(paths) != len(files):
+        raise _UploadRejected(400, gettext("The form could not be read. Reload the page and try again."))
+    if wrong := [path for path in paths if not _is_path(path)]:
         raise _UploadRejected(
             400,
-            gettext("Each file needs a path of at most {max_path_bytes} bytes.").format(
-                max_path_bytes=intcomma(MAX_PATH_BYTES)
-            ),
+            gettext(
+                "Rename {name}: a path needs 1 to {max_path_bytes} bytes, and no line breaks or invisible characters."
+            ).format(name=_printable(wrong[0]), max_path_bytes=intcomma(MAX_PATH_BYTES)),
         )
     if duplicate := next((path for number, path in enumerate(paths) if path in paths[:number]), None):
         raise _UploadRejected(
@@ -194,6 +196,12 @@ def _is_path(path: Any) -> bool:
     if not isinstance(path, str) or not path.strip() or not path.isprintable():
         return False
     return len(path.encode(errors="replace")) <= MAX_PATH_BYTES
+
+
+def _printable(path: Any) -> str:
+    """Return the beginning of a path in which each character that cannot be seen is replaced."""
+    replacement = "\N{REPLACEMENT CHARACTER}"
+    return "".join(character if character.isprintable() else replacement for character in str(path)[:200])
 
 
 def _job_url(request: HttpRequest, job: IngestionJob) -> str:
