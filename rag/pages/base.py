@@ -19,6 +19,7 @@ from rag.contracts.common.errors import http_status
 from rag.contracts.common.rate_limits import CHANGES, RateLimit, seconds_until_allowed
 from rag.errors import (
     AccessEnded,
+    ContextOverflow,
     ErrorKind,
     NoAccessibleSources,
     RagError,
@@ -42,6 +43,7 @@ _TEXTS: dict[type[RagError], Any] = {
     UnknownConversation: _("There is no such conversation; perhaps it was deleted. Select “Ask” to begin a new one."),
     AccessEnded: _("Your access ended, or changed, during this request. Ask again."),
     NoAccessibleSources: _("There is no data source that you may query."),
+    ContextOverflow: _("Your question is too long for this search. Ask a shorter one, or its parts one by one."),
     TooManyLongRequests: _(
         "Too many of your requests wait for a model or stream an answer. Wait until one ends, then try again."
     ),

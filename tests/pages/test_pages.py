@@ -135,6 +135,11 @@ def test_more_sources_than_are_listed_are_counted(world: World, monkeypatch: pyt
     assert "are listed" not in browser(world.users["member"]).get("/").content.decode()
 
 
+def test_a_question_without_room_for_a_passage_is_to_be_shorter(world: World, source: DataSource) -> None:
+    reply = browser(world.users["member"]).post("/", {"question": QUESTION + "🦁" * 1500})
+    assert (reply.status_code, "Ask a shorter one" in reply.content.decode()) == (422, True)
+
+
 def test_a_deactivated_account_opens_no_page(world: World) -> None:
     client = browser(world.users["member"])
     User.objects.filter(pk=world.users["member"].pk).update(is_active=False)
