@@ -4,18 +4,21 @@ To neutralise a marker is to write it in round brackets, (1), so that it does no
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 # Brackets that a prompt's text must not have around numbers, because a model may read them as square brackets.
 SQUARE_OPEN = r"[\[［【〔❲⟦〚]"
 SQUARE_CLOSE = r"[\]］】〕❳⟧〛]"
 _NUMBERS = r"\d{1,4}(?:\s?[,;–-]\s?\d{1,4}){0,20}"
+_CODE = r"```.*?```|`[^`\n]*`"
 # Adjacent markers as language models write them: [1], [1][2], [1, 2], [1–3], 【1】. Code is matched first, to skip it.
 _MARKERS_OR_CODE = re.compile(
-    rf"```.*?```|`[^`\n]*`|(?P<markers>[\[【]{_NUMBERS}[\]】](?:[ ,;]{{0,3}}[\[【]{_NUMBERS}[\]】])*)", re.DOTALL
+    rf"{_CODE}|(?P<markers>[\[【]{_NUMBERS}[\]】](?:[ ,;]{{0,3}}[\[【]{_NUMBERS}[\]】])*)", re.DOTALL
 )
 _SINGLE_MARKER = re.compile(r"\[\d+\]")
 _IN_QUOTE = re.compile(rf"[\[［【]\s?({_NUMBERS})\s?[\]］】]")
+_IN_QUOTE_OR_CODE = re.compile(rf"{_CODE}|{_IN_QUOTE.pattern}", re.DOTALL)
+_CLOSED_CODE = re.compile(_CODE, re.DOTALL)
 _IN_PROMPT = re.compile(rf"{SQUARE_OPEN}\s?({_NUMBERS})\s?{SQUARE_CLOSE}")
 # A marker at the start of a line, for all line separators, also after invisible characters.
 _AT_LINE_START = re.compile(
@@ -57,9 +60,15 @@ def blank_markers(answer: str) -> str:
     return _SINGLE_MARKER.sub(lambda match: " " * len(match.group()), answer)
 
 
-def neutralize_in_quote(quote: str) -> str:
-    """Neutralise the markers of a quote, which would be citations of the answer that contains the quote."""
-    return _IN_QUOTE.sub(r"(\1)", quote)
+def neutralize_in_quotes(quotes: Sequence[str]) -> list[str]:
+    """Neutralise the markers of quotes, which would be citations of the answer that is made of the quotes.
+
+    In code they stay: they cite nothing there, and `[0]` may be an index. A backtick that opens no code could make code
+    of what follows, and text of the code in another quote. With such a backtick all markers are neutralised.
+    """
+    if any("`" in _CLOSED_CODE.sub("", quote) for quote in quotes):
+        return [_IN_QUOTE.sub(r"(\1)", quote) for quote in quotes]
+    return [_IN_QUOTE_OR_CODE.sub(lambda match: f"({match[1]})" if match[1] else match[0], quote) for quote in quotes]
 
 
 def neutralize_in_prompt(text: str) -> str:

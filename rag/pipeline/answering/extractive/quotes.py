@@ -55,12 +55,12 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
     """Join quotes into one text, each followed by its citation: `A sentence. [1]`.
 
     Rows, items and code are on lines of their own. Bracketed numbers inside a quote are written (3), because [3] would
-    be a citation.
+    be a citation, except in code.
     """
     text = ""
     previous_is_block = False
-    for quote in quotes:
-        rendered = citation_markers.neutralize_in_quote(quote.text)
+    neutralized = citation_markers.neutralize_in_quotes([quote.text for quote in quotes])
+    for quote, rendered in zip(quotes, neutralized, strict=True):
         if format_citation and not quote.continues:
             separator = "\n" if rendered.endswith(("```", "~~~")) else " "
             rendered += f"{separator}{format_citation(quote.number, quote.citations[0].passage)}"
