@@ -28,6 +28,14 @@ BOMB = f'<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa">{_LAUGHS}]>'
 SECRET = "nobody-may-read-this"
 
 
+# A PDF whose list of pages contains itself.
+_CYCLE = (
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Count 999999999/Kids["
+    + b"2 0 R " * 50_000
+    + b"]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
+)
+
+
 def outcome(read: Read, content: bytes, name: str) -> str:
     """The text, or the error message."""
     try:
@@ -172,6 +180,12 @@ def test_nested_text_is_never_dropped_silently(read: Read, depth: int) -> None:
 )
 def test_hostile_pdfs_terminate(read: Read, content: bytes) -> None:
     assert outcome(read, content, "a.pdf")
+
+
+def test_a_hostile_pdf_does_not_take_the_time_of_text_recognition(read: Read, settings: Any) -> None:
+    settings.RAG_PARSE_TIMEOUT_SECONDS, settings.RAG_OCR_TIMEOUT_SECONDS = 1, 20
+    with pytest.raises(ParseFailed, match="more than 1 seconds"):
+        read(_CYCLE, "a.pdf", ocr=True)
 
 
 @pytest.mark.parametrize("content", [b"[" * 500_000, b'{"a":' * 500_000], ids=["lists", "objects"])

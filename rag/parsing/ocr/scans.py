@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rag.errors import ParseFailed
 from rag.parsing.markdown_builder import MarkdownBuilder
-from rag.parsing.sandbox.limits import Limits
+from rag.parsing.sandbox.limits import Limits, allow_ocr_time
 from rag.types import ParsedDocument
 
 from . import models
@@ -85,6 +85,7 @@ def _recognize_page(content: bytes) -> str:
 def _recognize(picture: "Image", builder: MarkdownBuilder) -> None:
     from . import layout, lines  # not loaded before it is needed
 
+    allow_ocr_time()
     layout.add_lines(builder, lines.read_lines(picture))
 
 

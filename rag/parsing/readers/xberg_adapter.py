@@ -91,7 +91,7 @@ def _config(limits: Limits, page_marker: str, pages: bool, ocr: Ocr | None) -> x
         ocr_scanned_page_quality_gate=False,
         ocr_embedded_images=False,
         enable_quality_processing=False,
-        extraction_timeout_secs=max(1, int(limits.timeout_seconds)),
+        extraction_timeout_secs=max(1, int(limits.max_seconds)),
         mime_detection_policy="prefer_content",
         pdf_options=_PDF,
         output_format="markdown",

@@ -82,9 +82,9 @@ def _confine(limits: Limits, folder: Path) -> None:
     os.dup2(null, 0)
     os.dup2(null, 1)
     initial_address_space_bytes = int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE_BYTES
+    resource.setrlimit(resource.RLIMIT_CPU, (int(limits.timeout_seconds) + 1, int(limits.max_seconds) + 1))
     for resource_limit, value in {
         resource.RLIMIT_AS: initial_address_space_bytes + limits.memory_bytes,
-        resource.RLIMIT_CPU: int(limits.timeout_seconds) + 1,
         resource.RLIMIT_FSIZE: limits.text_bytes + RESPONSE_MARGIN_BYTES,
         resource.RLIMIT_CORE: 0,
     }.items():

@@ -1,5 +1,6 @@
 """The request to a parser process, and the limits of parsing."""
 
+import resource
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -36,18 +37,32 @@ class Limits:
     """Limits for parsing one document.
 
     Attributes:
-        timeout_seconds: The maximum of the wall-clock time, and also of the CPU time.
+        timeout_seconds: The maximum of the CPU time without text recognition (OCR), and of the wall-clock time if it is
+            off.
         memory_bytes: The maximum memory, in addition to that of an idle parser process.
         text_bytes: The maximum size of the resulting text in UTF-8.
-        ocr_pages: How many pages and pictures may be read by text recognition (OCR); 0 if it is off.
+        ocr_pages: How many pages and pictures may be read by text recognition; 0 if it is off.
+        ocr_timeout_seconds: The maximum of both times if text is recognised; 0 if it is off.
     """
 
     timeout_seconds: float
     memory_bytes: int
     text_bytes: int
     ocr_pages: int = 0
+    ocr_timeout_seconds: float = 0
+
+    @property
+    def max_seconds(self) -> float:
+        """The maximum of the wall-clock time."""
+        return max(self.timeout_seconds, self.ocr_timeout_seconds)
 
     @property
     def unpacked_bytes(self) -> int:
         """The unpacked size of all members of a ZIP container together."""
         return max(self.memory_bytes // 2, 1)
+
+
+def allow_ocr_time() -> None:
+    """Raise the limit of this process's CPU time to that of a document whose text is recognised."""
+    _, most_seconds = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (most_seconds, most_seconds))

@@ -55,19 +55,19 @@ def parse_file(file: Path, *, media_type: str, ocr: bool = False) -> ParsedDocum
     Args:
         file: The file.
         media_type: Its MIME type.
-        ocr: Whether text in pictures is recognised. It may take RAG_OCR_TIMEOUT_SECONDS.
+        ocr: Whether text in pictures is recognised. With this, the file may take RAG_OCR_TIMEOUT_SECONDS.
 
     Raises:
         ParseFailed: If the file cannot be parsed, or a limit is exceeded.
         UnsupportedFormat: If the format cannot be parsed.
     """
     with_ocr = ocr and media_type in _WITH_PICTURES
-    timeout_seconds = settings.RAG_PARSE_TIMEOUT_SECONDS
     limits = Limits(
-        timeout_seconds=max(timeout_seconds, settings.RAG_OCR_TIMEOUT_SECONDS) if with_ocr else timeout_seconds,
+        timeout_seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
         memory_bytes=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
         text_bytes=MAX_TEXT_BYTES,
         ocr_pages=settings.RAG_OCR_MAX_PAGES if with_ocr else 0,
+        ocr_timeout_seconds=settings.RAG_OCR_TIMEOUT_SECONDS if with_ocr else 0,
     )
     folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))
     try:
@@ -139,10 +139,10 @@ def _run_parser(
 
 def _send(parser: ParserProcess, request: ParseRequest, limits: Limits) -> int:
     try:
-        exit_code = parser.send(request, timeout_seconds=limits.timeout_seconds)
+        exit_code = parser.send(request, timeout_seconds=limits.max_seconds)
     except ParserTimeout:
         parser.stop()
-        raise ParseFailed(_TIMEOUT_MESSAGE.format(seconds=limits.timeout_seconds)) from None
+        raise ParseFailed(_TIMEOUT_MESSAGE.format(seconds=limits.max_seconds)) from None
     except BaseException:
         parser.stop()
         raise
@@ -209,7 +209,9 @@ def _exit_error(folder: Path, exit_code: int, media_type: str, limits: Limits) -
             limit_mb = limits.memory_bytes // 2**20
             return ParseFailed(f"Parsing the file needs more than {limit_mb:,} MB of memory. Send it in parts.")
     if exit_code in (-signal.SIGXCPU, -signal.SIGKILL):
-        return ParseFailed(_TIMEOUT_MESSAGE.format(seconds=limits.timeout_seconds))
+        is_before_ocr = exit_code == -signal.SIGXCPU
+        seconds = limits.timeout_seconds if is_before_ocr else limits.max_seconds
+        return ParseFailed(_TIMEOUT_MESSAGE.format(seconds=seconds))
     logger.warning("parser_ended", media_type=media_type, code=exit_code)
     name = formats.display_name(media_type)
     return ParseFailed(f"The {name} is damaged or too deeply nested, and parsing it failed. Save it again.")
