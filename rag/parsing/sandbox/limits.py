@@ -64,5 +64,5 @@ class Limits:
 
 def allow_ocr_time() -> None:
     """Raise the limit of this process's CPU time to that of a document whose text is recognised."""
-    _, most_seconds = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (most_seconds, most_seconds))
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (hard_limit, hard_limit))
