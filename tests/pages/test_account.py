@@ -75,6 +75,8 @@ def test_a_key_is_shown_once_and_works_until_it_is_revoked(world: World) -> None
     headers = {"X-API-Key": secret}
     assert Client().get("/api/rag/sources", headers=headers).status_code == 200
     assert secret not in client.get("/account").content.decode()
+    reloaded = client.post("/account/keys/new", fields).content.decode()
+    assert "You have an API key with this name." in reloaded, "the page is loaded again"
     key = ApiKey.objects.get()
     stranger = browser(world.users["member"])
     assert [stranger.post(f"/account/keys/{key.pk}/revoke").status_code for _ in range(2)] == [404, 404]

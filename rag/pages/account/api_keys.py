@@ -47,11 +47,21 @@ class KeyForm(forms.Form):
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(data)
+        self._user = user
         organizations = Organization.objects.filter(memberships__in=user.memberships.active_for(user)).order_by("name")
         field: Any = self.fields["organization"]
         field.queryset = organizations
         if data is None and len(organizations) == 1:
             self.initial["organization"] = organizations[0]
+
+    def clean_name(self) -> str:
+        """Refuse a name twice: a page that is loaded again sends its form again, which would create a second key."""
+        name: str = self.cleaned_data["name"]
+        if ApiKey.objects.live().filter(user=self._user, name=name).exists():
+            raise forms.ValidationError(
+                _("You have an API key with this name. Choose another name, or revoke that key.")
+            )
+        return name
 
     def clean_expires_on(self) -> datetime.datetime | None:
         day: datetime.date | None = self.cleaned_data["expires_on"]
