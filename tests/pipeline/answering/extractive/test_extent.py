@@ -56,6 +56,9 @@ def test_a_list_of_steps_that_is_begun_is_quoted_to_its_end() -> None:
     page = passage("## How do I start the boiler?\n\nOpen all valves:\n\n" + "\n".join(steps) + "\n\nThe cook waits.")
     assert answer("How do I start the boiler?", page) == "Open all valves:\n" + "\n".join(steps) + " [1]"
     assert answer("How do I turn the boiler on with valve 2?", page) == f"{steps[1]} [1]"
+    short = [f"{number}. Open valve {number}. {details[:110]}".strip() for number in range(1, 13)]
+    many = passage("## Boiler\n\nOpen all valves:\n\n" + "\n".join(short))
+    assert answer("How do I turn valve 10 on?", many) == f"{short[9]} [1]"
     house = passage("## How do I start the boiler?\n\nOpen all valves:\n\n" + "\n".join(steps * 3))
     assert len(answer("How do I start the boiler?", house)) < 2_000
 

@@ -67,8 +67,8 @@ def with_all_steps(structure: PassageStructure, parts: set[int], question: Analy
     if not steps or not question.is_procedure or question.answer_type is not None:
         return parts
     group = structure.group_of(max(steps))
-    is_begun = group[0] in parts or structure.text(min(steps)).startswith("1")
-    if not is_begun or characters_of(structure, [group]) > _MAX_STEPS:
+    first_step = next(part for part in group if structure.is_step(part))
+    if first_step not in parts or characters_of(structure, [group]) > _MAX_STEPS:
         return parts
     return parts | readable_parts(structure, group)
 
