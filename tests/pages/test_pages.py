@@ -2,11 +2,9 @@
 
 import json
 import re
-import uuid
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.utils.http import urlencode
 
@@ -18,20 +16,12 @@ from ragsite.postgres import identity
 from tests.support.factories import PASSWORD, World, ingest_text
 from tests.support.servers.provider_server import ProviderServer
 
-ZEBRAS = "# Zebras\n\nThe zebra sleeps standing up, and it weighs about 300 kilograms."
 QUESTION = "How much does a zebra weigh?"
 
 
 @pytest.fixture(autouse=True)
 def committed(transactional_db: None) -> None:
     """A stream closes its connection between two events, which would end a test's transaction."""
-
-
-@pytest.fixture
-def source(world: World) -> DataSource:
-    source = world.source(name="Animals")
-    ingest_text(source, "zebras.md", ZEBRAS, title="Zebras")
-    return source
 
 
 def browser(user: User) -> Client:
@@ -102,29 +92,6 @@ def test_the_sign_in_page_has_the_locks_and_the_second_factor(world: World) -> N
     assert reply.status_code == 429
 
 
-def test_a_form_without_a_session_leads_back_to_its_page(world: World, source: DataSource) -> None:
-    page, client = "http://testserver/conversations/1", Client()
-    pages = {page: "/conversations/1", "http://other.example/x": "/", "http://[x": "/", "": "/"}
-    for referer, expected in pages.items():
-        reply = client.post(f"/conversations/{uuid.uuid4()}/rename", {"title": "Mine"}, headers={"Referer": referer})
-        assert reply.headers["Location"] == f"/sign-in?next={expected}"
-    long = client.post("/", {"question": "🦁" * 2000}, headers={"Referer": page})
-    assert len(long.headers["Location"]) < 7000, "the web server accepts no longer addresses"
-    reply = client.post("/", {"question": "What & why?"}, headers={"Referer": page})
-    fields = {"username": world.users["member"].email, "password": PASSWORD}
-    shown = client.post(reply.headers["Location"].replace("/conversations/1", "/"), fields, follow=True)
-    assert "What &amp; why?" in shown.content.decode()
-
-
-def test_a_deleted_conversation_says_what_to_do(world: World, source: DataSource) -> None:
-    client = browser(world.users["member"])
-    gone = {"question": QUESTION, "conversation": str(uuid.uuid4())}
-    for reply in (client.post("/", gone), client.post("/", gone, headers={"Accept": "text/event-stream"})):
-        assert reply.status_code == 404
-        assert "to begin a new one" in reply.content.decode()
-        assert "conversationId" not in reply.content.decode()
-
-
 def test_more_sources_than_are_listed_are_counted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         world.source(f"s{number}", name=f"Source {number}")
@@ -133,11 +100,6 @@ def test_more_sources_than_are_listed_are_counted(world: World, monkeypatch: pyt
     assert "You can ask 3 sources, of which the first 2 are listed" in page
     monkeypatch.setattr("rag.pages.sources.MAX_LISTED_SOURCES", 3)
     assert "are listed" not in browser(world.users["member"]).get("/").content.decode()
-
-
-def test_a_question_without_room_for_a_passage_is_to_be_shorter(world: World, source: DataSource) -> None:
-    reply = browser(world.users["member"]).post("/", {"question": QUESTION + "🦁" * 1500})
-    assert (reply.status_code, "Ask a shorter one" in reply.content.decode()) == (422, True)
 
 
 def test_a_deactivated_account_opens_no_page(world: World) -> None:
@@ -276,29 +238,6 @@ def test_questions_count_towards_the_rate_limit_of_queries(world: World, source:
     replies = [ask(client) for _ in range(2)]
     assert [reply.status_code for reply in replies] == [200, 429]
     assert int(replies[1]["Retry-After"]) > 0
-
-
-def test_error_pages_have_a_way_back_and_a_request_id(world: World) -> None:
-    client = browser(world.users["member"])
-    forbidden, missing = client.get("/admin/rag/datasource/"), client.get("/nowhere")
-    assert missing.status_code == 404
-    assert forbidden.status_code in (302, 403)
-    assert "Request id" in missing.content.decode()
-    assert 'href="/"' in missing.content.decode()
-
-
-def test_a_page_without_database_is_not_available(world: World) -> None:
-    client = browser(world.users["member"])
-    client.raise_request_exception = False
-
-    def time_out(execute: Any, sql: str, params: Any, *arguments: Any) -> Any:
-        execute("SELECT set_config('statement_timeout', '1', false)", None, *arguments)
-        return execute("SELECT pg_sleep(60)", None, *arguments)
-
-    with connection.execute_wrapper(time_out):
-        reply = client.get("/history")
-    connection.close()
-    assert (reply.status_code, "not available at the moment" in reply.content.decode()) == (503, True)
 
 
 def test_questions_that_readable_documents_answer_are_suggested(world: World) -> None:

@@ -1,0 +1,66 @@
+"""What pages say when something is missing or has ended: a session, a conversation, the database."""
+
+import uuid
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from rag.models import DataSource
+from tests.support.factories import PASSWORD, World
+
+from .test_pages import QUESTION, browser
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_a_form_without_a_session_leads_back_to_its_page(world: World, source: DataSource) -> None:
+    page, client = "http://testserver/conversations/1", Client()
+    pages = {page: "/conversations/1", "http://other.example/x": "/", "http://[x": "/", "": "/"}
+    for referer, expected in pages.items():
+        reply = client.post(f"/conversations/{uuid.uuid4()}/rename", {"title": "Mine"}, headers={"Referer": referer})
+        assert reply.headers["Location"] == f"/sign-in?next={expected}"
+    long = client.post("/", {"question": "🦁" * 2000}, headers={"Referer": page})
+    assert len(long.headers["Location"]) < 7000, "the web server accepts no longer addresses"
+    reply = client.post("/", {"question": "What & why?"}, headers={"Referer": page})
+    fields = {"username": world.users["member"].email, "password": PASSWORD}
+    shown = client.post(reply.headers["Location"].replace("/conversations/1", "/"), fields, follow=True)
+    assert "What &amp; why?" in shown.content.decode()
+
+
+def test_a_deleted_conversation_says_what_to_do(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    gone = {"question": QUESTION, "conversation": str(uuid.uuid4())}
+    for reply in (client.post("/", gone), client.post("/", gone, headers={"Accept": "text/event-stream"})):
+        assert reply.status_code == 404
+        assert "to begin a new one" in reply.content.decode()
+        assert "conversationId" not in reply.content.decode()
+
+
+def test_a_question_without_room_for_a_passage_is_to_be_shorter(world: World, source: DataSource) -> None:
+    reply = browser(world.users["member"]).post("/", {"question": QUESTION + "🦁" * 1500})
+    assert (reply.status_code, "Ask a shorter one" in reply.content.decode()) == (422, True)
+
+
+def test_a_page_without_database_is_not_available(world: World) -> None:
+    client = browser(world.users["member"])
+    client.raise_request_exception = False
+
+    def time_out(execute: Any, sql: str, params: Any, *arguments: Any) -> Any:
+        execute("SELECT set_config('statement_timeout', '1', false)", None, *arguments)
+        return execute("SELECT pg_sleep(60)", None, *arguments)
+
+    with connection.execute_wrapper(time_out):
+        reply = client.get("/history")
+    connection.close()
+    assert (reply.status_code, "not available at the moment" in reply.content.decode()) == (503, True)
+
+
+def test_error_pages_have_a_way_back_and_a_request_id(world: World) -> None:
+    client = browser(world.users["member"])
+    forbidden, missing = client.get("/admin/rag/datasource/"), client.get("/nowhere")
+    assert missing.status_code == 404
+    assert forbidden.status_code in (302, 403)
+    assert "Request id" in missing.content.decode()
+    assert 'href="/"' in missing.content.decode()
