@@ -1,6 +1,5 @@
-"""The product's settings without row-level security: connections belong to the embedded cluster's superuser, to whom no
-policy applies, and set no identity."""
+"""The product's settings without row-level security (benchmarks.support.engine_without_rls)."""
 
 from ragsite.settings import *
 
-DATABASES["default"]["ENGINE"] = "django.db.backends.postgresql"
+DATABASES["default"]["ENGINE"] = "benchmarks.support.engine_without_rls"
