@@ -5,10 +5,10 @@ spaces, which any client may send (docs/decisions/0016-own-chunker.md).
 """
 
 import bisect
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 from rag.text.sentences import SENTENCE_END
@@ -22,9 +22,9 @@ MAX_CHUNK_TOKENS = 2048
 _MAX_UNIT_SHARE = 3 / 4
 # How good it is to split before a unit: a heading, a paragraph, a line, a sentence, a word.
 _HEADING, _PARAGRAPH, _LINE, _SENTENCE, _WORD = 4, 3, 2, 1, 0
-# A chunk ends early only if it is this full; before a heading, much earlier.
+# A chunk ends early only if it is this full; before a heading, much earlier: a section of its own is found better.
 _MIN_FILL = 1 / 2
-_MIN_SECTION_FILL = 1 / 8
+_MIN_SECTION_TOKENS = 16
 # What a line ends with that the next one does not continue, and what begins an item, a row or a quote.
 _LINE_END = re.compile(r"[.!?:;…。！？；：][\"'”’»)\]*_`]*\s*\Z")
 _MARKER = re.compile(r"\s*(?:[-*+•|#>]|\d{1,4}[.)]\s)")
@@ -74,7 +74,8 @@ def chunk(parsed: ParsedDocument, options: ChunkingOptions) -> Iterator[ChunkDra
         start, last, tokens = _fit(text, units, start, first, last, options.size)
         stripped = text[start : units[last - 1].end].rstrip()
         end = start + len(stripped)
-        yield ChunkDraft(position, start, end, stripped, headings.at(start), tokens, pages.between(start, end))
+        path = headings.at(max(start, _last_leading_heading(units[first:last]).start))
+        yield ChunkDraft(position, start, end, stripped, path, tokens, pages.between(start, end))
         position += 1
         while first and units[0].end <= start:  # an overlap reaches back into this chunk at most
             del units[0]
@@ -103,7 +104,7 @@ def _units(parsed: ParsedDocument, size: int) -> Iterator[_Unit]:
         if unit := _as_unit(text, start, end, level, size):
             yield unit
             continue
-        for sentence, sentence_end in pairwise([start, *_sentence_ends(text, start, end), end]):
+        for sentence, sentence_end in itertools.pairwise([start, *_sentence_ends(text, start, end), end]):
             sentence_level = level if sentence == start else _SENTENCE
             if unit := _as_unit(text, sentence, sentence_end, sentence_level, size):
                 yield unit
@@ -188,7 +189,8 @@ def _best_split(units: list[_Unit], first: int, size: int, used: int) -> int:
     filled = used + units[first].tokens
     for index in range(first + 1, len(units)):
         unit = units[index]
-        if unit.level == _HEADING and filled >= size * _MIN_SECTION_FILL:
+        ends_section = unit.level == _HEADING and units[index - 1].level != _HEADING
+        if ends_section and filled >= _MIN_SECTION_TOKENS:
             return index
         if filled >= size * _MIN_FILL and unit.level >= best_level:
             best, best_level = index, unit.level
@@ -196,6 +198,12 @@ def _best_split(units: list[_Unit], first: int, size: int, used: int) -> int:
         if filled > size:
             return best if best_level >= 0 else index
     return len(units)
+
+
+def _last_leading_heading(units: list[_Unit]) -> _Unit:
+    """Return the last of the headings that a chunk begins with, which is above the rest; without one its first unit."""
+    leading = list(itertools.takewhile(lambda unit: unit.level == _HEADING, units))
+    return leading[-1] if leading else units[0]
 
 
 def _fit(text: str, units: list[_Unit], start: int, first: int, last: int, size: int) -> tuple[int, int, int]:

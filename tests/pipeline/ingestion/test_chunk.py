@@ -71,7 +71,21 @@ def test_markdown_is_split_at_headings_and_chunks_have_them() -> None:
     assert paths["Animals", "Lions"].startswith("## Lions")
 
 
-def test_a_short_section_stays_with_the_next_one() -> None:
+@pytest.mark.parametrize("size", [256, 512])
+def test_each_short_answer_has_its_own_heading(size: int) -> None:
+    text = (
+        "# Questions\n\n## Do zebras swim?\n\nYes, they do: zebras swim well, and cross wide rivers on their way.\n\n"
+        "## Do lions climb?\n\nYes, lions climb trees to rest in the shade, and to look around for zebras.\n"
+    )
+    drafts = list(chunk(parse.parse_text(text, content_type="", path="guide.md"), ChunkingOptions(size, 50)))
+    assert [draft.headings for draft in drafts] == [
+        ("Questions", "Do zebras swim?"),
+        ("Questions", "Do lions climb?"),
+    ]
+    assert [draft.text.count("Yes") for draft in drafts] == [1, 1]
+
+
+def test_a_very_short_section_stays_with_the_next_one() -> None:
     text = "# Animals\n\nIntro.\n\n## Zebras\n\n" + "Stripes. " * 40
     drafts = list(chunk(parse.parse_text(text, content_type="", path="guide.md"), ChunkingOptions(512, 50)))
     assert [draft.headings for draft in drafts] == [("Animals",)]
