@@ -6,7 +6,7 @@ from django.db import connection
 from benchmarks.support.engine_without_rls.base import DatabaseWrapper
 from ragsite.postgres import identity
 
-_STATE = "SELECT current_user, current_setting('rag.identity', true), rolsuper FROM pg_roles WHERE rolname = current_user"
+_STATE = "SELECT current_user, current_setting('rag.identity', true), rolsuper FROM pg_roles WHERE rolname = user"
 
 
 @pytest.mark.django_db(transaction=True)
