@@ -29,7 +29,7 @@ _MAX_CODE_LETTERS = 3
 _SAMPLE_CHARACTERS = 700
 # Below this the model guesses: its probability is about its share of correct answers.
 _MIN_PROBABILITY = 0.6
-# The first requests of a process come at the same time, and the cache of a function does not make others wait.
+# The first requests of a process come at the same time. `functools.cache` would load the model once for each of them.
 _loading = threading.Lock()
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 _NOT_A_WORD = re.compile(r"[\d@_/\\=<>{}|~^$#`+]")
@@ -74,11 +74,12 @@ def _name(lang: str) -> str:
     """Look up a language. Subtags for region and script ("de-AT") are ignored: stemming does not depend on them."""
     written = lang.strip().lower()
     code = re.split("[-_]", written, maxsplit=1)[0]
-    return _by_code().get(written if len(code) > _MAX_CODE_LETTERS else code, "")
+    return _names_by_code().get(written if len(code) > _MAX_CODE_LETTERS else code, "")
 
 
 @functools.cache
-def _by_code() -> dict[str, str]:
+def _names_by_code() -> dict[str, str]:
+    """Return the language's name by each of its codes, and by the name itself."""
     names, name = {}, ""
     for word in _NAMES.split():
         name = word if len(word) > _MAX_CODE_LETTERS else name

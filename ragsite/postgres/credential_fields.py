@@ -1,6 +1,6 @@
 """Fields for credentials, which no query reads unless the code asks for their value.
 
-Most database roles may not read these columns (grants.sql). Queries select NULL in their place, also with
+Most database roles may not read these columns (grants.sql). Queries select NULL in their place, even with
 `select_related`, and the attribute reads the value when it is used.
 """
 
@@ -17,15 +17,18 @@ from .identity import Identity
 
 
 def load(rows: Sequence[models.Model], *names: str) -> None:
-    """Read hidden fields of stored rows of one model in one query, with the current database identity."""
+    """Set hidden fields of stored rows of one model, with one query under the current database identity.
+
+    Rows that were deleted in the meantime are left as they are.
+    """
     if not rows:
         return
-    # As another type, because `select_format` belongs to the field.
+    # `select_format` would select NULL. A cast is selected as a field of its own type, which does not have it.
     columns = [Cast(name, models.TextField()) for name in names]
     stored = type(rows[0])._base_manager.filter(pk__in={row.pk for row in rows})
     values = {pk: row_values for pk, *row_values in stored.values_list("pk", *columns)}
     for row in rows:
-        if row.pk in values:  # it may have been deleted meanwhile
+        if row.pk in values:
             row.__dict__.update(zip(names, values[row.pk], strict=True))
 
 

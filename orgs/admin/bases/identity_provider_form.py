@@ -47,13 +47,13 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         if values.get("protocol", self.instance.protocol) == Protocol.SAML:
             self._read_metadata(values)
         else:
-            self._check_openid_connect(values)
+            self._complete_openid_connect(values)
         if values.get("is_enforced") and not self._has_verified_domain(self._organization_id(values)):
             self.add_error("is_enforced", _NO_DOMAIN)
         return values
 
-    def _check_openid_connect(self, values: dict[str, Any]) -> None:
-        """Ask the provider to describe itself, and encrypt the secret."""
+    def _complete_openid_connect(self, values: dict[str, Any]) -> None:
+        """Check the values, the issuer by its own description; normalise the issuer, and encrypt the secret."""
         for name in ("issuer", "client_id"):
             if not values.get(name) and name not in self.errors:
                 self.add_error(name, _REQUIRED)

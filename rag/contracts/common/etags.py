@@ -55,9 +55,9 @@ def expected_versions(request: Request) -> frozenset[str] | None:
 
 
 def add_etag(request: Request, response: Response) -> None:
-    """Let a response get its ETag when its body is known. If the client has this version, it becomes a 304.
+    """Add an ETag after the body is rendered. If If-None-Match names this ETag, the response becomes a 304.
 
-    Responses to POST and PATCH have one only if they show a data source or document.
+    A response to POST or PATCH gets one only if it shows a data source or document.
     """
     if response.status_code in _SUCCESSES and (request.method in SAFE_METHODS or "ETag" in response.headers):
         response.add_post_render_callback(lambda rendered: _finish(request, rendered))
@@ -69,7 +69,7 @@ def _finish(request: Request, response: HttpResponse) -> HttpResponse | None:
     response.headers["ETag"] = f'"{version}.{digest}"' if version else f'"{digest}"'
     # Responses are personal. A cache may keep one for its user, and asks each time whether it is still right.
     response.headers.setdefault("Cache-Control", "private, no-cache")
-    if request.method not in SAFE_METHODS or not _has(request, response.headers["ETag"]):
+    if request.method not in SAFE_METHODS or not _is_known(request, response.headers["ETag"]):
         return None
     unchanged = HttpResponseNotModified()
     for name in ("ETag", "Cache-Control", "Vary"):
@@ -78,7 +78,8 @@ def _finish(request: Request, response: HttpResponse) -> HttpResponse | None:
     return unchanged
 
 
-def _has(request: Request, etag: str) -> bool:
+def _is_known(request: Request, etag: str) -> bool:
     """Return whether If-None-Match names this ETag (weak comparison, RFC 9110, 8.8.3.2)."""
     header = request.headers.get("If-None-Match", "")[:_MAX_CHARACTERS]
-    return "*" in (known := parse_etags(header)) or etag in (entry.removeprefix("W/") for entry in known)
+    etags = parse_etags(header)
+    return "*" in etags or etag in (known.removeprefix("W/") for known in etags)

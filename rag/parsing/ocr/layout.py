@@ -10,8 +10,8 @@ from rag.parsing.markdown_builder import MarkdownBuilder
 from .lines import Line
 
 # In heights of a line:
-_COLUMN_GAP = 1.0  # the least space between two columns, and between two cells of a row
-_PARAGRAPH_GAP = 0.75  # the least space between two paragraphs
+_COLUMN_GAP = 1.0  # the minimum space between two columns, and between two cells of a row
+_PARAGRAPH_GAP = 0.75  # the minimum space between two paragraphs
 _SAME_ROW = 0.5  # how far the middles of two pieces of a row may be apart
 _HEADING_SIZE = 1.25
 _TITLE_SIZE = 1.75

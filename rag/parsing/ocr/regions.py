@@ -43,8 +43,8 @@ def find_rectangles(probabilities: npt.NDArray[np.float32], threshold: float, mi
 
     Args:
         probabilities: The probability of each pixel to belong to text; shape (height, width).
-        threshold: The least probability of a pixel of a region.
-        min_score: The least mean probability of a region.
+        threshold: The minimum probability of a pixel of a region, 0 to 1.
+        min_score: The minimum mean probability of a region, 0 to 1.
 
     Returns:
         A rectangle around each region that is at least three pixels high and wide.

@@ -10,10 +10,12 @@ from rag.types import Hit, Mode
 # The weights of both scores in a hybrid search (docs/decisions/0024-hybrid-fusion.md).
 _DENSE_WEIGHT = 0.5
 _LEXICAL_WEIGHT = 0.5
-# The words of a question in another language than the texts are in few of them by chance, and the best of these would
-# have the full lexical score. From this coverage on it has: names are the same in all languages.
+# A text contains words of a question in another language only by chance, but the best of such matches would get the
+# full lexical score. So the score of a chunk is scaled by its coverage of the question's words, and is full from this
+# coverage on, because names are the same in all languages.
 _FULL_COVERAGE = 0.5
-# A cosine that is good with any model: a scope without a near chunk does not rank as high as the others.
+# A cosine that is good with any model. Of several scopes, each is scaled as if a chunk had it, so that a scope without
+# a similar chunk does not rank as high as the others.
 _GOOD_COSINE = 0.5
 
 
@@ -23,8 +25,8 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates], *, is_english: b
     Args:
         mode: The retrieval mode.
         candidates_by_scope: The candidates of each scope.
-        is_english: Whether the question is English. For others the lexical score of a hybrid search counts only as much
-            as the chunk has of the question's words.
+        is_english: Whether the question is English. For other questions, the lexical score of a hybrid search is scaled
+            by the chunk's coverage of the question's words.
 
     Returns:
         The hits, best first; equally relevant ones in the order of their ids. `relevance` is the cosine in dense mode,
@@ -63,12 +65,12 @@ def _relevances(
         scope_cosines = [chunk.cosine for chunk in candidates.chunks]
         cosines += scale([*scope_cosines, *reference])[: len(scope_cosines)]
     return [
-        _DENSE_WEIGHT * cosine + _LEXICAL_WEIGHT * score * (1.0 if is_english else _share_of_words(chunk))
+        _DENSE_WEIGHT * cosine + _LEXICAL_WEIGHT * score * (1.0 if is_english else _coverage_factor(chunk))
         for chunk, cosine, score in zip(chunks, cosines, scale(lexical_scores), strict=True)
     ]
 
 
-def _share_of_words(chunk: Candidate) -> float:
+def _coverage_factor(chunk: Candidate) -> float:
     return min(1.0, chunk.coverage / _FULL_COVERAGE)
 
 

@@ -2,12 +2,13 @@
 
 from .base import ListingFailed
 
-# libxml2 knows many encodings, in which the signs that are counted have other bytes. Parsers use this one.
+# libxml2 reads many encodings, in some of which `<` and `=` are other bytes than those that are counted here. Parsers
+# are made to use this one.
 ENCODING = "utf-8"
 
 
 def require_small(content: bytes, *, max_elements: int) -> None:
-    """Check how many elements and attributes there are at most, with comments and texts that have such signs.
+    """Check that the XML has few elements and attributes. Their characters in comments and texts are counted too.
 
     Raises:
         ListingFailed: If there are too many.

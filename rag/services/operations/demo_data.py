@@ -95,9 +95,9 @@ def create_demo_data(*, password: str, has_operator: bool = False) -> None:
     """Create the accounts and sources that do not exist yet, and reset the password of existing demo accounts.
 
     Args:
-        password: Of all accounts.
-        has_operator: Whether one of them may be a superuser. It is none, or may not sign in any more, as soon as there
-            is another organisation than the demo's.
+        password: The password of all accounts.
+        has_operator: Whether to create an operator, who is a superuser. As soon as there is an organisation that does
+            not belong to the demo, the operator is not created, or cannot sign in any more.
     """
     with transaction.atomic():
         for organization in _ORGANIZATIONS:

@@ -104,7 +104,7 @@ def _quote(question: str, selected: SelectedText, grounding: Grounding, toolbox:
         The quotes, empty if the question is not groundable; and the estimate for the passages that they are from.
     """
     from_selected = assess_grounding(question, Context(selected.text, selected.passages, token_count=0), strict=True)
-    if from_selected.is_groundable and from_selected.score >= _MIN_SHARE_OF_BEST_SCORE * _best_score_alone(
+    if from_selected.is_groundable and from_selected.score >= _MIN_SHARE_OF_BEST_SCORE * _score_without_candidates(
         question, toolbox.passages
     ):
         similarity = compare_signatures(question, from_selected.relevant, selected.signatures)
@@ -115,20 +115,21 @@ def _quote(question: str, selected: SelectedText, grounding: Grounding, toolbox:
     return render_quotes(extract_quotes(question, grounding.relevant, similarity)), grounding
 
 
-def _best_score_alone(question: str, passages: Sequence[Passage]) -> float:
-    """Estimate how probably one of the passages holds the answer, by the measures that a selected text has.
+def _score_without_candidates(question: str, passages: Sequence[Passage]) -> float:
+    """Estimate how probably one of the passages contains the answer, 0 to 1, so that a selected text is comparable.
 
-    These do not compare a passage with other candidates.
+    Only measures are used that need no comparison with other candidates, because a selected text has none.
     """
-    alone = tuple(passage.copy_with(coverage=0.0, standout_score=None) for passage in passages)
-    return assess_grounding(question, Context("", alone, token_count=0), strict=True).score
+    comparable = tuple(passage.copy_with(coverage=0.0, standout_score=None) for passage in passages)
+    return assess_grounding(question, Context("", comparable, token_count=0), strict=True).score
 
 
 def _validated_reply(
     text: str, selected: SelectedText, grounding: Grounding, toolbox: Toolbox, *, model: str
 ) -> AgentReply:
     """Validate the final answer, whether or not the model called the validator itself."""
-    # The selected text comes first. It supports a sentence that a passage supports equally well, and is no source.
+    # The selected text comes first: it is preferred to a passage that supports a sentence equally well. It is not one
+    # of the sources.
     supporting = find_supporting_passages(text, (*selected.passages, *toolbox.passages))
     sources = tuple(dict.fromkeys(source_url(passage) for passage in supporting if passage in toolbox.passages))
     evidence = [selected.text] if selected.text else []

@@ -50,8 +50,8 @@ class _History:
             while len(self._samples) > 1 and now - self._samples[1][0] > max_lag:
                 self._samples.popleft()
 
-    def least(self, current: int) -> int:
-        """Return the least position of a replica that is not too far behind, given the primary's current one."""
+    def minimum(self, current: int) -> int:
+        """Return the minimum position of a replica that is not too far behind, given the primary's current one."""
         oldest = time.monotonic() - settings.RAG_REPLICA_MAX_LAG_SECONDS
         with self._lock:
             return next((position for read_at, position in self._samples if read_at >= oldest), current)
@@ -140,8 +140,8 @@ def _note_current_position(member: str) -> None:
     _notes.write(member, position)
 
 
-def least_position(current: int, user_id: uuid.UUID, organization_ids: Iterable[uuid.UUID]) -> int | None:
-    """Return the least position of a replica that may serve a search.
+def minimum_position(current: int, user_id: uuid.UUID, organization_ids: Iterable[uuid.UUID]) -> int | None:
+    """Return the minimum position of a replica that may serve a search.
 
     Args:
         current: The primary's position, read at the start of the search.
@@ -153,7 +153,7 @@ def least_position(current: int, user_id: uuid.UUID, organization_ids: Iterable[
     """
     _history.add(current)
     noted = _notes.read([f"user:{user_id}", *(f"organization:{key}" for key in organization_ids)], current)
-    return None if noted is None else max(_history.least(current), noted)
+    return None if noted is None else max(_history.minimum(current), noted)
 
 
 def _key() -> str:

@@ -172,7 +172,7 @@ def is_on_replica() -> bool:
 
 @contextlib.contextmanager
 def on_primary() -> Iterator[None]:
-    """Execute the statements of callers in this block on the primary, also within `read`."""
+    """Execute the statements of callers in this block on the primary, even within `read`."""
     reading = _reading.get()
     if reading is None:
         yield
@@ -216,7 +216,7 @@ def _choose(organization_ids: Collection[uuid.UUID]) -> Replica | None:
         with connection.cursor() as cursor:
             cursor.execute(_PRIMARY_STATE, [subjects])
             access_version, current = cursor.fetchone()
-        position = positions.least_position(current, caller.user, organization_ids)
+        position = positions.minimum_position(current, caller.user, organization_ids)
         if position is None:
             return None
         replicas = [_replicas.setdefault(str(address), Replica(address)) for address in settings.RAG_DATABASE_REPLICAS]
