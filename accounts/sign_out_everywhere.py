@@ -1,4 +1,4 @@
-"""Ends all sessions and tokens of an account at once. API keys are no sign-ins, and stay."""
+"""Ends all sessions and tokens of an account at once. API keys are not sign-ins, and stay."""
 
 import datetime
 from collections.abc import Mapping

@@ -100,7 +100,7 @@ def _user_of(token: Token) -> User:
 
 
 class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
-    """Exchanges a refresh token for a new pair. A refresh token works exactly once, also in concurrent requests."""
+    """Exchanges a refresh token for a new pair. A refresh token works exactly once, even in concurrent requests."""
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
@@ -128,7 +128,7 @@ class Verification(UnknownFieldWarnings, TokenVerifySerializer):
 
 
 class Revocation(UnknownFieldWarnings, TokenBlacklistSerializer):
-    """Ends the sign-in of a refresh token. A sign-in that has ended already is no error."""
+    """Ends the sign-in of a refresh token. A sign-in that has ended already is not an error."""
 
     refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
@@ -171,7 +171,7 @@ _PAIR = {"access": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoiYWNjZXNzIn0.kq0b", 
             "Send an e-mail address and a password, and the `code` of the second factor if the account has one. A "
             "wrong address and a wrong password cause the same 401. After too many failures the response is 429 with "
             "`Retry-After`. While many people sign in at once it is 503 with `Retry-After`. A success sets a cookie: "
-            "locks of the network address do not apply to this device. The cookie is no credential."
+            "locks of the network address do not apply to this device. The cookie is not a credential."
         ),
         request=Credentials,
         responses={200: TokenPair},
@@ -224,7 +224,7 @@ class VerifyToken(CredentialsView, TokenVerifyView):
     post=extend_schema(
         operation_id="revokeToken",
         summary="Sign out",
-        description="Ends the sign-in: its refresh tokens are no longer valid. Signing out twice is no error.",
+        description="Ends the sign-in: its refresh tokens are no longer valid. Signing out twice is not an error.",
         request=Revocation,
         responses={200: Nothing},
         examples=[request_example(_REFRESH), response_example({})],

@@ -52,5 +52,5 @@ def set_worker_identity(**_: object) -> None:
 
 @worker_ready.connect
 def sweep_at_start(**_: object) -> None:
-    """A new worker starts at once with the documents that a killed worker left unfinished."""
+    """A new worker starts immediately with the documents that a killed worker left unfinished."""
     app.send_task("rag.sweep_ingestion")

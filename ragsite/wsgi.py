@@ -17,7 +17,7 @@ _SETS_CHARSET = re.compile(r"\s*(charset|[^=]*\*)", re.IGNORECASE)
 
 
 def application(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-    """Django, after the charset is removed from the Content-Type, also from parameters such as `boundary*=` (RFC 2231).
+    """Django, after the charset is removed from the Content-Type, even from parameters such as `boundary*=` (RFC 2231).
 
     Requests are always decoded as UTF-8. Django looks up the charset while it creates the request, before any
     middleware runs; a codec that does not produce text (zlib) would end the request with a bare error page.

@@ -2,7 +2,7 @@
 
 The refresh tokens of a grant are a family like those of a sign-in: each works once, and the reuse of one ends all.
 Tokens are signed and not stored. Each use of an access token checks that its family still exists, so a revoked grant
-ends at once.
+ends immediately.
 """
 
 import base64
@@ -104,7 +104,7 @@ def refresh(token: str, *, client: OAuthClient, resource: str) -> dict[str, obje
 
 
 def revoke(token: str, *, client: OAuthClient, resource: str) -> None:
-    """End the grant that a token of this client belongs to. A token that is not valid is no error (RFC 7009)."""
+    """End the grant that a token of this client belongs to. A token that is not valid is not an error (RFC 7009)."""
     claims = _decode(token, resource)
     if claims is None or claims.get("client_id") != str(client.pk):
         return

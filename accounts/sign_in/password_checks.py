@@ -17,7 +17,7 @@ _MAX_WAIT_SECONDS = 2.0
 
 
 class TooManyPasswordChecks(Unavailable):
-    """No slot became free in time. This is no failed attempt, and depends neither on the account nor the password."""
+    """No slot became free in time. It is not a failed attempt, and depends neither on account nor password."""
 
     # The API shows it as it is, the sign-in page translated.
     default_detail = gettext_noop("Too many people sign in at the moment. Try again in a few seconds.")

@@ -79,5 +79,5 @@ def use(family_id: Any, token_id: uuid.UUID | None) -> TokenFamily | None:
 
 
 def _family_id(token: Token) -> Any:
-    """Return the id of the token's family. None, which no family has, if the claim is no id."""
+    """Return the id of the token's family. None, which no family has, if the claim is not an id."""
     return as_uuid(str(token.get(_FAMILY, token["jti"])))

@@ -47,7 +47,7 @@ class EmbeddedQuestion:
 def embed_set(
     texts: Sequence[Text], questions: Sequence[AnsweredQuestion]
 ) -> tuple[list[EmbeddedText], list[EmbeddedQuestion]]:
-    """Embed texts and the questions about them. Questions whose answer is no whole sentence are left out."""
+    """Embed texts and the questions about them. Questions whose answer is not a whole sentence are left out."""
     embedder = provider_factory.local_embedder()
     embedded: dict[int, EmbeddedText] = {}
     order = sorted(

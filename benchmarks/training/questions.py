@@ -164,7 +164,7 @@ def _question(heading: str, chance: random.Random) -> str:
 
 
 def _infinitive(word: str) -> str:
-    """Return the verb of "Installing", or of "Install"; empty if the word is none."""
+    """Return the verb of "Installing", or of "Install"; empty if the word is not a verb."""
     if _VERB.match(word.lower()):
         return word.lower()
     gerund = _GERUND.match(word)

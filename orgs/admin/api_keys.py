@@ -54,7 +54,7 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
 
     @admin.action(description=_("Revoke the selected keys"), permissions=["view"])
     def revoke(self, request: HttpRequest, keys: QuerySet[ApiKey]) -> TemplateResponse | None:
-        """Ask first: there is no way back, and a client that uses the key stops working at once."""
+        """Ask first: there is no way back, and a client that uses the key stops working immediately."""
         if "confirmed" in request.POST:
             number = key_lifecycle.revoke(keys)
             messages.success(request, gettext("Revoked: {number}. There is no way back.").format(number=number))

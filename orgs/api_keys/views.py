@@ -176,7 +176,7 @@ def _sources(caller: Caller, organization: Organization, references: list[str] |
         for reference in references
     ]
     if None in source_ids:
-        message = f"entry {source_ids.index(None) + 1} is no data source of {organization.slug} that you may see"
+        message = f"entry {source_ids.index(None) + 1} is not a data source of {organization.slug} that you may see"
         raise ValidationError({"sources": message})
     return [source_id for source_id in source_ids if source_id]
 

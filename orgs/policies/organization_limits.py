@@ -10,7 +10,7 @@ def requests_per_minute(user: AnyUser, field: str, *, default: int, named: str =
         field: The limit: one of the `…_per_minute` fields of Organization.
         default: The limit of organisations that set none, and of users without an organisation.
         named: The organisation to use, by slug or id. If empty, the highest limit of the user's organisations applies.
-            The default applies if the user is no member of the named organisation.
+            The default applies if the user is not a member of the named organisation.
     """
     limits_by_organization = Membership.objects.active_for(user).values_list(
         "organization__slug", "organization", f"organization__{field}"

@@ -74,7 +74,7 @@ def read_values(body: Any) -> GroupValues:
 
 @transaction.atomic
 def create_group(organization: Organization, values: GroupValues) -> ScimGroup:
-    """Create a group, with a team of its name. A team that exists and is no group yet is used.
+    """Create a group, with a team of its name. A team that exists and is not a group yet is used.
 
     Raises:
         ScimError: If there is such a group, or too many, or a member is unknown.
@@ -112,7 +112,7 @@ def _set_members(group: ScimGroup, member_ids: frozenset[Any]) -> None:
     organization_id = group.team.organization_id
     members = {row.pk: row for row in Membership.objects.filter(pk__in=member_ids, organization=organization_id)}
     if len(members) < len(member_ids):
-        raise ScimError(400, "A member is no user of this organisation.", "invalidValue")
+        raise ScimError(400, "A member is not a user of this organisation.", "invalidValue")
     memberships = {row.pk: row for row in group.team.memberships.all()}
     for pk in memberships.keys() - members.keys():
         memberships[pk].teams.remove(group.team)

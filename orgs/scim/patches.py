@@ -1,4 +1,4 @@
-"""PATCH: applies operations to a resource as JSON, also as Entra ID and Okta send them (RFC 7644, 3.5.2)."""
+"""PATCH: applies operations to a resource as JSON, including those that Entra ID and Okta send (RFC 7644, 3.5.2)."""
 
 import copy
 import re

@@ -92,7 +92,7 @@ def create_user(organization: Organization, values: UserValues) -> Membership:
 
 
 def replace_user(membership: Membership, values: UserValues) -> None:
-    """Give a member the values of the directory. Deactivation ends their access at once.
+    """Give a member the values of the directory. Deactivation ends their access immediately.
 
     Raises:
         ScimError: If the change is not allowed; 409 for the last holder of a permission.

@@ -122,7 +122,7 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
 
 
 def _displayable_name(claims: dict[str, Any]) -> str:
-    """Return the person's name with spaces for unprintable characters; empty if the claim is no text."""
+    """Return the person's name with spaces for unprintable characters; empty if the claim is not a text."""
     name = claims.get("name")
     displayable = (
         "".join(character if character.isprintable() else " " for character in name) if isinstance(name, str) else ""
@@ -142,7 +142,7 @@ def check_account(provider: IdentityProvider, user: User) -> None:
 
 
 def check_authority(provider: IdentityProvider, user: User) -> None:
-    """Check that the provider decides about this person, also while the account is deactivated.
+    """Check that the provider decides about this person, even while the account is deactivated.
 
     Raises:
         SignInRefused: If it does not.

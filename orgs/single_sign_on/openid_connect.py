@@ -155,7 +155,7 @@ def verify_logout_token(provider: Provider, client_id: str, token: str) -> Logou
     # The library has checked that it is not in the future.
     is_recent = isinstance(issued_at, int | float) and issued_at >= time.time() - _MAX_LOGOUT_AGE_SECONDS
     if not is_logout or not is_recent:
-        raise InvalidResponse("This is no logout token, or an old one.")
+        raise InvalidResponse("This is not a logout token, or it is an old one.")
     return Logout(subject, datetime.datetime.fromtimestamp(issued_at, datetime.UTC))
 
 

@@ -34,7 +34,7 @@ class Provider:
 
 
 _waited_for: list[Provider] = []
-# From when on a provider is known to be quick: at once if it has answered quickly, and later if it was slow.
+# From when on a provider is known to be quick: immediately if it has answered quickly, and later if it was slow.
 _known_from: dict[Provider, float] = {}
 _places = threading.Condition()
 
@@ -44,7 +44,7 @@ class ProviderFailed(Exception):
 
 
 class _Client(httpx2.Client):
-    """Connects to allowed addresses only, until the deadline: also headers may come byte by byte."""
+    """Connects to allowed addresses only, until the deadline: even headers may come byte by byte."""
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
         backend = private_networks.DeadlineBackend(

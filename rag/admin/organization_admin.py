@@ -72,7 +72,7 @@ class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
 
     @admin.display(description=_("history stored"))
     def stored_history(self, organization: Organization) -> str:
-        """Show the size of the members' searches and conversations, also of those who are in other organisations."""
+        """Show the size of the members' searches and conversations, including members of other organisations too."""
         members = Membership.objects.filter(organization=organization).values("user")
         total = HistoryUsage.objects.filter(user__in=members).aggregate(bytes=Sum("bytes"))["bytes"] or 0
         return filesizeformat(total)

@@ -39,7 +39,7 @@ class Ingest(SharedPathViewSet, IngestionJobs):
     parser_classes = (BoundedJSONParser, SubmissionFormParser)
 
     def get_exception_handler(self) -> ErrorHandler:
-        # Only the pipeline's contract has forms, also those that cannot be read.
+        # Only the pipeline's contract has forms, including those that cannot be read.
         is_form = self.request.content_type.startswith("multipart/form-data")
         return IngestionJobs.error_handler if is_form or self.action == "list" else super().get_exception_handler()
 

@@ -24,7 +24,7 @@ _TRACKED: dict[type[Model], TrackedModel[Any]] = {
         end_actions={"deleted_at": AuditAction.DELETED},
         organization=lambda source: source.organization,
         label=lambda source: source.slug,
-        # The rows of a deleted source are purged later, which is no event of its own.
+        # The rows of a deleted source are purged later, which is not an event of its own.
         is_already_recorded=lambda source: source.deleted_at is not None,
     ),
     Grant: TrackedModel[Grant](

@@ -76,7 +76,7 @@ class DataSourceQuerySet(TrackedQuerySet["DataSource"]):
 
     @staticmethod
     def is_slug_taken(organization: Organization, slug: str) -> bool:
-        """Return whether a source has this slug, also an invisible one. False unless the caller may create sources."""
+        """Return whether a source has this slug, even an invisible one. False unless the caller may create sources."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT rag_is_slug_taken(%s, %s)", [organization.pk, slug])
             return bool(cursor.fetchone()[0])

@@ -66,7 +66,7 @@ class AskForm(forms.Form):
 
     @property
     def selected_sources(self) -> list[str]:
-        """The ids of the chosen sources, also while the form has errors."""
+        """The ids of the chosen sources, even while the form has errors."""
         return [str(value) for value in self["sources"].value() or []]
 
     @property

@@ -20,7 +20,7 @@ _IN_QUOTE = re.compile(rf"[\[［【]\s?({_NUMBERS})\s?[\]］】]")
 _IN_QUOTE_OR_CODE = re.compile(rf"{_CODE}|{_IN_QUOTE.pattern}", re.DOTALL)
 _CLOSED_CODE = re.compile(_CODE, re.DOTALL)
 _IN_PROMPT = re.compile(rf"{SQUARE_OPEN}\s?({_NUMBERS})\s?{SQUARE_CLOSE}")
-# A marker at the start of a line, for all line separators, also after invisible characters.
+# A marker at the start of a line, for all line separators, even after invisible characters.
 _AT_LINE_START = re.compile(
     r"((?:^|[\r\n\v\f\x1c-\x1e\x85\u2028\u2029])[ \t\xa0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000\ufeff]*+)"
     r"\[(\d+|Source:[^\]\n]*+)\]"
@@ -72,7 +72,7 @@ def neutralize_in_quotes(quotes: Sequence[str]) -> list[str]:
 
 
 def neutralize_in_prompt(text: str) -> str:
-    """Neutralise the markers of a document's text, also in brackets that only resemble square ones."""
+    """Neutralise the markers of a document's text, even in brackets that only resemble square ones."""
     return _IN_PROMPT.sub(r"(\1)", text)
 
 

@@ -70,7 +70,7 @@ _COMMAND = re.compile(r"\$ \S")
 # Markdown's headings, and those of wikis: `== Title ==`.
 _HEADING = re.compile(r"#{1,6}\s|(?P<marks>=(?: ?=){0,5}) ?[^=\s][^=]{0,200}(?P=marks)$")
 _ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
-# A word between bars within a sentence is no cell: reStructuredText marks replaced texts like this.
+# A word between bars within a sentence is not a cell: reStructuredText marks replaced texts like this.
 _ROW = re.compile(r"\||(?![^|]*\s\|[^\s|](?:[^|]*[^\s|])?\|)[^|]*\|[^|]*\||[^\t]*\S\t+\S")
 _CODE = re.compile(
     r"(?:def|class|import|return|async|elif|except|function|const|let|var|public|private|protected|static|func|fn|pub"

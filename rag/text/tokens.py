@@ -2,7 +2,7 @@
 
 import re
 
-# Models that use o200k_base: gpt-4o and later, the o-series, gpt-oss; also with a gateway's prefix: openai/gpt-4o-mini.
+# Models that use o200k_base: gpt-4o and later, the o-series, gpt-oss; with or without a prefix: openai/gpt-4o-mini.
 _O200K_MODELS = re.compile(
     r"(?:[\w.-]+/)*(?:ft:)?(?:chatgpt-4o|gpt-4o|gpt-4\.|gpt-[5-9]|gpt-oss|o[1-9](?![^\W\d_]))", re.IGNORECASE
 )

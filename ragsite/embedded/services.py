@@ -17,7 +17,7 @@ _FILES = ("services.lock", "run.lock", "local.env", "secret-key", "children.json
 def start(
     folder: Path, environment: Mapping[str, str] = os.environ, *, throwaway: bool = False, superuser: bool = False
 ) -> dict[str, str]:
-    """Start each service whose variable is not set. Can be called again, also by several processes at the same time.
+    """Start each service whose variable is not set. Can be called again, even by several processes at the same time.
 
     Args:
         folder: the data folder.

@@ -19,7 +19,7 @@ def client_address(request: Request | HttpRequest) -> Address | None:
     """Return the IP address of the client that sent the request.
 
     This is the connection's peer. If the peer is a trusted proxy (RAG_TRUSTED_PROXIES), it is the nearest address in
-    X-Forwarded-For that is not one. None if that entry is no address; such a client is in no network.
+    X-Forwarded-For that is not one. None if that entry is not an address; such a client is in no network.
     """
     nearest = parse_address(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")

@@ -102,6 +102,6 @@ def _spelling(name: str) -> str:
 
 
 def _escape(name: str) -> str:
-    """Return the beginning of a client's name. All but letters, digits and a few signs are written as \\uXXXX."""
+    """Return the beginning of a client's name. All but letters, digits and some punctuation are written as \\uXXXX."""
     text = name[:_MAX_NAME_CHARACTERS] + ("..." if len(name) > _MAX_NAME_CHARACTERS else "")
     return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)

@@ -274,7 +274,7 @@ def read_rows(sql: str, values: Sequence[Value], *, binary: bool = False) -> lis
 
 @contextlib.contextmanager
 def run_as_owner() -> Iterator[None]:
-    """Run the block's statements as the owner of the tables, also outside of transactions.
+    """Run the block's statements as the owner of the tables, even outside of transactions.
 
     CREATE INDEX CONCURRENTLY, for example, needs the owner and cannot run in a transaction.
     """

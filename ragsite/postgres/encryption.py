@@ -1,7 +1,7 @@
 """Encrypts secrets with keys derived from SECRET_KEY, one for each purpose. Keys in SECRET_KEY_FALLBACKS still decrypt.
 
-A copy of the database is no copy of the secrets in it. What was encrypted for one purpose is unreadable for the others:
-a row cannot be used as a cookie, nor one kind of secret as another.
+A copy of the database does not reveal the secrets in it. What was encrypted for one purpose is unreadable for others: a
+row cannot be used as a cookie, nor one kind of secret as another.
 """
 
 import base64

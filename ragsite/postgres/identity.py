@@ -118,7 +118,7 @@ def run_as(identity: Identity) -> Iterator[None]:
 
 @contextlib.contextmanager
 def member_changes() -> Iterator[None]:
-    """Change members and roles in this block, also when the user gives up the right to change them with it."""
+    """Change members and roles in this block, even when the user thereby gives up the right to change them."""
     with run_as(dataclasses.replace(current(), action="members")):
         yield
 

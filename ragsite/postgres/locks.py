@@ -25,7 +25,7 @@ def advisory_xact_locks(names: Iterable[str]) -> None:
 
 
 def try_advisory_xact_lock(name: str, *, shared: bool = False) -> bool:
-    """Take the lock until the transaction ends. Returns False at once if another transaction holds it.
+    """Take the lock until the transaction ends. Returns False immediately if another transaction holds it.
 
     Several transactions can hold the lock in shared mode, but not while another one holds it exclusively.
     """

@@ -19,7 +19,7 @@ def uuid7() -> uuid.UUID:
 
 
 def database_now() -> datetime.datetime:
-    """Return the time of the database at this moment, also in the middle of a transaction.
+    """Return the time of the database at this moment, even in the middle of a transaction.
 
     All hosts share this clock, and their own ones differ. It decides when a lease ends and which of two submissions is
     the later one. Times that only people read do not need it.

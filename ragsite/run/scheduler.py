@@ -57,7 +57,7 @@ class Lease:
             return True
         try:
             current = str(self._client.get(self._key) or "")
-            # A lease of a process of this machine that has ended is free at once.
+            # A lease of a process of this machine that has ended is free immediately.
             replaced = current if _has_ended(current) else self._owner
             is_held = bool(self._client.eval(_REPLACE, 1, self._key, self._owner, replaced, str(_LEASE_SECONDS * 1000)))
         except redis.RedisError:
@@ -67,7 +67,7 @@ class Lease:
         return is_held
 
     def release(self) -> None:
-        """Let another process take the lease at once."""
+        """Let another process take the lease immediately."""
         self._ends_at = self._renew_at = 0.0
         self._client.eval(_RELEASE, 1, self._key, self._owner)
 

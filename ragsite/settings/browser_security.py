@@ -40,7 +40,7 @@ CONTENT_SECURITY_POLICY = {
 
 # CORS for the contracts' paths, without cookies. All origins are allowed unless some are listed.
 CORS_ALLOWED_ORIGINS = env.list("CORS_ALLOWED_ORIGINS", default=[])
-# MCP requires its server to refuse origins that it does not know, so that "all" is no choice for /mcp.
+# MCP requires its server to refuse origins that it does not know, so that "all" is not a choice for /mcp.
 _MCP_PATHS = r"|mcp|\.well-known/oauth-[^/]*|oauth/(register|token|revoke)" if CORS_ALLOWED_ORIGINS else ""
 CORS_URLS_REGEX = rf"^/(api|functions|agent|v1{_MCP_PATHS})(/|$)"
 CORS_ALLOW_ALL_ORIGINS = not CORS_ALLOWED_ORIGINS

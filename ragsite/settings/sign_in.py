@@ -25,7 +25,7 @@ RAG_MAX_PASSWORD_CHECKS = env.int("RAG_MAX_PASSWORD_CHECKS", default=4)
 if RAG_MAX_PASSWORD_CHECKS < 1:
     raise ImproperlyConfigured("RAG_MAX_PASSWORD_CHECKS must be at least 1.")
 
-# Stored in PostgreSQL with the accounts: all processes count together, also while Redis is down.
+# Stored in PostgreSQL with the accounts: all processes count together, even while Redis is down.
 AXES_HANDLER = "accounts.sign_in.lockout.LockoutHandler"
 AXES_FAILURE_LIMIT = 5
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address"]

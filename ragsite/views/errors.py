@@ -16,7 +16,7 @@ _TEMPLATE = "site/error.html"
 
 @csrf_exempt
 def unknown_path(request: HttpRequest) -> JsonResponse:
-    """404 for API paths that do not exist, also with DEBUG."""
+    """404 for API paths that do not exist, even with DEBUG."""
     return error_response(request, 404, f"There is no {request.path} here: /api/docs lists what there is.")
 
 

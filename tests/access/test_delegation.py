@@ -169,7 +169,7 @@ def find_objection(actor: User, row: Any, before: Facts, after: Facts) -> str | 
     if actor.is_superuser and actor.is_active:
         return None
     if isinstance(row, User):
-        return "somebody who is no superuser changes an account"
+        return "somebody who is not a superuser changes an account"
     if not required_rights(before, after) <= before.rights_of(actor):
         return "somebody changes permissions that they lack, or who holds them without managing members"
     return None

@@ -20,7 +20,7 @@ NEW = "another horse battery"
 
 
 class _SameThread:
-    """Runs at once what is submitted, so that a test sees its end and it sees the test's rows."""
+    """Runs immediately what is submitted, so that a test sees its end and it sees the test's rows."""
 
     def submit(self, run: Callable[..., None], *arguments: Any) -> None:
         run(*arguments)

@@ -28,7 +28,7 @@ TOLERANCE = 40
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process in the place of PostgreSQL, which is no process below this one."""
+    """A process in the place of PostgreSQL, which is not a process below this one."""
     command = ["sh", "-c", SHELL]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         (tmp_path / "postgres").mkdir()

@@ -1,4 +1,4 @@
-"""A hanging model does not block every thread: RAG_MAX_MODEL_CALLS requests wait for it, the others fail at once."""
+"""A hanging model does not block every thread: RAG_MAX_MODEL_CALLS requests wait, the others fail immediately."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -27,7 +27,7 @@ def test_references_are_words(text: str, words: str) -> None:
         "Columns such as | a | b | and `|x|_` in code.",
         "It is _very hot_ and snake_case_ stays; so do a[0][1] and [1][2].",
         "Call `f(x)` at 10:30, [here](https://tea.example) or <b>there</b>.",
-        "Tables begin with rag_ and |pipes| are no references here.",
+        "Tables begin with rag_ and |pipes| are not references here.",
         "A slug has letters, digits, `-` and `_`, and `__` is `_` twice.",
     ],
 )

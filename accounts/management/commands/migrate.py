@@ -92,7 +92,7 @@ def _remove_option(state: Any, app_label: str, model_name: str, option_name: str
 
 
 def _set_option(state: Any, app_label: str, model_name: str, option_name: str, entries: list[Any]) -> None:
-    """Set the indexes or constraints of a model, also of the rendered one: AlterField reads them there."""
+    """Set the indexes or constraints of a model and of its rendered form: AlterField reads them there."""
     state.models[app_label, model_name].options[option_name] = entries
     if "apps" in state.__dict__:
         setattr(state.apps.get_model(app_label, model_name)._meta, option_name, list(entries))

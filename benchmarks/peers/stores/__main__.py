@@ -21,7 +21,7 @@ _STORES = {"LangChain": "langchain", "LlamaIndex": "llamaindex", "Chroma": "chro
 
 def main(name: str, folder: str, model: str, database: str) -> None:
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # what libraries print is not an answer
     module = importlib.import_module(f"benchmarks.peers.stores.{_STORES[name]}")
     store: Store = getattr(module, name)(Place(Path(folder), model, database))
     store.embed("warm")

@@ -68,7 +68,7 @@ def read_query(query: str, provider: IdentityProvider, sp: ServiceProvider) -> L
 
 def _read(message: xml.Element, provider: IdentityProvider, sp: ServiceProvider, relay_state: str) -> Logout:
     if message.tag != xml.name("samlp:LogoutRequest") or message.get("Destination") != sp.sign_out_url:
-        raise InvalidAssertion(gettext_noop("This is no request to sign somebody out here."))
+        raise InvalidAssertion(gettext_noop("This is not a request to sign somebody out here."))
     check_issuer(message, provider)
     issued_at, until = xml.read_time(message, "IssueInstant"), xml.read_time(message, "NotOnOrAfter")
     now = timezone.now()

@@ -68,7 +68,7 @@ def read_response(text: str, provider: IdentityProvider, sp: ServiceProvider, *,
     """
     response = xml.parse(decode(text))
     if response.tag != xml.name("samlp:Response"):
-        raise InvalidAssertion(gettext_noop("The identity provider sent another message than a response."))
+        raise InvalidAssertion(gettext_noop("The identity provider sent a message that is not a response."))
     certificates = read_certificates(provider)
     if response.find("ds:Signature", xml.NAMESPACES) is not None:
         response = signatures.read_signed(response, certificates)

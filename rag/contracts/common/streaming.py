@@ -97,7 +97,7 @@ def stream_as(
 
 
 class _Stream:
-    """The content of a response. Django closes it, also if the client left before the first event was sent."""
+    """The content of a response. Django closes it, even if the client left before the first event was sent."""
 
     def __init__(self, content: Generator[bytes, None, None], resources: contextlib.ExitStack) -> None:
         self._content, self._resources = content, resources

@@ -20,7 +20,7 @@ class PipelineViewSet(ContractViewSet):
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
-        # A stream is no response of DRF.
+        # A stream is not a response of DRF.
         if self.has_etag and isinstance(response, Response) and "no-store" not in response.get("Cache-Control", ""):
             etags.add_etag(request, response)
         return response

@@ -20,17 +20,17 @@ _CURVE = Curve(20.8, -6.25)
 
 
 def between_languages(passage: Passage) -> float:
-    """Return the probability that a passage in another language than the question contains the answer."""
+    """Return the probability that a passage in a language other than the question's contains the answer."""
     return _CURVE(passage.score)
 
 
 def is_in_other_language(query: str, passages: Sequence[Passage]) -> bool:
-    """Return whether one of the passages is in another language than the question. In doubt none is."""
+    """Return whether a passage is in a language other than the question's; False if its language is unclear."""
     return bool(_in_other_languages(query, passages))
 
 
 def find_other_languages(query: str, passages: Sequence[Passage]) -> frozenset[uuid.UUID]:
-    """Return the ids of the chunks in another language than the question that the multilingual model has compared.
+    """Return the ids of the chunks in a language other than the question's that the multilingual model has compared.
 
     In doubt, a passage is in the language of the question.
     """

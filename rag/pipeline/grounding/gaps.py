@@ -55,7 +55,7 @@ def extract_query_parts(query: str, lang: str) -> list[QueryPart]:
         lang: The question's language, as documents declare it; empty for English.
     """
     name_starts = {mention.start for mention in (*find_names(query), *find_numbers(query))}
-    # A question may be in another language than the passages.
+    # A question may be in a language other than the passages'.
     content = set(content_words(query, lang)) - foreign_function_words(query)
     parts: dict[str, QueryPart] = {}
     for match in _TOKEN.finditer(query):

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 # judgements disagree.
 _ODDS_IN_BEST_PASSAGE, _ODDS_IN_OTHER_PASSAGE = 1.3, 0.6
 # The most that is known of a quote
-# - from another passage than the best one: a third of them are wrong;
+# - from a passage other than the best one: a third of them are wrong;
 # - from a text without sections: where headings say what a text is about, hardly one of ten quotes with a high
 #   probability is wrong; elsewhere three of ten are, whatever their probability;
 # - that, with the headings above it, has less than this share of the question's words: of five wrong quotes with a high
 #   probability in eight sets, three had four words of five, and one three of four;
 # - for a question of a single word that counts, which too many parts of a document have;
 # - without what the question asks for, such as a time or a price;
-# - in another language than the question: no words say whether the quote is the answer;
+# - in a language other than the question's: no words show whether the quote is the answer;
 # - where the confidence was not measured: of 18 quotes for German questions with a high probability ten were wrong.
 _MAX_UNSURE = 0.75
 _MIN_WORD_SHARE, _MIN_WORD_COUNT = 0.82, 2
@@ -31,7 +31,7 @@ class QuoteEvidence:
         word_share: The share of the question's words that the quotes and the headings above them have, 0…1.
         word_count: The number of the question's words that count, with names of several words as one.
         has_answer_type: Whether a quote has what the question asks for, such as a time, if it asks for that.
-        is_between_languages: Whether a quote is in another language than the question.
+        is_between_languages: Whether a quote is in a language other than the question's.
         is_measured: Whether confidence was measured for the embedding model and the question's language.
     """
 

@@ -46,7 +46,7 @@ class Page:
 
     Attributes:
         items: A bounded number of items.
-        cursor: A JSON value with which the listing continues after this page, also in another process.
+        cursor: A JSON value with which the listing continues after this page, even in another process.
         is_last: Whether the listing is complete with this page.
         skipped: Items that can be no documents: links, hidden files, names that are too long, pages of other hosts.
     """
@@ -77,7 +77,7 @@ class OpenedItem:
 
 
 class Connector(Protocol):
-    """Reads one synced location. The calls raise no other exceptions than those of this module."""
+    """Reads one synced location. The calls raise only the exceptions of this module."""
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
         """List all items, in an order that stays the same.

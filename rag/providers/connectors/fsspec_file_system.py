@@ -14,7 +14,7 @@ from . import folder_walk
 from .base import ItemFailed, ItemGone, ListingFailed, OpenedItem, Page
 
 READ_BYTES = 256 * 1024
-# They read this machine's files, or other addresses than their own.
+# They read this machine's files, or addresses other than their own.
 _FORBIDDEN_PROTOCOLS = {
     "file",
     "local",

@@ -86,7 +86,7 @@ def delete_stale_outages(now: datetime.datetime) -> None:
 
 
 def retry_waiting_documents() -> int:
-    """End the pauses of all documents and models, so that the sweep gives the documents to workers at once.
+    """End the pauses of all documents and models, so that the sweep gives the documents to workers immediately.
 
     Returns:
         The number of documents that waited.

@@ -17,7 +17,7 @@ class StageTimings:
 
     @contextlib.contextmanager
     def measure(self, stage: str) -> Iterator[None]:
-        """Add the time that the block takes to the stage, also if the block raises."""
+        """Add the time that the block takes to the stage, even if the block raises."""
         started = time.monotonic()
         try:
             yield

@@ -146,7 +146,7 @@ def switch_if_complete(reembedding: Reembedding) -> bool:
         Whether the source was switched.
 
     Raises:
-        UnknownSource: If the source was deleted, or has another model than the one that the re-embedding starts from.
+        UnknownSource: If the source was deleted, or its model is not the one that the re-embedding starts from.
     """
     if not reembed.is_complete(
         reembedding.source, reembedding.to_model

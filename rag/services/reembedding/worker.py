@@ -143,7 +143,7 @@ def write_vectors(reembedding: Reembedding, chunks: list[StoredChunk], vectors: 
     Raises:
         ReembeddingEnded: If the re-embedding was cancelled in the meantime.
         UnknownSource: If the source was deleted in the meantime.
-        ModelChanged: If the source has another model than expected.
+        ModelChanged: If the source's model is not the expected one.
     """
     reembedding.source.lock_for_write()
     added = reembed.add_vectors(reembedding.to_model, chunks, vectors)

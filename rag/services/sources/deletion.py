@@ -1,6 +1,6 @@
 """Deletes data sources and organisations.
 
-Deleting marks a row, which hides it from everyone at once. The purge removes the rows later
+Deleting marks a row, which hides it from everyone immediately. The purge removes the rows later
 (docs/decisions/0010-deletion.md).
 """
 

@@ -180,7 +180,7 @@ def list_deliveries(webhook: Webhook, *, state: str = "") -> QuerySet[WebhookDel
 
 
 def send_test(webhook: Webhook) -> WebhookDelivery:
-    """Store a delivery with the event `webhook.test`, also if the webhook does not want to know of any event."""
+    """Store a delivery with the event `webhook.test`, even if the webhook subscribes to no events."""
     return events.record_for(webhook, TEST_EVENT, {"webhookId": str(webhook.pk)})
 
 

@@ -78,7 +78,7 @@ def record_reembedding(reembedding: Reembedding) -> None:
 def record_sync(run: SyncRun) -> None:
     """Record that a sync has ended or waits for a confirmation, inside the transaction in which it does.
 
-    A sync that a person has stopped is no event: they can resume it.
+    A sync that a person has stopped is not an event: they can resume it.
     """
     event = _SYNC_EVENTS.get(run.state)
     source = DataSource.objects.only("slug", "organization_id").get(sync_connection=run.connection_id)

@@ -65,7 +65,7 @@ def is_underlined(lines: Sequence[str], number: int) -> bool:
 def find_headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """Yield the index, the title and the style of each heading of a plain text: underlined, or of a manual page.
 
-    Indented lines, as in comments of source code, are no headings.
+    Indented lines, as in comments of source code, are not headings.
     """
     for number, line in enumerate(lines):
         if not line or line[0].isspace():

@@ -22,7 +22,7 @@ def _check(name: str, address: dict[str, Any]) -> list[CheckMessage]:
     parameters = logins.address_parameters(address)
     engine = address.get("ENGINE", "")
     if "postgresql" not in engine or not parameters.get("host") or not parameters.get("dbname"):
-        return [Error(f"{name} is no address of a PostgreSQL database.", hint=_FORM, id="ragsite.E005")]
+        return [Error(f"{name} is not an address of a PostgreSQL database.", hint=_FORM, id="ragsite.E005")]
     messages: list[CheckMessage] = []
     if address.get("USER") or address.get("PASSWORD") or {"user", "password"} & parameters.keys():
         messages.append(

@@ -3,7 +3,7 @@
 from ragsite.settings.env import env
 
 # Hosts, addresses and networks (10.0.0.0/8) in private ranges that webhooks may use. Organisations enter the addresses
-# of webhooks, so this is another setting than RAG_ALLOWED_PRIVATE_HOSTS.
+# of webhooks, so this setting is separate from RAG_ALLOWED_PRIVATE_HOSTS.
 RAG_WEBHOOK_PRIVATE_HOSTS = env.list("RAG_WEBHOOK_PRIVATE_HOSTS", default=[])
 
 # The same for the buckets and websites of pull syncs, by the slug of the organisation that may enter them, or "*" for

@@ -40,7 +40,7 @@ def test_sources_with_the_same_audience_share_a_list(world: World) -> None:
     Grant.objects.create(source=other, user=editor)
     assert list_of(one) == list_of(two) != list_of(other)
     assert set(list_of(one).principals) == {member.pk, editor.pk}
-    # A grant of another kind than the visibility says has no effect.
+    # A grant whose kind does not fit the visibility has no effect.
     Grant.objects.create(source=two, role=world.home.roles.all()[0])
     assert list_of(one) == list_of(two)
     Grant.objects.filter(source=one, user=member).delete()

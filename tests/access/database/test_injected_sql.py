@@ -33,7 +33,7 @@ def callers(world: FilledWorld) -> Iterator[tuple[Identity, set[uuid.UUID]]]:
             continue  # a superuser manages every organisation
         visible = set().union(*(rows.expected(person, key, action) for action in oracle.ACTIONS))
         foreign = world.foreign(caller.user.pk, visible)
-        for oracle_key, row in rows.keys.items():  # a key shows what it is for, also if its user has left
+        for oracle_key, row in rows.keys.items():  # a key shows what it is for, even if its user has left
             is_managed = person and not key and oracle.manages_members(rows.world, person, oracle_key.organization)
             if is_managed or row.user_id == caller.user.pk:
                 foreign -= {row.organization_id, row.user_id, *(row.source_ids or ())}

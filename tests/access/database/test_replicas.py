@@ -64,7 +64,7 @@ def test_a_caller_finds_their_own_changes_at_once(
     assert search(Caller(member)) == ({kept}, True)
     with web_process(), identity.run_as(Caller(editor).database_identity):
         routing.start_request()
-        routing.end_request()  # any request that is no search
+        routing.end_request()  # any request that is not a search
     assert search(Caller(editor)) == ({kept}, False)
     assert search(Caller(member)) == ({kept}, True)
     for replica in replicas:

@@ -141,7 +141,7 @@ def test_another_client_cannot_use_or_end_the_tokens(program: Program) -> None:
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
 def test_a_program_ends_its_access(program: Program, kind: str) -> None:
     tokens = program.sign_in()
-    for _ in range(2):  # twice is no error
+    for _ in range(2):  # twice is not an error
         assert program.send("/oauth/revoke", token=tokens[kind]).status_code == 200
     assert program.ping(tokens["access_token"]).status_code == 401
     assert program.refresh(tokens["refresh_token"]).json()["error"] == "invalid_grant"

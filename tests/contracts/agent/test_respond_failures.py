@@ -1,4 +1,4 @@
-"""The agent contract, POST /agent/respond, over HTTP: every failure is a 500. A busy server is no failure."""
+"""The agent contract, POST /agent/respond, over HTTP: every failure is a 500. A busy server is not a failure."""
 
 import json
 from typing import Any

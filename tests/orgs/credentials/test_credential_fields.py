@@ -1,4 +1,4 @@
-"""Queries leave credentials out, also those that join the table; the attribute reads them."""
+"""Queries leave credentials out, even those that join the table; the attribute reads them."""
 
 import pytest
 from django.db import connection

@@ -192,7 +192,7 @@ def test_writes_go_to_the_keys_organisation_and_reads_may_span_all(api: Api, liv
     elsewhere = client.with_headers(X_Organization="abroad")
     assert elsewhere.post(path, body).status == 400
     job = {"dataSourceId": "far", "documents": [{"text": "x"}]}
-    assert client.post(path, job).status == 404, "the source belongs to another organisation than the key"
+    assert client.post(path, job).status == 404, "the source does not belong to the key's organisation"
 
     def search(caller: Client) -> set[str]:
         results = caller.post("/api/rag/search", {"query": "animals"}).body["results"]

@@ -39,7 +39,7 @@ def post(path: str, body: Any, **headers: str) -> Any:
 def test_other_organisations_do_not_exist_for_a_key(
     world: World, sources: dict[str, DataSource], is_superuser: bool
 ) -> None:
-    """Neither for reading nor for writing; also for the key of a superuser, who manages all data sources."""
+    """Neither for reading nor for writing; even for the key of a superuser, who manages all data sources."""
     User.objects.filter(pk=world.users["editor"].pk).update(is_superuser=is_superuser)
     key = {"X-API-Key": world.key("editor").secret}
     listed = call("GET", SOURCES, **key).json()["sources"]
@@ -84,7 +84,7 @@ def test_a_key_is_created_for_all_organisations_on_request(world: World, post_as
 
 
 def test_administrators_see_and_revoke_the_keys_of_their_organisation(world: World) -> None:
-    """Not those of another organisation, also if the key's user is a member of both."""
+    """Not those of another organisation, even if the key's user is a member of both."""
     add_member(user=world.users["editor"], organization=world.abroad, roles=("editor",))
     add_member(user=world.users["foreigner"], organization=world.abroad, roles=("owner",))
     User.objects.filter(pk__in=[world.users["owner"].pk, world.users["foreigner"].pk]).update(is_staff=True)

@@ -1,4 +1,4 @@
-"""A provider says that a person has signed out there: their sessions and tokens end here at once."""
+"""A provider says that a person has signed out there: their sessions and tokens end here immediately."""
 
 import time
 from typing import Any

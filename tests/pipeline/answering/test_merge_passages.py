@@ -97,7 +97,7 @@ def test_passages_that_differ_in_a_number_negation_or_heading_are_kept() -> None
 @settings(max_examples=30)
 @given(starts=st.sets(st.integers(1, len(TEXT) - 1), max_size=30), overlap=st.sampled_from([0, 20]))
 def test_a_range_of_merged_passages_has_the_pages_of_its_characters(starts: set[int], overlap: int) -> None:
-    """Every second page has no text, and a page may start anywhere, also between two passages or in their overlap."""
+    """Every second page has no text, and a page may start anywhere, even between two passages or in their overlap."""
     text = TEXT.replace(". ", ".\n\n")
     pages = tuple(Page(start, 2 * index + 1) for index, start in enumerate([0, *sorted(starts)]))
     merged = merge_passages(chunks_of(text, overlap=overlap, pages=pages))

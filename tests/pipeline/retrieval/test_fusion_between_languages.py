@@ -1,4 +1,4 @@
-"""Words count less for questions in another language than the texts."""
+"""Words count less for questions in a language other than the texts'."""
 
 import uuid
 

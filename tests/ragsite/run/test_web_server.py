@@ -98,7 +98,7 @@ def test_clients_that_send_slowly_do_not_block_others(web: Web) -> None:
             for _ in range(MANY):
                 clients.enter_context(connect(web.port, first, address=f"127.0.0.{number}"))
             assert send(web.port, HEALTH)[0] == 200, first
-        # A body that has arrived is read at once, also if it is long.
+        # A body that has arrived is read immediately, even if it is long.
         body = b'{"query": "' + b"z" * 1_000_000 + b'"}'
         request = POST % (b"/api/rag/search", CLOSE + b"Content-Length: %d" % len(body))
         assert send(web.port, request + body)[0] == 401
@@ -138,7 +138,7 @@ def test_an_address_has_a_limit_of_requests_in_progress(web: Web) -> None:
 
 
 def test_streams_of_one_account_do_not_block_others(web: Web, live_world: World) -> None:
-    """More streams than threads: half of the places are taken, the others are refused at once."""
+    """More streams than threads: half of the places are taken, the others are refused immediately."""
     content = json.dumps({"messages": [{"role": "user", "content": "Two words"}], "stream": True}).encode()
 
     def request(user: str) -> bytes:

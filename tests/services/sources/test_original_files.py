@@ -144,7 +144,7 @@ def test_a_document_keeps_its_file_until_it_is_replaced(world: World, stored_fil
     purge_unused_files()
     assert files_in(stored_files) == [stored_files / storage_path(first)]
     send(world, source, upload("a.md", b"# Lions\n\nManes."))
-    original_files.purge_unused(deadline=time.monotonic() + 60)  # due at once, because the document was replaced
+    original_files.purge_unused(deadline=time.monotonic() + 60)  # due immediately, because the document was replaced
     second = Document.objects.get().original
     assert second is not None
     assert second != first

@@ -1,6 +1,6 @@
 """Qdrant's REST API over the real engine, in the wheel qdrant-edge-py: one shard for each collection.
 
-It filters, quantises and indexes as a server does. The wheel is no dependency of the tests: see docs/contributor.md.
+It filters, quantises and indexes as a server does. The wheel is not a dependency of the tests: see docs/contributor.md.
 """
 
 import shutil

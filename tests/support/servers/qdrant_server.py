@@ -1,4 +1,4 @@
-"""Qdrant's REST API over the local mode of qdrant-client, whose models check each request. It is no real server.
+"""Qdrant's REST API over the local mode of qdrant-client, whose models check each request. It is not a real server.
 
 It answers the requests that the store sends. `is_down` makes it refuse all of them, `refused_documents` those that
 write points of these documents, and `drops` makes it close the connection instead of answering that many. What fails in

@@ -15,7 +15,7 @@ Fault = Callable[[Product], AbstractContextManager[None]]
 
 @contextlib.contextmanager
 def postgres_stopped(product: Product) -> Iterator[None]:
-    """Shut PostgreSQL down in order (`fast`: it ends sessions at once) and start it after the block."""
+    """Shut PostgreSQL down in order (`fast`: it ends sessions immediately) and start it after the block."""
     product.stop_postgres()
     try:
         yield

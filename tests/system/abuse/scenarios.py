@@ -92,7 +92,7 @@ def run_fault(product: Product, people: list[Person], name: str, seconds: float)
     if figures.recovery is None:
         row.broken["not every operation succeeded after the fault"] += 1
     if figures.worker_restarts:
-        row.broken["a worker ended and had to be started again"] += figures.worker_restarts
+        row.broken["a worker ended and had to be restarted"] += figures.worker_restarts
     if figures.unfinished:
         row.broken["a job did not complete"] += figures.unfinished
     return row

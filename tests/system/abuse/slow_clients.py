@@ -25,7 +25,7 @@ class SlowClients:
         self.opened = self.closed = 0
 
     def open(self, first: bytes, repeated: bytes, count: int) -> None:
-        """Open connections. Each sends `first` at once, and then `repeated` every half second unless it is empty."""
+        """Open connections. Each sends `first` immediately, then `repeated` every half second unless it is empty."""
         for _ in range(count):
             client = socket.create_connection(("127.0.0.1", self._port), timeout=10, source_address=(_ADDRESS, 0))
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

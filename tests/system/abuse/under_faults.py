@@ -30,10 +30,10 @@ class Figures:
         errors: How many ended in an error that the contract has.
         broken: How often each promise was broken.
         slowest: Seconds of the slowest request.
-        last_error: Seconds from the fault's end to the last answer that was no success.
+        last_error: Seconds from the fault's end to the last answer that was not a success.
         recovery: Seconds from the fault's end until every operation has succeeded again, which includes the time until
             the traffic reaches each operation; None if one never succeeded.
-        worker_restarts: How often an ended worker had to be started again.
+        worker_restarts: How often an ended worker had to be restarted.
         findings: The comparison of acknowledged and stored writes.
         unfinished: How many jobs did not complete.
     """

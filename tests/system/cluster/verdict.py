@@ -135,7 +135,7 @@ class Restart:
     refused_after: float | None
 
     def is_good(self, drain_seconds: float) -> bool:
-        """Return whether health checks failed at once, and requests were accepted for as long as it drains."""
+        """Return whether health checks failed immediately, and requests were accepted for as long as it drains."""
         if self.not_ready_after is None or self.refused_after is None:
             return False
         return self.not_ready_after < self.refused_after and self.refused_after >= drain_seconds

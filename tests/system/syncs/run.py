@@ -184,4 +184,4 @@ class SyncedRun:
         self.report.counts["embedded texts"] += len(self._embedded)
         for text in set(self._embedded):
             if not any(chunk in text for chunk in new):
-                self.report.differences.append("a text was embedded that is no new chunk")
+                self.report.differences.append("a text was embedded that is not a new chunk")

@@ -85,7 +85,7 @@ def _sources(client: Client, _: argparse.Namespace) -> int:
 
 def _ingest(client: Client, options: argparse.Namespace) -> int:
     if not options.folder.is_dir():
-        return _fail(f"{options.folder} is no folder.")
+        return _fail(f"{options.folder} is not a folder.")
     files, empty = uploads.set_empty_files_aside(uploads.find_files(options.folder))
     if empty:
         names = ", ".join(file.relative_to(options.folder).as_posix() for file in empty[:_MAX_SHOWN_ERRORS])

@@ -95,7 +95,7 @@ class Client:
                     yield event
 
     def ingest(self, source: str, documents: Iterable[NewDocument]) -> Job:
-        """Send texts as a job. It becomes one job, also if the connection breaks and it is sent again."""
+        """Send texts as a job. It becomes one job, even if the connection breaks and it is sent again."""
         return Job.from_json(self._call(calls.ingest(source, documents)))
 
     def upload(

@@ -34,7 +34,7 @@ class NotFound(RagsiteError):
 
 
 class RateLimited(RagsiteError):
-    """Too many requests, also after the client has waited and tried again."""
+    """Too many requests, even after the client has waited and tried again."""
 
 
 _TYPES = {401: Unauthenticated, 403: NotAllowed, 404: NotFound, 429: RateLimited}

@@ -32,7 +32,7 @@ def check(connection: SyncConnection) -> None:
 
 @transaction.atomic
 def save(connection: SyncConnection, *, secret: str, by: User) -> None:
-    """Store a checked connection, which acts for this user from now on. A schedule begins at once.
+    """Store a checked connection, which acts for this user from now on. A schedule begins immediately.
 
     Args:
         connection: The connection, with its new values.

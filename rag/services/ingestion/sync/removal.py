@@ -38,7 +38,7 @@ def remove_missing(run: SyncRun, deadline: float) -> bool:
         if needs_confirmation(missing=number, total=stored.count()):
             runs.wait_for_confirmation(run, missing=number)
             return False
-        # A removal that has begun continues, also if what is left is a larger share.
+        # A removal that has begun continues, even if the rest is a larger share.
         runs.update(run, missing=number, is_removal_confirmed=True)
     while batch := list(missing.order_by("pk")[:_BATCH_ITEMS]):
         for item in batch:

@@ -75,7 +75,7 @@ def _load_tables(reader: ArchiveReader, on_progress: OnProgress) -> None:
     if differing := sorted(
         name for name in existing | tables if existing.get(name) != set(tables.get(name, {}).get("columns", ()))
     ):
-        raise InvalidArchive(f"The backup has other columns than its migrations create: {', '.join(differing)}.")
+        raise InvalidArchive(f"These tables differ from the migrations of the backup: {', '.join(differing)}.")
     with copy_tables.loading(memory_mb=settings.RAG_INDEX_BUILD_MEMORY_MB, sequences=reader.manifest["sequences"]):
         for name, rows in reader.tables():
             count = copy_tables.copy_in(Table(name, tuple(tables[name]["columns"])), rows)

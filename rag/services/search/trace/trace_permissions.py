@@ -117,7 +117,7 @@ def _managed_sources(request: TraceRequest) -> DataSourceQuerySet:
 
 
 def _get_user(request: TraceRequest, managed: DataSourceQuerySet) -> User | None:
-    if not request.user:  # the caller, with all their permissions, also if their API key has fewer
+    if not request.user:  # the caller, with all their permissions, even if their API key has fewer
         return User.objects.filter(pk=request.caller.authenticated_user.pk).first()
     return find_person(request.user, managed.values("organization"), asker=request.caller)
 

@@ -122,7 +122,7 @@ def test_invalid_forms_are_rejected(api: Api, live_world: World, settings: Any) 
         "chunkSize": send(editor, [good], chunkSize="many"),
         "chunkOverlap": send(editor, [good], chunkSize=100, chunkOverlap=60),
         "dataSourceId": send(editor, [good], dataSourceId=""),
-        "dataSourceId ": send_raw(editor, b"this is no form"),
+        "dataSourceId ": send_raw(editor, b"this is not a form"),
         "body": send_raw(editor, b"x", boundary=""),
         "body ": send_raw(editor, b'--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n'
                      b"Content-Transfer-Encoding: base64\r\n\r\n!\r\n--b--\r\n", boundary="b"),

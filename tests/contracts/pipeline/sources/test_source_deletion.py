@@ -56,7 +56,7 @@ def test_a_deleted_source_is_invisible_at_once_and_purged_later(
     ):
         assert reply.status == 404
     assert IngestionJob.objects.get(pk=job).status == "cancelled"
-    assert owner.post("/api/rag/sources", {"name": "Library"}).body["slug"] == "library", "the slug is free at once"
+    assert owner.post("/api/rag/sources", {"name": "Library"}).body["slug"] == "library", "the slug is free immediately"
 
     monkeypatch.setattr(purge, "_BATCH_SIZE", 2)
     purge.purge_deleted()

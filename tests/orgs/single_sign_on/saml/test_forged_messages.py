@@ -165,5 +165,5 @@ def test_an_oversized_relay_state_is_refused(provider: IdentityProvider, idp: Sa
         url = idp.logout_url(address, "stranger", relay_state=f"&RelayState={quote(text)}")
         fields = {"SAMLRequest": idp.logout_form(address, "stranger"), "RelayState": text}
         statuses.append((Client().get(url).status_code, Client().post(address, fields).status_code))
-    assert statuses == [(302, 302), (502, 502), (502, 302)], "a form's é is no opaque value and is left out"
+    assert statuses == [(302, 302), (502, 502), (502, 302)], "a form's é is not an opaque value and is left out"
     assert victim.get("/").status_code == 200

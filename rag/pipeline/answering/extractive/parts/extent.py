@@ -116,7 +116,7 @@ def _beginning(structure: PassageStructure, groups: Section, max_characters: int
             parts += group[: max(count, 1 - number)]
         break
     quoted = readable_parts(structure, parts)
-    # A lead-in has its list, also if this is longer.
+    # A lead-in is quoted with its list, even if this exceeds the limit.
     return quoted | structure.complete(max(quoted)) if quoted else quoted
 
 

@@ -74,7 +74,7 @@ class PassageLayout:
         return html_tags.remove_tags(self.text(index))
 
     def visible_span(self, index: int) -> tuple[int, int]:
-        """Return start and end of the first characters of a part that are no tags, as offsets in the document."""
+        """Return start and end of the first characters of a part that are not tags, as offsets in the document."""
         start, end = html_tags.visible_span(self.text(index))
         offset = self.passage.start + self.parts[index].start
         return offset + start, offset + end
@@ -112,7 +112,7 @@ class PassageLayout:
         return is_alone and is_line and self.text(index).endswith(QUESTION_ENDINGS)
 
     def term_above(self, index: int) -> int | None:
-        """Return the term that a part begins to explain; None if the line above it is none."""
+        """Return the index of the term that a part explains: the line above it. None if that line is not a term."""
         return index - 1 if index and self.parts[index - 1].kind is UnitKind.TERM else None
 
     def term_of(self, index: int) -> int | None:

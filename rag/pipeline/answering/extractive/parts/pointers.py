@@ -1,4 +1,4 @@
-"""Sentences that only say where to read on, or what a text is about: they are no answers."""
+"""Sentences that only say where to read on, or what a text is about: they are not answers."""
 
 import re
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from .passage_parts import Part
 
-# The indexes of the parts of a section that are no headings, in groups.
+# The indexes of the parts of a section that are not headings, in groups.
 Section = list[list[int]]
 
 

@@ -80,7 +80,7 @@ class AnalysedQuestion:
         words: The content words, and all numbers.
         answer_type: What the question asks for, such as a time; None if this is unknown.
         term: What the question wants to have defined; empty if it asks for something else.
-        is_open: Whether it asks how, what, when or the like, so that "yes" is no answer.
+        is_open: Whether it asks how, what, when or the like, so that "yes" is not an answer.
         is_procedure: Whether it asks how something is done, or what to do.
         asks_on: Whether a second question goes on about the answer to the first one.
         asks_two_things: Whether it may have two answers in different places.

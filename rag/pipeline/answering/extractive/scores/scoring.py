@@ -32,7 +32,7 @@ _MAX_ENTRY_WORDS = 8
 _SECTION_WEIGHT = 1.0
 # Bonus for a part that begins with the term that the question wants to have defined, in standard deviations.
 _DEFINITION_BONUS = 1.5
-# The term is among this many first words: "The _content_ of a document is ..." is no definition of a document.
+# The term is among this many first words: "The _content_ of a document is ..." is not a definition of a document.
 _MAX_WORDS_BEFORE_TERM = 1
 _MAX_TERM_CHARACTERS = 120
 # How alike the headings above a part are to the question counts nearly as much as if the part said it itself.
