@@ -16,7 +16,7 @@ from ragsite.postgres import identity
 from . import openid_connect
 from .account_provisioning import end_sign_ins_of
 from .pages import active_providers, as_entered
-from .provider_requests import ProviderFailed
+from .provider_requests import IdentityProviderFailed
 
 logger = structlog.get_logger(__name__)
 
@@ -44,7 +44,7 @@ class BackChannelLogout(View):
             if provider is None or not 0 < len(token) <= _MAX_CHARACTERS:
                 raise openid_connect.InvalidResponse("There is no such provider, or no logout_token.")
             logout = openid_connect.verify_logout_token(as_entered(provider), provider.client_id, token)
-        except ProviderFailed as error:
+        except IdentityProviderFailed as error:
             logger.warning("back_channel_logout_refused", provider=str(provider_id), reason=str(error))
             response = JsonResponse({"error": "invalid_request", "error_description": str(error)}, status=400)
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ragsite.postgres.models import is_storable
 
-from .provider_requests import Provider, ProviderFailed, request
+from .provider_requests import IdentityProviderFailed, Provider, request
 
 _CACHE_SECONDS = 600.0
 # Anybody can send tokens that name a key which does not exist. A provider is asked again at most this often.
@@ -35,7 +35,7 @@ def read_configuration(provider: Provider, *, is_fresh: bool = False) -> dict[st
         is_fresh: Request it from the provider even if it is cached.
 
     Raises:
-        ProviderFailed: If the provider does not answer, or names another issuer.
+        IdentityProviderFailed: If the provider does not answer, or names another issuer.
     """
     return _read(provider, is_fresh=is_fresh).configuration
 
@@ -44,11 +44,11 @@ def find_endpoint(provider: Provider, name: str, *, is_fresh: bool = False) -> s
     """Return the address of the provider with this name.
 
     Raises:
-        ProviderFailed: If the provider does not say where it is.
+        IdentityProviderFailed: If the provider does not say where it is.
     """
     url = read_configuration(provider, is_fresh=is_fresh).get(name)
     if not isinstance(url, str) or not url.startswith(("https://", "http://")) or not is_storable(url):
-        raise ProviderFailed(f"The identity provider does not say where its {name} is.")
+        raise IdentityProviderFailed(f"The identity provider does not say where its {name} is.")
     return url
 
 
@@ -60,7 +60,7 @@ def read_keys(provider: Provider, *, is_fresh: bool) -> dict[str, Any]:
         is_fresh: Request the keys even if they are cached, unless that was done within the last minute.
 
     Raises:
-        ProviderFailed: If the keys are not known and the provider does not send them.
+        IdentityProviderFailed: If the keys are not known and the provider does not send them.
     """
     entry = _read(provider, is_fresh=False)
     with _cache_lock:
@@ -81,7 +81,7 @@ def _read(provider: Provider, *, is_fresh: bool) -> _Cached:
     if entry is None or entry.expires_at < now or is_fresh:
         configuration = request("GET", f"{issuer}/.well-known/openid-configuration", provider=provider)
         if str(configuration.get("issuer", "")).rstrip("/") != issuer:
-            raise ProviderFailed("The identity provider names another issuer.")
+            raise IdentityProviderFailed("The identity provider names another issuer.")
         entry = _Cached(now + _CACHE_SECONDS, configuration)
         with _cache_lock:
             if len(_cache) >= _MAX_CACHED_ISSUERS:

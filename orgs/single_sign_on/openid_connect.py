@@ -19,7 +19,7 @@ from ragsite.postgres.models import is_storable
 
 from . import discovery
 from .attempts import SignInAttempt
-from .provider_requests import Provider, ProviderFailed, request
+from .provider_requests import IdentityProviderFailed, Provider, request
 
 # Signatures with a key pair. With a shared secret (HS256), a leaked secret would sign tokens.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -29,7 +29,7 @@ _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _SCOPES = "openid email profile"
 
 
-class InvalidResponse(ProviderFailed):
+class InvalidResponse(IdentityProviderFailed):
     """The response does not prove who signs in."""
 
 
@@ -54,7 +54,7 @@ def authorization_url(client: Client, attempt: SignInAttempt, *, redirect_uri: s
     """Return the address of the provider at which a person signs in.
 
     Raises:
-        ProviderFailed: If the provider does not describe itself.
+        IdentityProviderFailed: If the provider does not describe itself.
     """
     endpoint = discovery.find_endpoint(client.provider, "authorization_endpoint")
     challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
@@ -75,7 +75,7 @@ def check_issuer(provider: Provider) -> None:
     """Check that a provider describes itself under this address.
 
     Raises:
-        ProviderFailed: If it does not.
+        IdentityProviderFailed: If it does not.
     """
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
         discovery.find_endpoint(provider, name, is_fresh=name == "authorization_endpoint")
@@ -89,7 +89,7 @@ def check_response_issuer(provider: Provider, named: str | None) -> None:
         named: The parameter `iss` of the response; None if it has none.
 
     Raises:
-        ProviderFailed: If it is another one, or if none is named and the provider always names itself.
+        IdentityProviderFailed: If it is another one, or if none is named and the provider always names itself.
     """
     if (
         named is None
@@ -109,7 +109,7 @@ def exchange_code(
         The verified claims, and the ID token, which a sign-out names.
 
     Raises:
-        ProviderFailed: If the provider refuses, or its response is not valid.
+        IdentityProviderFailed: If the provider refuses, or its response is not valid.
     """
     form = {
         "grant_type": "authorization_code",
@@ -135,7 +135,7 @@ def end_session_url(client: Client, id_token: str, *, return_to: str) -> str:
     """Return the address at which the person also signs out of the provider; empty if it has none."""
     try:
         endpoint = discovery.find_endpoint(client.provider, "end_session_endpoint")
-    except ProviderFailed:
+    except IdentityProviderFailed:
         return ""
     parameters = {"id_token_hint": id_token, "post_logout_redirect_uri": return_to, "client_id": client.client_id}
     return endpoint + ("&" if "?" in endpoint else "?") + urlencode(parameters)
@@ -145,7 +145,7 @@ def verify_logout_token(provider: Provider, client_id: str, token: str) -> Logou
     """Check a logout token (OpenID Connect Back-Channel Logout 1.0, 2.6).
 
     Raises:
-        ProviderFailed: If it is not valid, or names no person.
+        IdentityProviderFailed: If it is not valid, or names no person.
     """
     claims = _decode(provider, client_id, token, require=["iat", "iss", "aud", "jti", "sub", "events"])
     issued_at, subject, events = claims["iat"], claims["sub"], claims["events"]

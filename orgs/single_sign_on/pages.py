@@ -28,7 +28,7 @@ from . import attempts, openid_connect
 from .account_provisioning import SignInRefused, find_or_create_account
 from .attempts import SignInAttempt
 from .openid_connect import Client, InvalidResponse
-from .provider_requests import Provider, ProviderFailed
+from .provider_requests import IdentityProviderFailed, Provider
 from .saml import requests as saml_requests
 from .saml import service_provider
 
@@ -69,7 +69,7 @@ class Start(SignInPage):
         attempt = SignInAttempt(provider_id=str(provider.pk), next_url=_safe_next(request, request.POST))
         try:
             url = _sign_in_url(request, provider, attempt)
-        except ProviderFailed as error:
+        except IdentityProviderFailed as error:
             return render_failure(request, provider, error)
         response = render(request, "accounts/to_provider.html", {"url": url, "provider": provider})
         attempts.remember(response, request, attempt)
@@ -95,7 +95,7 @@ class ResponsePage(SignInPage):
             request.session[END_SESSION_URL] = end_session_url
         except SignInRefused as error:
             response = render_error(request, str(error), status=403)
-        except ProviderFailed as error:
+        except IdentityProviderFailed as error:
             response = render_failure(request, provider, error)
         attempts.clear(response)
         return response
@@ -110,7 +110,7 @@ class ResponsePage(SignInPage):
         """Return the verified claims, and where the person signs out of the provider; empty if nowhere.
 
         Raises:
-            ProviderFailed: If the response is not valid.
+            IdentityProviderFailed: If the response is not valid.
         """
         raise NotImplementedError
 
@@ -185,7 +185,7 @@ def _client(provider: IdentityProvider) -> Client:
     try:
         secret = encryption.decrypt(provider.client_secret, encryption.Purpose.IDENTITY_PROVIDER)
     except encryption.UnreadableSecret:
-        raise ProviderFailed(
+        raise IdentityProviderFailed(
             gettext_noop("The client secret has to be entered again, because SECRET_KEY has changed.")
         ) from None
     return Client(as_entered(provider), provider.client_id, secret)
@@ -227,7 +227,7 @@ def _safe_next(request: HttpRequest, fields: QueryDict) -> str:
     return url if is_safe else reverse("ask")
 
 
-def render_failure(request: HttpRequest, provider: IdentityProvider, error: ProviderFailed) -> HttpResponse:
+def render_failure(request: HttpRequest, provider: IdentityProvider, error: IdentityProviderFailed) -> HttpResponse:
     """Render what went wrong at the provider, and log it."""
     logger.warning("single_sign_on_failed", organization=provider.organization.slug, reason=str(error))
     return render_error(request, str(error), status=502)

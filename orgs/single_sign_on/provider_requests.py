@@ -39,7 +39,7 @@ _known_from: dict[Provider, float] = {}
 _places = threading.Condition()
 
 
-class ProviderFailed(Exception):
+class IdentityProviderFailed(Exception):
     """The identity provider gave no usable response. The text says why, for people who sign in."""
 
 
@@ -74,9 +74,9 @@ def request(
         bearer: An access token.
 
     Raises:
-        ProviderFailed: If there is no such response.
+        IdentityProviderFailed: If there is no such response.
     """
-    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=ProviderFailed)
+    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=IdentityProviderFailed)
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
     try:
         with (
@@ -86,19 +86,19 @@ def request(
         ):
             content = _read(response)
     except private_networks.ForbiddenAddress as error:
-        raise ProviderFailed(str(error)) from None
+        raise IdentityProviderFailed(str(error)) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise ProviderFailed(
+        raise IdentityProviderFailed(
             f"The identity provider could not be reached: {private_networks.explain(error)}."
         ) from None
     if response.status_code != 200:
-        raise ProviderFailed(f"The identity provider answered with the status {response.status_code}.")
+        raise IdentityProviderFailed(f"The identity provider answered with the status {response.status_code}.")
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise ProviderFailed("The response of the identity provider is not a JSON object.")
+        raise IdentityProviderFailed("The response of the identity provider is not a JSON object.")
     return body
 
 
@@ -108,7 +108,7 @@ def _place(provider: Provider) -> Iterator[None]:
     with _places:
         if not _places.wait_for(lambda: _is_free(provider), _MAX_WAIT_SECONDS):
             text = "Too many people sign in with identity providers at the moment. Try again in a minute."
-            raise ProviderFailed(text)
+            raise IdentityProviderFailed(text)
         _waited_for.append(provider)
     started_at = time.monotonic()
     try:
@@ -156,5 +156,5 @@ def _read(response: httpx2.Response) -> bytes:
     for part in response.iter_bytes():
         content += part
         if len(content) > _MAX_BYTES:
-            raise ProviderFailed("The response of the identity provider is too large.")
+            raise IdentityProviderFailed("The response of the identity provider is too large.")
     return bytes(content)

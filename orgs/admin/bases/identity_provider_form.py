@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from orgs.models import Organization, Protocol, SignInDomain
 from orgs.single_sign_on import openid_connect
-from orgs.single_sign_on.provider_requests import Provider, ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
 from orgs.single_sign_on.saml import metadata, service_provider
 from ragsite.postgres import encryption
 
@@ -62,7 +62,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         values["issuer"] = str(values["issuer"]).strip().rstrip("/")
         try:
             openid_connect.check_issuer(Provider(self._organization_id(values), values["issuer"]))
-        except ProviderFailed as error:
+        except IdentityProviderFailed as error:
             self.add_error("issuer", gettext(str(error)))
         if self.instance._state.adding and not values.get("secret"):
             self.add_error("secret", _REQUIRED)
@@ -79,7 +79,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
             return
         try:
             described = metadata.read_metadata(values["metadata"])
-        except ProviderFailed as error:
+        except IdentityProviderFailed as error:
             self.add_error("metadata", gettext(str(error)))
             return
         values["issuer"] = self.instance.issuer = described.issuer

@@ -43,7 +43,7 @@ def read_form(form: Mapping[str, str], provider: IdentityProvider, sp: ServicePr
         sp: Who receives it.
 
     Raises:
-        ProviderFailed: If the request is not valid.
+        IdentityProviderFailed: If the request is not valid.
     """
     message = signatures.read_signed(xml.parse(decode(form.get("SAMLRequest", ""))), read_certificates(provider))
     relay_state = form.get("RelayState", "")
@@ -59,7 +59,7 @@ def read_query(query: str, provider: IdentityProvider, sp: ServiceProvider) -> L
         sp: Who receives it.
 
     Raises:
-        ProviderFailed: If the request is not valid.
+        IdentityProviderFailed: If the request is not valid.
     """
     signed = signatures.read_signed_query(query, "SAMLRequest", read_certificates(provider))
     message = xml.parse(_inflate(decode(signed["SAMLRequest"])))

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from django.utils import timezone
 from django.utils.translation import gettext_noop
 
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 from ragsite.http import private_networks
 
 from . import xml
@@ -42,20 +42,22 @@ def read_metadata(text: str) -> Metadata:
     """Read the metadata of one identity provider.
 
     Raises:
-        ProviderFailed: If it is malformed, or lacks what a sign-in needs.
+        IdentityProviderFailed: If it is malformed, or lacks what a sign-in needs.
     """
     root = xml.parse(text.strip().encode())
     entities = [root] if root.tag == xml.name("md:EntityDescriptor") else root.findall(".//md:EntityDescriptor", _NS)
     providers = [entity for entity in entities if entity.find("md:IDPSSODescriptor", _NS) is not None]
     if len(providers) != 1:
-        raise ProviderFailed(gettext_noop("The metadata must describe one identity provider."))
+        raise IdentityProviderFailed(gettext_noop("The metadata must describe one identity provider."))
     role = xml.find_only(providers[0], "md:IDPSSODescriptor")
     issuer = providers[0].get("entityID", "")
     if not 0 < len(issuer) <= _MAX_ADDRESS_CHARACTERS:
-        raise ProviderFailed(gettext_noop("The metadata has no usable entityID."))
+        raise IdentityProviderFailed(gettext_noop("The metadata has no usable entityID."))
     sign_in = _endpoint(role, "md:SingleSignOnService")
     if sign_in is None:
-        raise ProviderFailed(gettext_noop("The metadata has no SingleSignOnService with the binding HTTP-Redirect."))
+        raise IdentityProviderFailed(
+            gettext_noop("The metadata has no SingleSignOnService with the binding HTTP-Redirect.")
+        )
     sign_in_url = _read_address(sign_in.get("Location", ""))
     return Metadata(issuer, sign_in_url, *_sign_out_addresses(role), _certificates(role))
 
@@ -75,9 +77,9 @@ def _endpoint(role: xml.Element, service: str) -> xml.Element | None:
 
 
 def _read_address(url: str) -> str:
-    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=ProviderFailed)
+    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=IdentityProviderFailed)
     if len(url) > _MAX_ADDRESS_CHARACTERS:
-        raise ProviderFailed(gettext_noop("The metadata has an address that is too long."))
+        raise IdentityProviderFailed(gettext_noop("The metadata has an address that is too long."))
     return str(url)
 
 
@@ -89,8 +91,10 @@ def _certificates(role: xml.Element) -> str:
     try:
         certificates = [x509.load_der_x509_certificate(base64.b64decode(xml.read_text(item))) for item in elements]
     except (ValueError, binascii.Error):
-        raise ProviderFailed(gettext_noop("The metadata has a malformed certificate.")) from None
+        raise IdentityProviderFailed(gettext_noop("The metadata has a malformed certificate.")) from None
     usable = [certificate for certificate in certificates if certificate.not_valid_after_utc > timezone.now()]
     if not usable:
-        raise ProviderFailed(gettext_noop("The metadata has no certificate for signatures that is still valid."))
+        raise IdentityProviderFailed(
+            gettext_noop("The metadata has no certificate for signatures that is still valid.")
+        )
     return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in usable)

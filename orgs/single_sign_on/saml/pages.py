@@ -19,7 +19,7 @@ from orgs.single_sign_on import attempts
 from orgs.single_sign_on.account_provisioning import end_sign_ins_of
 from orgs.single_sign_on.attempts import SignInAttempt
 from orgs.single_sign_on.pages import ResponsePage, SignInPage, active_providers, render_failure
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 from ragsite.postgres import encryption
 
 from . import requests, service_provider
@@ -37,7 +37,7 @@ class Metadata(SignInPage):
         provider = _provider(provider_id)
         try:
             _, certificate = service_provider.read_key(provider)
-        except ProviderFailed as error:
+        except IdentityProviderFailed as error:
             return render_failure(request, provider, error)
         sp = service_provider.addresses(request, provider)
         return HttpResponse(service_provider.build_metadata(sp, certificate), content_type=_METADATA_TYPE)
@@ -84,7 +84,7 @@ class SignOut(SignInPage):
                 return HttpResponseRedirect(reverse("sign_in"))
             person = SignedInPerson(**person_fields)
             url = requests.sign_out_url(provider, service_provider.addresses(request, provider), person)
-        except (encryption.UnreadableSecret, ProviderFailed):
+        except (encryption.UnreadableSecret, IdentityProviderFailed):
             return HttpResponseRedirect(reverse("sign_in"))
         return HttpResponseRedirect(url if provider.sign_out_url else reverse("sign_in"))
 
@@ -111,7 +111,7 @@ class SingleLogout(SignInPage):
                 logout = read_query(request.META.get("QUERY_STRING", ""), provider, sp)
             end_sign_ins_of(provider, logout.subject, requested_at=logout.issued_at)
             url = requests.signed_out_url(provider, sp, logout.request_id, logout.relay_state)
-        except ProviderFailed as error:
+        except IdentityProviderFailed as error:
             return render_failure(request, provider, error)
         return HttpResponseRedirect(url if provider.sign_out_url else reverse("sign_in"))
 

@@ -41,7 +41,7 @@ def sign_in_url(provider: IdentityProvider, sp: ServiceProvider, attempt: SignIn
     """Return the address of the provider at which a person signs in.
 
     Raises:
-        ProviderFailed: If our key cannot be read.
+        IdentityProviderFailed: If our key cannot be read.
     """
     message = _message("samlp:AuthnRequest", provider.sign_in_url, sp, request_id(attempt))
     message.set("AssertionConsumerServiceURL", sp.consumer_url)
@@ -53,7 +53,7 @@ def sign_out_url(provider: IdentityProvider, sp: ServiceProvider, person: Signed
     """Return the address at which the person also signs out of the provider.
 
     Raises:
-        ProviderFailed: If our key cannot be read.
+        IdentityProviderFailed: If our key cannot be read.
     """
     message = _message("samlp:LogoutRequest", provider.sign_out_url, sp, f"_{secrets.token_hex(20)}")
     etree.SubElement(message, xml.name("saml:NameID"), person.qualifiers).text = person.subject
@@ -66,7 +66,7 @@ def signed_out_url(provider: IdentityProvider, sp: ServiceProvider, in_response_
     """Return the address that tells the provider that its request to sign a person out was carried out.
 
     Raises:
-        ProviderFailed: If our key cannot be read.
+        IdentityProviderFailed: If our key cannot be read.
     """
     url = provider.sign_out_response_url or provider.sign_out_url
     message = _message("samlp:LogoutResponse", url, sp, f"_{secrets.token_hex(20)}")

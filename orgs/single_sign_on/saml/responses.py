@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 
 from orgs.models import IdentityProvider
 from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 from ragsite.postgres.models import is_storable
 
 from . import signatures, xml
@@ -40,7 +40,7 @@ _NAME_ATTRIBUTES = (
 )
 
 
-class InvalidAssertion(ProviderFailed):
+class InvalidAssertion(IdentityProviderFailed):
     """The response does not prove who signs in."""
 
 
@@ -64,7 +64,7 @@ def read_response(text: str, provider: IdentityProvider, sp: ServiceProvider, *,
         request_id: The ID of the request.
 
     Raises:
-        ProviderFailed: If the response is not valid.
+        IdentityProviderFailed: If the response is not valid.
     """
     response = xml.parse(decode(text))
     if response.tag != xml.name("samlp:Response"):

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop
 from lxml import etree
 
 from orgs.models import IdentityProvider
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 from ragsite.http.addresses import build_public_url
 from ragsite.postgres import encryption
 
@@ -67,13 +67,13 @@ def read_key(provider: IdentityProvider) -> tuple[str, str]:
     """Return the key and its certificate in PEM.
 
     Raises:
-        ProviderFailed: If it cannot be decrypted.
+        IdentityProviderFailed: If it cannot be decrypted.
     """
     try:
         pair = json.loads(encryption.decrypt(provider.client_secret, encryption.Purpose.IDENTITY_PROVIDER))
     except encryption.UnreadableSecret:
         text = gettext_noop("The metadata has to be entered again, because SECRET_KEY has changed.")
-        raise ProviderFailed(text) from None
+        raise IdentityProviderFailed(text) from None
     return pair["key"], pair["certificate"]
 
 
@@ -81,7 +81,7 @@ def has_key(provider: IdentityProvider) -> bool:
     """Return whether the provider has a key that can be read."""
     try:
         return bool(read_key(provider))
-    except ProviderFailed:
+    except IdentityProviderFailed:
         return False
 
 

@@ -16,7 +16,7 @@ from signxml.algorithms import DigestAlgorithm, SignatureMethod
 from signxml.exceptions import SignXMLException
 from signxml.verifier import SignatureConfiguration, XMLVerifier
 
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 
 from . import xml
 
@@ -39,7 +39,7 @@ _ERRORS = (
 )
 
 
-class InvalidSignatureOfProvider(ProviderFailed):
+class InvalidSignatureOfProvider(IdentityProviderFailed):
     """Nothing proves that the provider sent the message."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.utils.translation import gettext_noop
 from lxml import etree
 
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 
 NAMESPACES = {
     "samlp": "urn:oasis:names:tc:SAML:2.0:protocol",
@@ -19,7 +19,7 @@ _EARLIEST, _LATEST = (datetime.datetime(year, 1, 1, tzinfo=datetime.UTC) for yea
 Element = Any
 
 
-class InvalidXml(ProviderFailed):
+class InvalidXml(IdentityProviderFailed):
     """The document is not one that a SAML provider sends."""
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from orgs.models import IdentityProvider
 from orgs.single_sign_on import discovery, openid_connect, provider_requests
-from orgs.single_sign_on.provider_requests import Provider, ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.test_back_channel_logout import logout_claims, send
 from tests.orgs.single_sign_on.test_openid_connect import begin
@@ -45,7 +45,7 @@ def test_claims_of_logout_tokens(known_issuer: IdentityProviderServer, changes: 
     token = known_issuer.sign_with_key({**logout_claims(known_issuer), **changes})
     try:
         logout = openid_connect.verify_logout_token(Provider(uuid.uuid4(), known_issuer.issuer), CLIENT_ID, token)
-    except ProviderFailed:
+    except IdentityProviderFailed:
         return
     assert 0 < len(logout.subject) <= 255
     logout.subject.encode()
@@ -64,7 +64,7 @@ def test_headers_and_keys(
 ) -> None:
     discovery._cache[known_issuer.issuer].keys = {"keys": [*keys, *known_issuer.keys()["keys"]]}
     token = ".".join(_encode(part) for part in ({"alg": "ES256", "kid": "k1", **header}, payload, "signature"))
-    with pytest.raises(ProviderFailed):
+    with pytest.raises(IdentityProviderFailed):
         openid_connect.verify_logout_token(Provider(uuid.uuid4(), known_issuer.issuer), CLIENT_ID, token)
 
 
@@ -109,7 +109,7 @@ def test_a_sign_in_with_claims_that_cannot_be_stored(
 
 def test_a_response_of_very_deep_json_is_refused(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_requests, "_read", lambda response: b"[" * 500_000)
-    with pytest.raises(ProviderFailed, match="not a JSON object"):
+    with pytest.raises(IdentityProviderFailed, match="not a JSON object"):
         provider_requests.request("GET", f"{server.issuer}/keys", provider=Provider(uuid.uuid4(), server.issuer))
 
 

@@ -14,7 +14,7 @@ from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
 from orgs.single_sign_on import account_provisioning, discovery, provider_requests
-from orgs.single_sign_on.provider_requests import Provider, ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
 from tests.accounts.test_sign_in import current_totp
 from tests.admin.test_admin import browser
 from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
@@ -72,7 +72,7 @@ def test_a_provider_is_waited_for_until_a_deadline(
 ) -> None:
     """Also its headers: each part of them begins the time-out of the connection again."""
     monkeypatch.setattr(provider_requests, "_MAX_SECONDS", -1.0)
-    with pytest.raises(ProviderFailed, match="ReadTimeout"):
+    with pytest.raises(IdentityProviderFailed, match="ReadTimeout"):
         request_keys(server)
 
 
@@ -115,12 +115,12 @@ def take(places: list[Provider], *providers: Provider) -> int:
 
 def test_few_threads_wait_for_providers(server: Any, places: list[Provider]) -> None:
     places += [known_provider() for _ in range(8)]
-    with pytest.raises(ProviderFailed, match="Too many people"):
+    with pytest.raises(IdentityProviderFailed, match="Too many people"):
         request_keys(server)
     places.pop()
     for url in ("http://127.0.0.1:1", f"{server.issuer}/token"):
         form = {"code": "x", "code_verifier": "x", "redirect_uri": "x"}
-        with contextlib.suppress(ProviderFailed):
+        with contextlib.suppress(IdentityProviderFailed):
             provider_requests.request("POST", url, provider=new_provider(), form=form)
     assert request_keys(server), "each request has given its place back"
 
@@ -130,7 +130,7 @@ def test_a_provider_leaves_places_to_others(server: Any, places: list[Provider])
     known = known_provider()
     assert take(places, *[known] * 8) == 4
     assert request_keys(server)
-    with pytest.raises(ProviderFailed, match="Too many people"):
+    with pytest.raises(IdentityProviderFailed, match="Too many people"):
         request_keys(server, known)
 
 
@@ -181,7 +181,7 @@ def test_new_and_slow_providers_leave_places_to_known_ones(
     monkeypatch.setattr(provider_requests, "_SLOW_SECONDS", 60.0)
     new = [new_provider(number) for number in range(3)]
     assert take(places, *slow, *new) == 4
-    with pytest.raises(ProviderFailed, match="Too many people"):
+    with pytest.raises(IdentityProviderFailed, match="Too many people"):
         request_keys(server, new[1])
     assert request_keys(server, known := known_provider())
     places.remove(slow[0])

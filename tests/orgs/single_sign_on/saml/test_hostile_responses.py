@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.models import User
 from orgs.models import IdentityProvider, LinkedIdentity
-from orgs.single_sign_on.provider_requests import ProviderFailed
+from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 from orgs.single_sign_on.saml import xml
 from orgs.single_sign_on.saml.metadata import read_metadata
 from tests.orgs.single_sign_on.saml.conftest import EMAIL, begin, send, sign_in
@@ -193,7 +193,7 @@ METADATA: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("changes", METADATA.values(), ids=METADATA)
 def test_metadata_that_nobody_could_sign_in_with_is_refused(idp: SamlProvider, changes: dict[str, str]) -> None:
-    with pytest.raises(ProviderFailed):
+    with pytest.raises(IdentityProviderFailed):
         read_metadata(idp.metadata(**changes))
 
 
@@ -201,7 +201,7 @@ def test_metadata_of_several_providers_or_of_none_is_refused(idp: SamlProvider) 
     one = idp.metadata().replace('<?xml version="1.0"?>', "")
     both = f'<md:EntitiesDescriptor xmlns:md="{xml.NAMESPACES["md"]}">{one}{one}</md:EntitiesDescriptor>'
     for text in (both, one.replace("IDPSSODescriptor", "SPSSODescriptor"), "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"):
-        with pytest.raises(ProviderFailed):
+        with pytest.raises(IdentityProviderFailed):
             read_metadata(text)
     single = both.replace(one + one, one)
     assert read_metadata(single).issuer == idp.issuer
@@ -209,5 +209,5 @@ def test_metadata_of_several_providers_or_of_none_is_refused(idp: SamlProvider) 
 
 def test_metadata_with_a_form_only_is_refused_and_the_missing_binding_named(idp: SamlProvider) -> None:
     service = '<md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-'
-    with pytest.raises(ProviderFailed, match="no SingleSignOnService with the binding HTTP-Redirect"):
+    with pytest.raises(IdentityProviderFailed, match="no SingleSignOnService with the binding HTTP-Redirect"):
         read_metadata(idp.metadata().replace(f"{service}Redirect", f"{service}Artifact"))
