@@ -83,10 +83,9 @@ def detect_type(head: bytes, *, content_type: str, name: str, ocr: bool) -> str:
     return media_type
 
 
-def default_content_type(content_type: str, path: str) -> str:
-    """Return the declared content type, or else the one that belongs to the path: Markdown or plain text."""
-    is_markdown = formats.type_from_name(path) == formats.MARKDOWN
-    return content_type or (formats.MARKDOWN if is_markdown else formats.PLAIN)
+def default_content_type(path: str) -> str:
+    """Return the content type of a text without a declared one: Markdown if its path says so, else plain text."""
+    return formats.MARKDOWN if formats.type_from_name(path) == formats.MARKDOWN else formats.PLAIN
 
 
 def _keep_unchanged(content: str, media_type: str) -> ParsedDocument:

@@ -21,6 +21,11 @@ from rag.types import Mode, Passage, Question
 from ragsite.postgres import identity
 from ragsite.postgres.base import read_rows
 
+_MAX_NEWTON_STEPS = 50
+_FOLDS = 5
+_BINS = 10
+# The maximum number of points of a risk-coverage curve.
+_MAX_POINTS = 20
 # float64 and bool arrays of shape (samples,).
 Floats = NDArray[np.float64]
 Booleans = NDArray[np.bool_]
@@ -109,7 +114,7 @@ def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     return dataclasses.replace(default, is_measured=is_measured)
 
 
-def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Curve:
+def fit_curve(evidence: Floats, is_correct: Booleans) -> Curve:
     """Fit a curve by maximum likelihood.
 
     Newton's method with Platt's targets (1999), which prevent overconfidence from few samples.
@@ -117,7 +122,6 @@ def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Cu
     Args:
         evidence: Evidence scores, shape (samples,).
         is_correct: Whether each sample is a correct result, shape (samples,).
-        max_steps: The limit of Newton iterations.
 
     Raises:
         ValueError: If all samples are correct or all are wrong, or more evidence does not mean a higher probability.
@@ -128,7 +132,7 @@ def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Cu
     targets = np.where(is_correct, (positives + 1) / (positives + 2), 1 / (negatives + 2))
     inputs = np.stack([evidence, np.ones_like(evidence)], axis=1)
     parameters = np.zeros(2)
-    for _ in range(max_steps):
+    for _ in range(_MAX_NEWTON_STEPS):
         predicted = _logistic(inputs @ parameters)
         gradient = inputs.T @ (predicted - targets)
         hessian = (inputs * (predicted * (1 - predicted))[:, None]).T @ inputs + 1e-6 * np.eye(2)
@@ -141,14 +145,13 @@ def fit_curve(evidence: Floats, is_correct: Booleans, max_steps: int = 50) -> Cu
     return Curve(float(parameters[0]), float(parameters[1]))
 
 
-def cross_validate(evidence: Floats, is_correct: Booleans, groups: NDArray[np.int64], folds: int = 5) -> Floats:
-    """Predict each sample with a curve fitted on the other folds.
+def cross_validate(evidence: Floats, is_correct: Booleans, groups: NDArray[np.int64]) -> Floats:
+    """Predict each sample with a curve fitted on the other folds (of five).
 
     Args:
         evidence: Evidence scores, shape (samples,).
         is_correct: Whether each sample is a correct result, shape (samples,).
         groups: The group of each sample, shape (samples,). Samples of one group are in one fold.
-        folds: The number of folds.
 
     Returns:
         Predicted probabilities, shape (samples,).
@@ -157,22 +160,22 @@ def cross_validate(evidence: Floats, is_correct: Booleans, groups: NDArray[np.in
         ValueError: If a curve cannot be fitted (`fit_curve`).
     """
     predicted = np.empty_like(evidence)
-    for fold in range(folds):
-        is_held_out = groups % folds == fold
+    for fold in range(_FOLDS):
+        is_held_out = groups % _FOLDS == fold
         if is_held_out.any():
             curve = fit_curve(evidence[~is_held_out], is_correct[~is_held_out])
             predicted[is_held_out] = _logistic(curve.slope * evidence[is_held_out] + curve.offset)
     return predicted
 
 
-def reliability_table(predicted: Floats, is_correct: Booleans, bins: int = 10) -> list[list[float]]:
-    """Group samples into bins of equal size, from the lowest to the highest predicted probability.
+def reliability_table(predicted: Floats, is_correct: Booleans) -> list[list[float]]:
+    """Group samples into ten bins of equal size, from the lowest to the highest predicted probability.
 
     Returns:
         For each bin: [mean predicted probability, share of correct samples, number of samples].
     """
     order = np.argsort(predicted, kind="stable")
-    parts = [part for part in np.array_split(order, bins) if len(part)]
+    parts = [part for part in np.array_split(order, _BINS) if len(part)]
     return [[float(predicted[part].mean()), float(is_correct[part].mean()), float(len(part))] for part in parts]
 
 
@@ -183,13 +186,12 @@ def calibration_error(reliability: Sequence[Sequence[float]]) -> float:
     return error / total if total else 0.0
 
 
-def risk_coverage(predicted: Floats, is_correct: Booleans, points: int = 20) -> list[list[float]]:
+def risk_coverage(predicted: Floats, is_correct: Booleans) -> list[list[float]]:
     """Return the risk-coverage curve: how many answers are wrong if only the most probable samples are answered.
 
     Args:
         predicted: Predicted probabilities, shape (samples,).
         is_correct: Whether each sample is a correct result, shape (samples,).
-        points: The maximum number of points of the curve.
 
     Returns:
         Points of [coverage: share of samples answered, risk: share of the answered samples that are wrong].
@@ -197,7 +199,7 @@ def risk_coverage(predicted: Floats, is_correct: Booleans, points: int = 20) -> 
     by_probability = np.argsort(-predicted, kind="stable")
     wrong_counts = np.cumsum(~is_correct[by_probability])
     total = len(wrong_counts)
-    answered_counts = np.unique(np.linspace(1, total, min(points, total), dtype=int))
+    answered_counts = np.unique(np.linspace(1, total, min(_MAX_POINTS, total), dtype=int))
     return [[float(count / total), float(wrong_counts[count - 1] / count)] for count in answered_counts]
 
 

@@ -152,20 +152,19 @@ def share_in_quotes(query: str, citations: Sequence[Citation], headings: Sequenc
     return len(stems_among(quoted, sought, "")) / len(sought) if sought else 1.0
 
 
-def select_reportable_gaps(query: str, gaps: Sequence[str], lang: str = "") -> tuple[str, ...]:
+def select_reportable_gaps(query: str, gaps: Sequence[str]) -> tuple[str, ...]:
     """Return the gaps to report below an answer: names, numbers, and the words of clauses that no passage covers.
 
     Other words may have a synonym in the answer: "14 days ahead" answers "How far in advance?".
     """
     names = {mention.text for mention in (*find_names(query), *find_numbers(query))}
-    gap_words = set(content_words(" ".join(gaps), lang))
-    clauses = [set(content_words(clause, lang)) for clause in _CLAUSE_END.split(query)]
+    gap_words = set(content_words(" ".join(gaps)))
+    clauses = [set(content_words(clause)) for clause in _CLAUSE_END.split(query)]
     words_of_uncovered_clauses = set().union(*(clause for clause in clauses if clause <= gap_words))
     return tuple(
         gap
         for gap in gaps
-        if any(word in names for word in _TOKEN.findall(gap))
-        or set(content_words(gap, lang)) & words_of_uncovered_clauses
+        if any(word in names for word in _TOKEN.findall(gap)) or set(content_words(gap)) & words_of_uncovered_clauses
     )
 
 

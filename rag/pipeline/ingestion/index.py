@@ -159,7 +159,7 @@ def _update_metadata_only(
     # Values that were found in the content stay unless the submission has its own value.
     submitted = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
     if "/" not in document.content_type:  # not a MIME type but a word of an earlier submission
-        submitted.setdefault("content_type", parse.default_content_type("", submission.path))
+        submitted.setdefault("content_type", parse.default_content_type(submission.path))
     values = {**_metadata_values(submission, source), **submitted, "revision": revision}
     _set_values(document, values)
     document.save(update_fields=[*values, "updated_at"])
@@ -178,7 +178,7 @@ def _build_version(
     has_new_title = not is_new and document.title != chunked.title
     if document.original_id and document.original_id != submission.original_id:
         Original.objects.filter(pk=document.original_id).release()
-    media_type = submission.content_type or chunked.parsed.media_type or parse.default_content_type("", submission.path)
+    media_type = submission.content_type or chunked.parsed.media_type or parse.default_content_type(submission.path)
     content = {
         "title": chunked.title,
         "content_type": media_type,

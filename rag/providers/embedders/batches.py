@@ -2,12 +2,18 @@
 
 from collections.abc import Sequence
 
+_MAX_WINDOWS = 8
 
-def group_by_length(lengths: Sequence[int], limit: int = 8) -> list[list[int]]:
-    """Group indexes of equal lengths, at most `limit` per batch."""
+
+def group_by_length(lengths: Sequence[int]) -> list[list[int]]:
+    """Group the indexes of windows of equal lengths, at most _MAX_WINDOWS per batch, the shortest first.
+
+    Args:
+        lengths: The length of each window, in tokens.
+    """
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batches and len(batches[-1]) < limit and lengths[batches[-1][0]] == lengths[index]:
+        if batches and len(batches[-1]) < _MAX_WINDOWS and lengths[batches[-1][0]] == lengths[index]:
             batches[-1].append(index)
         else:
             batches.append([index])

@@ -85,7 +85,7 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
 
     Args:
         source: The data source.
-        model: Another embedding model than the one that the source is searched with. The source needs its vectors.
+        model: The embedding model to measure, of which the source has vectors; None for the source's own.
 
     Returns:
         The stored run; None if the source has no active golden questions.

@@ -12,8 +12,6 @@ from rag.models import Action, Chunk, Document
 
 # How many characters of a document's text are read at once.
 PART_CHARACTERS = 20_000
-
-
 # How many chunks are listed at once.
 PAGE_CHUNKS = 50
 

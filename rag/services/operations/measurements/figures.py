@@ -14,6 +14,8 @@ from ragsite.observability.measurement_buffer import BOUNDS_MS, EVERYBODY
 # Name of a measurement → the start of each hour, with the measurements in it.
 Hourly = Callable[[str], list[tuple[datetime.datetime, "Summary"]]]
 HOUR, DAY = datetime.timedelta(hours=1), datetime.timedelta(days=1)
+# How many hours a history has.
+_HOURS = 24
 # The period of the totals of all time.
 ALL_TIME = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 # How many models have series of their own.
@@ -64,18 +66,15 @@ def percentile(histogram: Sequence[int], share: float) -> float | None:
     return float(BOUNDS_MS[-1])
 
 
-def summarize(
-    kind: str, *, since: datetime.timedelta = HOUR, organizations: Collection[uuid.UUID] = (EVERYBODY,)
-) -> list[Summary]:
-    """Return the measurements of one kind since then, by name.
+def summarize(kind: str, *, organizations: Collection[uuid.UUID] = (EVERYBODY,)) -> list[Summary]:
+    """Return the measurements of one kind in the last hour, by name.
 
     Args:
         kind: The kind, as in ragsite.observability.measurement_buffer.
-        since: How far to look back.
         organizations: Of which organisations; the whole installation by default.
     """
     rows = defaultdict(list)
-    for row in _rows(kind, since, organizations):
+    for row in _rows(kind, HOUR, organizations):
         rows[row.name].append(row)
     return [_add(name, rows[name]) for name in sorted(rows)]
 
@@ -86,17 +85,17 @@ def summarize_all_time(kind: str) -> list[Summary]:
     return [_add(row.name, [row]) for row in rows[:_MAX_NAMES]]
 
 
-def summarize_by_hour(kind: str, *, hours: int = 24, organizations: Collection[uuid.UUID] = (EVERYBODY,)) -> Hourly:
-    """Return the measurements of one kind in each of the last hours, oldest first.
+def summarize_by_hour(kind: str, *, organizations: Collection[uuid.UUID] = (EVERYBODY,)) -> Hourly:
+    """Return the measurements of one kind in each of the last 24 hours, oldest first.
 
     Returns:
         A function: name → start of each hour, with the measurements of this name in it.
     """
-    first = timezone.now().replace(minute=0, second=0, microsecond=0) - (hours - 1) * HOUR
+    first = timezone.now().replace(minute=0, second=0, microsecond=0) - (_HOURS - 1) * HOUR
     rows = defaultdict(list)
     for row in _rows(kind, timezone.now() - first, organizations):
         rows[row.name, row.period.replace(minute=0)].append(row)
-    starts = [first + hour * HOUR for hour in range(hours)]
+    starts = [first + hour * HOUR for hour in range(_HOURS)]
     return lambda name: [(start, _add(name, rows[name, start])) for start in starts]
 
 
