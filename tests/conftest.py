@@ -1,11 +1,6 @@
 """Shared fixtures: two organisations with users, a live HTTP server with its clients, and a real Celery worker."""
 
-import contextlib
 import gc
-import os
-import signal
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -14,15 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
-import psutil
 import pytest
-from django.conf import settings
 from django.core.cache.backends.redis import RedisCache
-from django.db import connection
 from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
 
-from ragsite.celery import app
 from ragsite.postgres import identity
 from ragsite.settings.rag.files import in_folder
 from tests.support.cache import delete_own_keys
@@ -34,6 +25,7 @@ from tests.support.http import Client, LocalClient
 from tests.support.servers.provider_server import ProviderServer
 from tests.support.sessions import keep_sessions
 from tests.support.web import Web
+from tests.support.worker import Worker, purge_queue
 
 # The test process owns the test database. Code that tests call runs as a worker's does (`as_worker`).
 identity.run_process_as(identity.OWNER)
@@ -209,48 +201,6 @@ def language_model(provider: ProviderServer, settings: Any) -> ProviderServer:
     return provider
 
 
-class Worker:
-    """A Celery worker process with beat, on the test database."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
-        self.log = folder / "worker.log"
-
-    def start(self) -> None:
-        name = connection.settings_dict["NAME"]
-        environment = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
-            "TEST_DATABASE": str(name),
-            "RAG_LEASE_SECONDS": "2",
-            "RAG_SWEEP_INTERVAL_SECONDS": "1",
-            "RAG_STORAGE_FOLDER": str(settings.RAG_STORAGE_FOLDER),
-            "RAG_TEMP_FOLDER": str(settings.RAG_TEMP_FOLDER),
-        }
-        command = [sys.executable, "-m", "celery", "-A", "ragsite", "worker", "--beat", "--concurrency", "2"]
-        command += ["--schedule", str(self._folder / "schedule"), "--loglevel", "info"]
-        with open(self.log, "ab") as log:
-            self._process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
-
-    def kill(self) -> None:
-        """Send SIGKILL to the worker and its children, as when the machine loses power."""
-        if self._process is not None and self._process.poll() is None:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
-
-    def stop(self) -> None:
-        if self._process is None or self._process.poll() is not None:
-            return
-        children = psutil.Process(self._process.pid).children(recursive=True)
-        self._process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(60)  # it ends its tasks and deletes its heartbeat first
-        if self._process.poll() is None:
-            self.kill()
-        psutil.wait_procs(children, timeout=5)
-
-
 @pytest.fixture
 def worker(request: pytest.FixtureRequest, transactional_db: None, tmp_path: Path) -> Iterator[Worker]:
     """A worker that is not started yet. Its queue is empty before and after the test.
@@ -264,11 +214,6 @@ def worker(request: pytest.FixtureRequest, transactional_db: None, tmp_path: Pat
     yield process
     process.kill()  # what it does is of no interest any more, and its orderly end takes seconds
     purge_queue()
-
-
-def purge_queue() -> None:
-    with app.connection_for_write() as broker:
-        app.control.purge(connection=broker)
 
 
 @pytest.fixture(scope="module")

@@ -27,10 +27,10 @@ from rag.services.operations.measurements import figures
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
-from tests.conftest import Worker, purge_queue
 from tests.support import factories
 from tests.support.factories import World, process_claimed, process_queue
 from tests.support.servers.provider_server import GatedProviderServer, ProviderServer
+from tests.support.worker import Worker, purge_queue
 
 Eventually = Callable[..., Any]
 OPTIONS = ChunkingOptions(512, 50)

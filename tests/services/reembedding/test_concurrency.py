@@ -16,11 +16,11 @@ from rag.services.reembedding import worker as reembedder
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from ragsite.postgres.locks import session_lock
-from tests.conftest import Worker
 from tests.services.reembedding.helpers import ANIMALS, State, chunks, filled_source, rebuild, search, state, vectors
 from tests.support import factories
 from tests.support.factories import World, ingest_text
 from tests.support.servers.provider_server import GatedProviderServer, ProviderServer
+from tests.support.worker import Worker
 
 Eventually = Callable[..., Any]
 

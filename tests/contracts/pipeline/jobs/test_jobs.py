@@ -10,11 +10,11 @@ from orgs.access.permissions import Visibility
 from rag.contracts.pipeline.jobs import job_serializers
 from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.text.tokens import count_tokens
-from tests.conftest import Worker
 from tests.support import factories, snapshots
 from tests.support.factories import World, process_queue
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
+from tests.support.worker import Worker
 
 Api = Callable[..., Client]
 JOB_FIELDS = {
