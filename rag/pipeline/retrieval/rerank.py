@@ -39,9 +39,8 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
         logger.warning("rerank_skipped", reason=error.message)
         return [*candidates, *others], (WARNING,)
     scored = [passage.copy_with(relevance=relevance) for passage, relevance in zip(candidates, relevances, strict=True)]
-    ranked = sorted(
-        scored, key=lambda passage: -passage.relevance
-    )  # stable: equally relevant passages keep their order
+    # The sort is stable: equally relevant passages keep their order.
+    ranked = sorted(scored, key=lambda passage: -passage.relevance)
     return [*ranked, *_scale_below(ranked, others)], ()
 
 

@@ -148,9 +148,8 @@ def switch_if_complete(reembedding: Reembedding) -> bool:
     Raises:
         UnknownSource: If the source was deleted, or its model is not the one that the re-embedding starts from.
     """
-    if not reembed.is_complete(
-        reembedding.source, reembedding.to_model
-    ):  # first without a lock, so that writers do not wait
+    # First without a lock, so that writers do not wait.
+    if not reembed.is_complete(reembedding.source, reembedding.to_model):
         return False
     source = DataSource.objects.select_for_update().filter(pk=reembedding.source_id, deleted_at=None).first()
     if source is None or source.embedding_model_id != reembedding.from_model_id:

@@ -113,9 +113,8 @@ def _build(reembedding: Reembedding, deadline: float) -> None:
         chunks = reembed.next_chunks(reembedding.source, reembedding.to_model, after=reembedding.position)
         if chunks:
             vectors = reembed.embed(chunks, reembedding.to_model)
-            if not write_vectors(
-                reembedding, chunks, vectors
-            ):  # all of their documents are locked by writers: try again soon
+            if not write_vectors(reembedding, chunks, vectors):
+                # Writers have locked all documents of these chunks: try again soon.
                 _update_if_building(reembedding, due_at=timezone.now() + datetime.timedelta(seconds=1))
                 return
         elif reembedding.position:

@@ -124,13 +124,8 @@ def _join(title: str, header: str, body: ParsedDocument, attachments: str) -> Pa
 def _field(message: EmailMessage, name: str) -> str:
     try:
         value = str(message.get(name, ""))
-    except (
-        ValueError,
-        IndexError,
-        AttributeError,
-        TypeError,
-        LookupError,
-    ):  # the standard library rejects malformed headers
+    except (ValueError, AttributeError, TypeError, LookupError):
+        # Python's parser fails at malformed headers.
         value = str(dict(message.raw_items()).get(name, ""))
     return " ".join(value.split())[:_MAX_FIELD_CHARACTERS]
 
