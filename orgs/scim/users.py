@@ -150,7 +150,7 @@ def _apply(membership: Membership, values: UserValues) -> None:
 def _set_active(membership: Membership, *, is_active: bool) -> None:
     """Open or close the organisation to a member, and their account if it belongs to no other organisation.
 
-    An account that somebody else has deactivated stays so: a directory activates only what it has deactivated itself.
+    A directory activates only the accounts that it has deactivated itself.
     """
     user = membership.user
     elsewhere = Membership.objects.filter(user=user, is_active=True).exclude(pk=membership.pk)

@@ -40,7 +40,7 @@ class WebhookQuerySet(TrackedQuerySet["Webhook"]):
     def visible_to(self, caller: Caller) -> Self:
         """Return the webhooks that the caller may see and change: those of organisations whose sources they manage.
 
-        Events tell of every source of the organisation, so an API key that is restricted to sources sees none.
+        Events concern every source of the organisation, so an API key that is restricted to sources sees none.
         """
         return self.filter(organization__in=managed_organizations(caller).values("pk"))
 

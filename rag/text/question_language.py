@@ -56,7 +56,7 @@ def query_language(text: str, langs: Sequence[str]) -> str:
 def foreign_function_words(question: str) -> frozenset[str]:
     """Return the function words of the question's language if it is clear and not English; otherwise none.
 
-    English texts contain such words in names ("de la Cruz"), where they are rare and would count much.
+    English texts contain such words in names ("de la Cruz"), where they are rare and would weigh too much.
     """
     words = _WORD.findall(question.lower())
     counts = _count_by_language(words)

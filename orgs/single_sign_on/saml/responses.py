@@ -115,7 +115,7 @@ def _check_status(response: xml.Element) -> None:
 def check_issuer(message: xml.Element, provider: IdentityProvider) -> None:
     """Raise InvalidAssertion if another provider has sent the message."""
     if xml.read_text(xml.find_only(message, "saml:Issuer")) != provider.issuer:
-        raise InvalidAssertion(gettext_noop("The message is of another identity provider."))
+        raise InvalidAssertion(gettext_noop("The message comes from another identity provider."))
 
 
 def _check_subject_confirmation(assertion: xml.Element, consumer_url: str, request_id: str) -> datetime.datetime:

@@ -209,7 +209,7 @@ class SyncItem(UUIDModel):
 
     Attributes:
         path: Its name at the connection, which is also the path of its document.
-        listed_version: The version in the latest listing; empty if the listing does not tell.
+        listed_version: The version in the latest listing; empty if the listing has none.
         seen_in: The run that has listed it last.
         handled_in: The run that has looked at it last.
         version: The version that is ingested.

@@ -152,7 +152,7 @@ def _join_near(row: Row) -> Row:
 
 def _cells(rows: list[Row]) -> list[list[str]]:
     """Return the cells of a table: pieces that overlap in width are one column."""
-    # Rows with the most cells tell the columns: a cell of other rows may span several.
+    # Rows with the most cells show the columns: a cell of other rows may span several.
     largest = max(len(row) for row in rows)
     columns: list[tuple[float, float]] = []
     for left, right in sorted((piece.left, piece.right) for row in rows if len(row) == largest for piece in row):

@@ -17,7 +17,7 @@ _HTML = xberg.ConversionOptions(
     escape_asterisks=True,
     preprocessing=xberg.PreprocessingOptions(enabled=False),
 )
-# Sizes of type, not only bold type, tell the levels of headings.
+# Font sizes, not only bold type, show the levels of headings.
 _PDF = xberg.PdfConfig(
     extract_metadata=True, hierarchy=xberg.HierarchyConfig(enabled=True, k_clusters=6, include_bbox=False)
 )

@@ -1,6 +1,6 @@
 """Turns the token vectors of a question into those of its answer, with weights that were trained.
 
-The tokens of "How much does it cost?" are not alike those of "It is 3 euros a month". So each token vector is
+The tokens of "How much does it cost?" are not similar to those of "It is 3 euros a month". So each token vector is
 multiplied by a matrix before it is compared with the token signatures of a sentence, and has a weight. The signatures
 stay as they are. `python -m benchmarks.training` trained the weights (docs/decisions/0080-answer-projection.md).
 """

@@ -39,7 +39,7 @@ _MAX_SEARCH_BYTES = 4_000
 
 
 def _length(text: str | Cast) -> SqlFunction:
-    """Return the bytes of a column. PostgreSQL stores the length, so this does not read a long text."""
+    """Return the number of bytes of a column. PostgreSQL stores the length, so this does not read a long text."""
     return SqlFunction(text, function="octet_length", output_field=IntegerField())
 
 

@@ -105,7 +105,7 @@ def notify_worker() -> None:
 
 
 def _has_webhook(organization_id: uuid.UUID, event: str) -> bool:
-    """Return whether anybody wants to know of the event, so that its data is only read for somebody."""
+    """Return whether a webhook subscribes to the event. Otherwise, its data need not be read."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT rag_has_webhook(%s, %s)", [organization_id, event])
         return bool(cursor.fetchone()[0])
@@ -114,14 +114,14 @@ def _has_webhook(organization_id: uuid.UUID, event: str) -> bool:
 def record_event(
     organization_id: uuid.UUID, event: str, data: Mapping[str, Any], *, max_waiting: int = _MAX_WAITING
 ) -> None:
-    """Store the event for all webhooks of the organisation that want to know of it.
+    """Store the event for all webhooks of the organisation that subscribe to it.
 
     A function of the database does it, because the request or the worker that causes an event need not see webhooks.
 
     Args:
         organization_id: The organisation of the webhooks.
         event: Name of the event.
-        data: What the event tells, as JSON.
+        data: The event's data, which becomes JSON.
         max_waiting: Events beyond this number of waiting deliveries of a webhook are dropped.
     """
     payload = json.dumps(_payload(event, data, timezone.now()))

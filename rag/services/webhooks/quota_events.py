@@ -16,7 +16,7 @@ _NEARLY_REACHED, _NO_LONGER_REACHED = 0.9, 0.85
 
 
 def record_nearly_reached() -> None:
-    """Record the event for the webhooks that want to know of it. Called regularly; cheap if there are none."""
+    """Record the event for the webhooks that subscribe to it. Called regularly; cheap if there are none."""
     webhooks = Webhook.objects.filter(is_active=True, events__contains=[WebhookEvent.QUOTA_NEARLY_REACHED])
     limited = webhooks.exclude(organization__max_chunks=None, organization__max_bytes=None)
     for webhook in limited.select_related("organization").iterator():

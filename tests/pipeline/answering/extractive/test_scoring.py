@@ -1,4 +1,4 @@
-"""Scores of parts: how alike a part alone and the question are, and what is read together with a part."""
+"""Scores of parts: the similarity of a part alone and the question, and what is read together with a part."""
 
 import uuid
 
@@ -20,7 +20,7 @@ PARAGRAPHS = "Cups are blue. They are quite round.\n\nSpoons are grey. They are 
 
 
 class Similarity(SentenceSimilarity):
-    """Knows how alike texts and the question are, and the similarity of what contains these texts."""
+    """States the similarity of texts and the question, and of what contains these texts."""
 
     def __init__(self, both_ways: dict[str, float], within: dict[str, float], text: str = TEXT) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def test_tokens_of_the_question_count_by_their_weights(weights: tuple[float, flo
 
 @pytest.mark.parametrize("best", PARAGRAPHS.split("\n\n"))
 def test_a_part_of_a_paragraph_that_says_the_same_is_better(best: str) -> None:
-    """No sentence alone is alike."""
+    """No sentence alone is similar."""
     assert answered(Similarity({}, {best: 1.0}, PARAGRAPHS)) == best
 
 

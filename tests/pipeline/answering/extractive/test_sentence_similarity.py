@@ -56,7 +56,7 @@ def test_a_longer_range_is_at_least_as_similar(passages: tuple[Passage, ...]) ->
 
 
 def test_ranges_are_compared_with_the_projected_question(passages: tuple[Passage, ...]) -> None:
-    """With the question itself only to say how alike both are."""
+    """With only the question itself, to state the similarity of both."""
     (passage,) = passages
     assert passage.signatures is not None
     similarity = compare_token_signatures(QUESTION, passages, passages)

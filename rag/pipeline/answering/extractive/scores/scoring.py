@@ -35,10 +35,10 @@ _DEFINITION_BONUS = 1.5
 # The term is among this many first words: "The _content_ of a document is ..." is not a definition of a document.
 _MAX_WORDS_BEFORE_TERM = 1
 _MAX_TERM_CHARACTERS = 120
-# How alike the headings above a part are to the question counts nearly as much as if the part said it itself.
+# The similarity of the headings above a part to the question counts nearly as much as that of the part itself.
 _HEADING_SIMILARITY = np.float32(0.9)
 # Weights of the standard scores: the words, the similarity of a part with the headings above it, that of what is read
-# together with the part, and how alike the part alone and the question are.
+# together with the part, and the similarity of the part alone and the question.
 _WORDS_WEIGHT, _SIMILARITY_WEIGHT, _PARAGRAPH_WEIGHT, _BOTH_WAYS_WEIGHT = 0.5, 1.5, 0.8, 0.25
 # The weight of the words where no similarity is known.
 _WORDS_ALONE_WEIGHT = 1.0
@@ -96,16 +96,16 @@ def score_candidates(
         _standardize(word_scores, _WORDS_WEIGHT if is_compared else _WORDS_ALONE_WEIGHT),
         _standardize(_maxsims(vectors, similarity), _SIMILARITY_WEIGHT),
         _standardize(_paragraphs(candidates, structures, similarity, vectors), _PARAGRAPH_WEIGHT),
-        _standardize(_both_ways(candidates, structures, similarity), _BOTH_WAYS_WEIGHT),
+        _standardize(_scores_both_ways(candidates, structures, similarity), _BOTH_WAYS_WEIGHT),
         bonuses,
     )
     return [sum(scores) for scores in zip(*columns, strict=True)]
 
 
-def _both_ways(
+def _scores_both_ways(
     candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], similarity: SentenceSimilarity
 ) -> list[float]:
-    """Return how alike each candidate alone and the question are; unknown ones are average."""
+    """Return the similarity of each candidate alone and the question, both ways; the mean for those without one."""
     scores = []
     for candidate in candidates:
         structure = structures[candidate.passage_number - 1]

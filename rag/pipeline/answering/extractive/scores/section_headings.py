@@ -82,10 +82,10 @@ def section_match(
 
 def _match(structure: PassageStructure, index: int, shared: float, similarity: SentenceSimilarity) -> float:
     """Return how well a heading matches, 0…1: by the words that it shares and, if known, by its meaning."""
-    alike = similarity.score_both_ways(structure.passage.document_id, *structure.visible_span(index))
-    if alike is None:
+    score = similarity.score_both_ways(structure.passage.document_id, *structure.visible_span(index))
+    if score is None:
         return shared
-    match = min(1.0, max(0.0, _WORDS_WEIGHT * shared + alike))
+    match = min(1.0, max(0.0, _WORDS_WEIGHT * shared + score))
     # A title names what most questions about a document name: it has to have their other words, too.
     return min(match, shared) if structure.is_title(index) else match
 

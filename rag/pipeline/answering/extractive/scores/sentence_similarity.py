@@ -84,9 +84,9 @@ class SentenceSimilarity:
                     yield chunk, first, last
 
     def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
-        """Return how alike the question and these characters of a document are, about -1…1.
+        """Return the similarity of the question and these characters of a document, about -1…1.
 
-        A part that says more than the question, or less, is less alike.
+        It is lower for a part that says more, or less, than the question.
 
         Returns:
             The mean of two MaxSims: of the question's tokens to those of the range, and the other way round; None if

@@ -84,7 +84,10 @@ def with_section(
 def with_second_part(
     structure: PassageStructure, index: int, parts: set[int], others: Sequence[int], question: AnalysedQuestion
 ) -> set[int]:
-    """Return the parts with the first of the others that fits, and its surroundings. A time or a number is enough."""
+    """Return the parts with the first of the others that fits, and its surroundings.
+
+    Nothing is added if the question asks for a time, a number or the like, which the first part has.
+    """
     if question.answer_type is not None:
         return parts
     for other in others:
