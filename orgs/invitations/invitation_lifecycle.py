@@ -170,7 +170,7 @@ def send(invitation: Invitation, url: str) -> bool:
     """Send the link to the invited address. Call it after the commit. Returns whether the mail server took it."""
     context = {"invitation": invitation, "url": url, "days": LIFETIME.days}
     subject = gettext("Invitation to {organization}").format(organization=invitation.organization.name)
-    text = render_to_string("orgs/invitation.txt", context)
+    text = render_to_string("orgs/invitation_email.txt", context)
     try:
         send_mail(" ".join(subject.split()), text, settings.RAG_EMAIL_FROM, [invitation.email])
     except OSError as error:  # smtplib's errors are OSErrors
