@@ -16,11 +16,12 @@ from django.core.mail import send_mail
 from django.db import connection
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
-from django.utils.translation import get_language, gettext, gettext_lazy, override
+from django.utils.translation import get_language, gettext, override
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
@@ -36,15 +37,6 @@ _PAUSE_SECONDS = 300
 # How many messages may wait to be sent. A request beyond this number sends no message.
 _places = threading.BoundedSemaphore(50)
 _sender = ThreadPoolExecutor(1, thread_name_prefix="password-reset")
-
-_TEXT = gettext_lazy("""Somebody, probably you, has asked to set a new password for {email} at {site}.
-
-Open this address within an hour. It works once:
-
-{url}
-
-If it was not you, ignore this message: your password stays as it is.
-""")
 
 
 def is_available() -> bool:
@@ -108,5 +100,6 @@ def send_link(email: str, site: str) -> None:
             return
         token = default_token_generator.make_token(user)
     path = reverse("set_password", args=[urlsafe_base64_encode(force_bytes(user.pk)), token])
-    text = str(_TEXT).format(email=user.email, site=site, url=site.rstrip("/") + path)
+    context = {"email": user.email, "site": site, "url": site.rstrip("/") + path}
+    text = render_to_string("accounts/password_reset_email.txt", context)
     send_mail(gettext("Set a new password"), text, settings.RAG_EMAIL_FROM, [user.email])
