@@ -1,7 +1,5 @@
 """The page "Ask": a question, its answer while it is written, and the conversation so far."""
 
-import json
-import shlex
 import uuid
 from functools import partial
 from typing import Any
@@ -31,6 +29,7 @@ from rag.types import Retrieval
 from .base import explain, page, problem_fragment, rate_limited, wants_stream
 from .forms import AskForm
 from .rendering.answer_rendering import render_answer, show_answer
+from .rendering.curl_command import curl_command
 from .sources import count_queryable_sources, list_queryable_sources, may_trace
 
 
@@ -60,7 +59,7 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
         form.cleaned_data["conversation"],
     )
     question, csrf_token = form.cleaned_data["question"], get_token(request)
-    extra = {"curl": _curl(request, form), "may_trace": may_trace(get_caller(request))}
+    extra = {"curl": curl_command(request, form), "may_trace": may_trace(get_caller(request))}
 
     def render_result(outcome: ask_replies.ConversationAnswer) -> object:
         html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
@@ -94,7 +93,7 @@ def _show_answer(request: HttpRequest, form: AskForm, sources: list[DataSource])
     exchange = {
         "question": form.cleaned_data["question"],
         "part": show_answer(outcome.answer),
-        "curl": _curl(request, form),
+        "curl": curl_command(request, form),
     }
     return _render(request, form, sources, None, exchanges=[exchange])
 
@@ -150,26 +149,3 @@ def _retrieval_counts(retrieval: Retrieval) -> object:
 
 def _error_body(status: int, message: str, details: dict[str, object], error: RagError | None) -> dict[str, object]:
     return {"html": problem_fragment(explain(error) if error else message)}
-
-
-def _curl(request: HttpRequest, form: AskForm) -> str:
-    """Return a command that sends the same question to the API."""
-    values, question = form.cleaned_data, form.to_question()
-    filters = {
-        "tags": list(values["tags"]),
-        "sourceType": values["source_type"],
-        "lang": list(values["langs"]),
-        "dateFrom": question.filters.date_from.isoformat() if question.filters.date_from else "",
-        "dateTo": question.filters.date_to.isoformat() if question.filters.date_to else "",
-    }
-    body: dict[str, object] = {"query": question.text, "topK": question.top_k, "rerank": question.rerank}
-    body |= {"mode": question.mode.value} if question.mode else {}
-    body |= {"model": values["model"]} if values["model"] else {}
-    body |= {"dataSources": values["sources"]} if values["sources"] else {}
-    if fields := [{"field": name, "value": value} for name, value in filters.items() if value]:
-        body["filters"] = fields
-    address = request.build_absolute_uri("/api/rag/query")
-    return (
-        f'curl -s {shlex.quote(address)} \\\n  -H "Authorization: Bearer $TOKEN" '
-        f"-H 'Content-Type: application/json' \\\n  -d {shlex.quote(json.dumps(body, ensure_ascii=False))}"
-    )
