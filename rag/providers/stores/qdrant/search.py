@@ -61,16 +61,12 @@ def find(
         IndexUnavailable: If Qdrant does not answer, or has no collection for the scope's model.
     """
     sources = _permitted_sources(scope)
-    by_vector = vector is not None and mode != Mode.LEXICAL
-    by_words = query.vector is not None and mode != Mode.DENSE
-    if not sources or not (by_vector or by_words):
+    by_vector = [_by_vector(vector)] if vector is not None and mode != Mode.LEXICAL else []
+    by_words = [_by_words(query)] if query.vector is not None and mode != Mode.DENSE else []
+    searches = [*by_vector, *by_words]
+    if not sources or not searches:
         return _NOTHING
-    conditions = collection.conditions(list(sources), set(sources.values()), scope.filters)
-    searches = [
-        *([_by_vector(vector)] if by_vector and vector is not None else []),
-        *([_by_words(query)] if by_words else []),
-    ]
-    restricted = {"filter": {"must": conditions}}
+    restricted = {"filter": {"must": collection.conditions(list(sources), set(sources.values()), scope.filters)}}
     token_searches = tokens.searches(
         collection.name(scope.model_id), token_vectors, [search | restricted for search in searches], limit=limit
     )
@@ -83,27 +79,22 @@ def find(
         ids_by_search, token_scores = results[: len(searches)], results[len(searches) :]
         if token_vectors is not None and token_scores:
             token_similarities = tokens.similarities(token_vectors, token_scores)
-        token_searches = []  # those who are found by a repetition have rarely been among the best
+        token_searches = []  # what only a repetition finds is rarely among the best
         confirmed = confirm(client, scope, vector, query, {pk for ids in ids_by_search for pk in ids})
         if confirmed.has_copied and repeats < _MAX_REPEATS:
             repeats += 1
             continue
-        by_distance = {pk: distance for pk, (distance, _, _) in confirmed.scores.items()}
-        # A distance of 0 by words means that the chunk contains no word of the query.
-        by_word_distance = {pk: distance for pk, (_, distance, _) in confirmed.scores.items() if distance != 0}
-        distances = [*([by_distance] if by_vector else []), *([by_word_distance] if by_words else [])]
-        if factor >= _LAST_FACTOR or all(
-            len(ids) < fetched or _is_complete(_rank(ids, known), limit)
-            for ids, known in zip(ids_by_search, distances, strict=True)
-        ):
-            rankings = [
-                _rank({*ids, *confirmed.replacements}, known)[:limit]
-                for ids, known in zip(ids_by_search, distances, strict=True)
-            ]
-            nearest_by_vector = rankings[0] if by_vector else []
-            nearest_by_words = rankings[-1] if by_words else []
-            return _build_candidates(nearest_by_vector, nearest_by_words, confirmed.scores, query, token_similarities)
+        vector_distances, word_distances = _distances(confirmed.scores)
+        distances = [*([vector_distances] if by_vector else []), *([word_distances] if by_words else [])]
+        found = list(zip(ids_by_search, distances, strict=True))
+        is_complete = all(len(ids) < fetched or _is_complete(_rank(ids, known), limit) for ids, known in found)
+        if is_complete or factor >= _LAST_FACTOR:
+            break
         factor *= _STEP
+    rankings = [_rank({*ids, *confirmed.replacements}, known)[:limit] for ids, known in found]
+    nearest_by_vector = rankings[0] if by_vector else []
+    nearest_by_words = rankings[-1] if by_words else []
+    return _build_candidates(nearest_by_vector, nearest_by_words, confirmed.scores, query, token_similarities)
 
 
 def _permitted_sources(scope: SearchScope) -> dict[uuid.UUID, uuid.UUID]:
@@ -156,6 +147,13 @@ def _query(
             "The search index (Qdrant) has no collection for this embedding model. The operator can copy the chunks "
             "with: manage.py move_vectors qdrant"
         ) from None
+
+
+def _distances(scores: Scores) -> tuple[Mapping[uuid.UUID, float | None], Mapping[uuid.UUID, float | None]]:
+    """Return the distance of each chunk by vector, and by words for chunks that contain a word of the query."""
+    by_vector = {pk: distance for pk, (distance, _, _) in scores.items()}
+    by_words = {pk: distance for pk, (_, distance, _) in scores.items() if distance != 0}
+    return by_vector, by_words
 
 
 def _rank(ids: Iterable[uuid.UUID], distances: Mapping[uuid.UUID, float | None]) -> _Ranked:
