@@ -22,7 +22,7 @@ from .rendering.document_text import TextBlock, divide_text, is_markdown
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """A range of characters that the address names."""
+    """A range of characters that the query string names."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class _Range:
 @page
 @require_safe
 def show_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
-    """Show a part of the document's text: the one with the passage that the address names, or the first."""
+    """Show a part of the document's text: the one with the passage that the query string names, or the first."""
     chunk_id = as_uuid(request.GET.get("chunk", ""))
     part_number, marked = _number(request, "part", maximum=1_000_000), _marked_range(request)
     excerpt = excerpts.read_excerpt(
@@ -53,7 +53,7 @@ def show_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
 @page
 @require_safe
 def show_page_picture(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
-    """Show the page of the passage that the address names, as it is in the PDF."""
+    """Show the page of the passage that the query string names, as it is in the PDF."""
     marked = _marked_range(request)
     excerpt = excerpts.read_excerpt(
         get_caller(request),
@@ -90,7 +90,11 @@ def _marked_range(request: HttpRequest) -> _Range:
 
 
 def _number(request: HttpRequest, name: str, *, maximum: int) -> int:
-    """Return a number of the address; 0 if it is missing."""
+    """Return a number from the query string; 0 if it is missing.
+
+    Raises:
+        BadRequest: If it is not a number from 0 to the maximum.
+    """
     text = request.GET.get(name, "") or "0"
     if not (text.isascii() and text.isdigit()) or len(text) > 10 or int(text) > maximum:
         raise BadRequest(f"{name} must be a number.")

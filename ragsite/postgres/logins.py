@@ -28,7 +28,7 @@ RESET_SESSION = (
 
 
 # How many connections of sign-in, and how many of the admin, a process keeps: few requests use them, and the server
-# allows only so many.
+# limits its connections.
 _MAX_IDLE = 2
 
 

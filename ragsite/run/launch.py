@@ -29,7 +29,7 @@ PORT = int(os.environ.get("PORT") or 3080)
 ADDRESS = f"http://{HOST}:{PORT}"
 FOLDER = Path(os.environ.get("RAGSITE_DATA") or Path(__file__).parents[2] / "var" / "run").resolve()
 LOGS = FOLDER / "logs"
-# A slow machine goes on ingesting while people already use the product.
+# A slow machine is still ingesting while people already use the product.
 _MAX_DEMO_SECONDS = 120
 # The environment as the user set it, before this run adds variables.
 _ORIGINAL_ENVIRONMENT = dict(os.environ)

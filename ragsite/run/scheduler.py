@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 _LEASE_SECONDS = 15
 _RENEWAL_SECONDS = 4
 _TIMEOUT_SECONDS = 2
-# How far the clocks of two machines are apart at most.
+# The largest expected difference between the clocks of two machines.
 _MAX_CLOCK_DIFFERENCE = datetime.timedelta(minutes=1)
 # Both set the lease only if nobody else has renewed or taken it in the meantime.
 _REPLACE = """

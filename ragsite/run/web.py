@@ -20,7 +20,7 @@ from ragsite.embedded.folder import EmbeddedError, package_folder, socket_folder
 from ragsite.http.bodies.uploads import MAX_FORM_BYTES
 from ragsite.settings.env import DATA_DIR
 
-# Of each process of gunicorn. Each thread has a connection to PostgreSQL.
+# The threads of each gunicorn process. Each thread has a connection to PostgreSQL.
 THREADS = 24
 _MAX_FILES = 16384
 # How long gunicorn and nginx take to end after the requests in progress.
@@ -96,8 +96,8 @@ def _gunicorn(socket: Path) -> list[str]:
 def _run_servers(*, gunicorn: list[str], nginx: list[str], stopping: Path) -> int:
     """Run both until a signal comes or one of them ends; return the exit status.
 
-    After the first signal the server goes on for RAG_DRAIN_SECONDS, or until the second signal, but its health checks
-    fail: `stopping` exists.
+    After the first signal the server keeps working for RAG_DRAIN_SECONDS, or until the second signal, but its health
+    checks fail: `stopping` exists.
     """
     stop_requested: list[int] = []
 

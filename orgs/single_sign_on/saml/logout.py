@@ -51,7 +51,7 @@ def read_form(form: Mapping[str, str], provider: IdentityProvider, sp: ServicePr
 
 
 def read_query(query: str, provider: IdentityProvider, sp: ServiceProvider) -> Logout:
-    """Return whom a provider signs out with an address. The query of the address is signed.
+    """Return whom a provider signs out with a redirect. The URL's query string is signed.
 
     Args:
         query: The query as it was received.

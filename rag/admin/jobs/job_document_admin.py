@@ -22,7 +22,7 @@ from rag.services.jobs import job_lookup
 
 from .job_content import STATE_LABELS, ConditionFilter, JobContentAdmin
 
-# The error codes of documents (docs/user). The filter also accepts other codes in the address.
+# The error codes of documents (docs/user). The filter also accepts other codes in the query string.
 _ERROR_CODES = (
     "EMBEDDING_FAILED", "PARSE_ERROR", "UNSUPPORTED_FORMAT", "DOCUMENT_TOO_LARGE", "INDEX_FULL", "WORKER_LOST",
     "INTERNAL_ERROR", PAGES_NOT_READ,
@@ -41,7 +41,7 @@ class CodeFilter(admin.SimpleListFilter):
 
 
 class JobFilter(admin.SimpleListFilter):
-    """Filters by the job in the address. It offers no choices: there may be too many jobs."""
+    """Filters by the job in the query string. It offers no choices: there may be too many jobs."""
 
     title = _("job")
     parameter_name = "job"

@@ -40,7 +40,7 @@ from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
 _MAX_LISTED_GAPS = 10
-# From this probability on it is not said that the sources lack the answer: the closest passage often is it.
+# From this probability on, an answer does not say that the sources lack it: the closest passage often contains it.
 _MIN_UNCLEAR = 0.15
 
 

@@ -86,7 +86,7 @@ def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Groun
     covered_parts = [find_covered_parts(parts, passage) for passage in passages]
     curve = select_curve(query, passages, mode)
     in_other_language = find_other_languages(query, passages)
-    # A curve that was fitted for these sources knows better.
+    # A curve that was fitted for these sources is better than the one for a language.
     in_same_language = frozenset[uuid.UUID]() if curve.is_measured else find_same_language(query, passages)
 
     def probability(passage: Passage, covered: frozenset[QueryPart]) -> float:

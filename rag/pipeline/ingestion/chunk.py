@@ -151,7 +151,7 @@ def _find_lines(parsed: ParsedDocument) -> Iterator[tuple[int, int, int]]:
 
 
 def _continues(line_above: str, line: str) -> bool:
-    """Return whether a line goes on with the sentence of the line above, as in texts with lines of limited length."""
+    """Return whether a line continues the sentence of the line above, as in texts with lines of limited length."""
     return not (_LINE_END.search(line_above[-20:]) or _MARKER.match(line))
 
 

@@ -17,7 +17,7 @@ _MIN_SHARED_RUNS = 0.9
 _RUN_LENGTH = 3
 # From this number of words on, a text means the same under any title.
 _MIN_WORDS_WITHOUT_TITLE = 30
-# Texts are compared further if one has the beginnings of so many words of the other. In scripts without spaces, words
+# Texts are compared further if one has the beginnings of this many words of the other. In scripts without spaces, words
 # are pairs of characters, so a longer part need not be in the other.
 _SAMPLES = 6
 _BEGINNING = re.compile(r"(?<![\w'’])[a-z0-9]{4,20}")

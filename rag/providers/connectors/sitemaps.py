@@ -14,7 +14,7 @@ from .base import ListingFailed
 MAX_BYTES = 50 * 1024 * 1024
 MAX_ENTRIES = 50_000
 MAX_SITEMAPS = 5_000
-# Of a page there are its address, the time of its last change, and perhaps its translations and pictures.
+# A page has elements for its address, the time of its last change, and perhaps its translations and pictures.
 _MAX_ELEMENTS = 20 * MAX_ENTRIES
 _GZIP_MAGIC = b"\x1f\x8b"
 

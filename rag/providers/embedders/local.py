@@ -30,7 +30,7 @@ WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 # The model was trained on windows of 256 tokens, [CLS] and [SEP] among them.
 WINDOW = 256
 _GRAPH_VERSION = 2
-# Of so many texts, the latest, the place of each token is kept: about 2 KB of each.
+# The places of the tokens are kept for this many texts, the latest ones: about 2 KB for each text.
 _MAX_KEPT_ROWS = 1_000
 
 

@@ -80,7 +80,13 @@ def summarize_audiences(sources: Sequence[DataSource]) -> dict[uuid.UUID, str]:
 
 
 def _summarize(source: DataSource, number: int, name: str) -> str:
-    """Describe a data source with so many grants, of which one has this name."""
+    """Say in a few words who may query a data source.
+
+    Args:
+        source: The data source.
+        number: The number of its grants that have an effect.
+        name: The person, role or team of one of these grants.
+    """
     match source.visibility:
         case Visibility.PUBLIC:
             return gettext("all members")

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from rag.models import Webhook, WebhookDelivery
 
-# Deliveries of one webhook that are kept at most.
+# The maximum number of deliveries that are kept of one webhook.
 MAX_DELIVERIES = 10_000
 _BATCH_ROWS = 5_000
 

@@ -11,7 +11,7 @@ _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
 _MAX_TITLE_CHARACTERS = 120
 # A heading of a manual page: `EXIT STATUS`, `SEE ALSO`.
 _CAPITALS = re.compile(r"[A-Z][A-Z ,/&'-]{2,60}")
-# A term is at most so long; less if its explanation is not indented.
+# A term has at most this length; less if its explanation is not indented.
 _MAX_TERM_CHARACTERS, _MAX_LONE_TERM_CHARACTERS = 70, 30
 _MIN_EXPLANATION_WORDS = 5
 _NO_TERM_ENDINGS = (".", ",", ";", ":", "!", "?", "。", "：")

@@ -27,7 +27,7 @@ CHUNKED_META_KEY = "ragsite.chunked"
 # An empty list or object needs two or three bytes of a body, and a hundred of memory.
 MAX_JSON_VALUES = 1_000_000
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-# A body of more bytes needs up to ten times its size of memory, so few of them are in progress at a time.
+# A body of more bytes needs up to ten times its size of memory, so only a few of them are in progress at a time.
 _LARGE_BODY_BYTES = 1024 * 1024
 _LARGE_BODY_META_KEY = "ragsite.large_body"
 # A field of a form that is not a file.

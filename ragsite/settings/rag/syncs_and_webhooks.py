@@ -14,5 +14,5 @@ RAG_SYNC_FOLDERS = env.lists_by_organization("RAG_SYNC_FOLDERS")
 # File systems of fsspec, by a name that people choose: {"archive": {"url": "sftp://files.example.com/export",
 # "options": {"username": …, "password": …}, "organizations": ["acme"]}}.
 RAG_SYNC_FILE_SYSTEMS = env.json("RAG_SYNC_FILE_SYSTEMS", default={})
-# How many items one sync lists at most.
+# The maximum number of items that one sync lists.
 RAG_SYNC_MAX_ITEMS = env.int("RAG_SYNC_MAX_ITEMS", default=100_000)

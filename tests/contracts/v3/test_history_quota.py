@@ -163,7 +163,9 @@ def test_the_quota_of_the_organization_is_not_exceeded_by_histories(
     live_world.home.save()
     newcomer = api("supporter")
     unstored = say(newcomer, "Hello")
-    assert say(newcomer, "Again", conversationId=unstored) == unstored, "the conversation goes on without its messages"
+    assert say(newcomer, "Again", conversationId=unstored) == unstored, (
+        "the conversation continues without its messages"
+    )
     assert contents(conversation=unstored) == []
     assert newcomer.get(f"/api/v1/search/{search(newcomer)}").status == 404
     assert HistoryUsage.objects.get(user=live_world.users["supporter"]).bytes == 0

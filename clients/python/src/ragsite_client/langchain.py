@@ -19,7 +19,7 @@ class RagsiteRetriever(BaseRetriever):
         client: Answers `invoke`.
         async_client: Answers `ainvoke`; without it a thread calls `client`.
         sources: The ids or slugs of data sources; empty for all that may be queried.
-        top_k: How many passages at most.
+        top_k: The maximum number of passages.
         filters: The API's filters, such as `{"field": "lang", "value": "en"}`.
     """
 

@@ -33,7 +33,7 @@ class RagsiteRetriever(BaseRetriever):
             client: Answers `retrieve`.
             async_client: Answers `aretrieve`; without it `client` does, and the event loop waits.
             sources: The ids or slugs of data sources; empty for all that may be queried.
-            top_k: How many passages at most.
+            top_k: The maximum number of passages.
             filters: The API's filters, such as `{"field": "lang", "value": "en"}`.
             options: Further options of LlamaIndex's `BaseRetriever`.
         """

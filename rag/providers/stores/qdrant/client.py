@@ -24,7 +24,7 @@ class ContentRefused(IndexUnavailable):
     """Qdrant refuses what was sent, and would refuse it again."""
 
 
-# Of the content of a request, not of its sender or of the state of the server.
+# The statuses that depend on the content of a request, not on its sender or the state of the server.
 _CONTENT_STATUSES = (400, 413, 422)
 
 

@@ -86,12 +86,14 @@ def find(
             continue
         vector_distances, word_distances = _distances(confirmed.scores)
         distances = [*([vector_distances] if by_vector else []), *([word_distances] if by_words else [])]
-        found = list(zip(ids_by_search, distances, strict=True))
-        is_complete = all(len(ids) < fetched or _is_complete(_rank(ids, known), limit) for ids, known in found)
+        ids_with_distances = list(zip(ids_by_search, distances, strict=True))
+        is_complete = all(
+            len(ids) < fetched or _is_complete(_rank(ids, known), limit) for ids, known in ids_with_distances
+        )
         if is_complete or factor >= _LAST_FACTOR:
             break
         factor *= _STEP
-    rankings = [_rank({*ids, *confirmed.replacements}, known)[:limit] for ids, known in found]
+    rankings = [_rank({*ids, *confirmed.replacements}, known)[:limit] for ids, known in ids_with_distances]
     nearest_by_vector = rankings[0] if by_vector else []
     nearest_by_words = rankings[-1] if by_words else []
     return _build_candidates(nearest_by_vector, nearest_by_words, confirmed.scores, query, token_similarities)

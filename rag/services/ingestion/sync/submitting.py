@@ -23,7 +23,7 @@ from .fetching import FetchedItem, fetch
 
 _MAX_BATCH_ITEMS = 50
 _MAX_BATCH_BYTES = 64 * 1024 * 1024
-# As many submitted documents of a connection may wait for a worker. More would only fill the storage.
+# How many submitted documents of a connection may wait for a worker. More would only fill the storage.
 _MAX_WAITING = 500
 # The location is down if this many items in a row could not be read.
 _MAX_FAILURES_IN_A_ROW = 5

@@ -9,9 +9,9 @@ from rag.text.quotable_units import UnitKind
 from .reading_groups import Section
 from .self_contained_parts import PassageStructure
 
-# What is asked for may be so many sentences below the best one.
+# What is asked for may be at most this many sentences below the best one.
 _MAX_SKIPPED_SENTENCES = 4
-# A section of two paragraphs is quoted as a whole if it is this short and the second one goes on about the first.
+# A section of two paragraphs is quoted as a whole if it is this short and the second one continues the first.
 _MAX_WHOLE_SECTION = 450
 
 
@@ -80,7 +80,7 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
 
 
 def second_paragraph(structure: PassageStructure, index: int, max_characters: int) -> set[int]:
-    """Return the second paragraph of a short section of two, if it goes on about the first one, which has the part."""
+    """Return the second paragraph of a short section of two, if it continues the first one, which has the part."""
     groups = structure.sections[structure.section_of(index)]
     is_short = len(groups) == 2 and characters_of(structure, groups) <= min(max_characters, _MAX_WHOLE_SECTION)
     if not is_short or not structure.section_of(index) or index not in groups[0]:
@@ -178,5 +178,5 @@ def find_typed_sentence(
 def is_typed_answer(structure: PassageStructure, index: int, question: AnalysedQuestion) -> bool:
     """Return whether a sentence alone has the number or time that is asked for: it introduces nothing."""
     is_whole = structure.parts[index].kind is UnitKind.SENTENCE and not structure.is_lead_in(index)
-    answer_type = None if question.asks_on else question.answer_type
+    answer_type = None if question.asks_about_answer else question.answer_type
     return is_whole and answer_type is not None and has_answer_of_type(structure.text(index), answer_type)

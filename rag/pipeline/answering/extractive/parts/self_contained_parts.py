@@ -17,7 +17,7 @@ from .reading_groups import Section, find_sections
 _TITLED_CLAUSE = re.compile(r"\d{1,3}[.)]\s+[^\W\d_a-z]\w*(?: \w+){0,2}\.\s")
 _MIN_CLAUSES = 3
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
-# How many sentences before a sentence it can need at most.
+# The maximum number of preceding sentences that a sentence can need.
 _MAX_PREDECESSORS = 2
 # A whole list, table or code block follows its lead-in if it is this long. Of a longer one the beginning follows.
 _MAX_BLOCK_CHARACTERS, _MAX_BLOCK_PARTS = 1_200, 10
@@ -73,7 +73,7 @@ class PassageStructure(PassageLayout):
         return following if is_same and self.is_quotable(following) and not self.is_heading(following) else None
 
     def continues(self, index: int) -> bool:
-        """Return whether a sentence goes on about what the sentence before it says: by a pronoun or a common word."""
+        """Return whether a sentence continues the sentence before it: by a pronoun or a common word."""
         lang = self.passage.lang
         if depends_on_predecessor(self.text(index), lang):
             return True
@@ -152,7 +152,7 @@ class PassageStructure(PassageLayout):
         first = index + 1
         if first >= len(self.parts) or self.parts[first].kind not in (UnitKind.ITEM, UnitKind.ROW, UnitKind.CODE):
             return set()
-        # A sentence that goes on in the code need not have a colon: "This location is".
+        # A sentence that continues in the code need not have a colon: "This location is".
         is_unfinished = self.parts[first].kind is UnitKind.CODE and not self.text(index).endswith(SENTENCE_ENDINGS)
         if not is_unfinished and not self.text(index).endswith(LEAD_IN_ENDINGS):
             return set()
@@ -180,7 +180,7 @@ class PassageStructure(PassageLayout):
         return {code} if is_section and self._length([code]) <= _MAX_EXAMPLE_CHARACTERS else set()
 
     def lacks_following(self, index: int) -> bool:
-        """Return whether a sentence goes on in something that the passage does not have."""
+        """Return whether a sentence continues in something that the passage does not have."""
         is_unfinished = not self.text(index).endswith(SENTENCE_ENDINGS) or self.text(index).endswith(LEAD_IN_ENDINGS)
         return self.parts[index].kind is UnitKind.SENTENCE and is_unfinished and not self._following_block(index)
 

@@ -35,7 +35,7 @@ _PROCEDURE_QUESTION = re.compile(
 _SECOND_QUESTION = re.compile(
     rf"\w\W+(?:and|und|et|y) \w|\?\s+\w|[,;] {_QUESTION_WORDS}(?=.*\?)", re.IGNORECASE | re.DOTALL
 )
-# "How often is it done, and how do I change that?": the second question goes on about the answer to the first one.
+# "How often is it done, and how do I change that?": the second question asks about the answer to the first one.
 _FOLLOWING_QUESTION = re.compile(
     rf"(?:,|\band|;|\?) (?:and )?{_QUESTION_WORDS}[^?]{{1,60}}\b(?:it|that|this|them|those|these)\b", re.IGNORECASE
 )
@@ -82,7 +82,7 @@ class AnalysedQuestion:
         term: What the question wants to have defined; empty if it asks for something else.
         is_open: Whether it asks how, what, when or the like, so that "yes" is not an answer.
         is_procedure: Whether it asks how something is done, or what to do.
-        asks_on: Whether a second question goes on about the answer to the first one.
+        asks_about_answer: Whether a second question asks about the answer to the first one.
         asks_two_things: Whether it may have two answers in different places.
         compared: The two things whose difference is asked for; empty if it asks for something else.
         is_negated: Whether it asks about what is not, or what is done without something.
@@ -94,7 +94,7 @@ class AnalysedQuestion:
     is_open: bool = False
     is_procedure: bool = False
     asks_two_things: bool = False
-    asks_on: bool = False
+    asks_about_answer: bool = False
     compared: tuple[str, ...] = ()
     is_negated: bool = False
 
@@ -120,7 +120,7 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         term=asked_term(question),
         is_open=is_open,
         is_procedure=bool(_PROCEDURE_QUESTION.match(question)),
-        asks_on=bool(_FOLLOWING_QUESTION.search(question[:_MAX_CHARACTERS])),
+        asks_about_answer=bool(_FOLLOWING_QUESTION.search(question[:_MAX_CHARACTERS])),
         asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
         compared=compared_things(question),
         is_negated=is_negated(question),

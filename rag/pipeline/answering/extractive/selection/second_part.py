@@ -7,7 +7,7 @@ import numpy as np
 from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
 
-# A part of the best part's section is quoted, too, if its score is lower by at most so many standard deviations of all
+# A part of the best part's section is quoted too, if its score is lower by at most this many standard deviations of all
 # scores.
 _MAX_DIFFERENCE = 0.5
 

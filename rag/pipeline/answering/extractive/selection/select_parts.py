@@ -87,7 +87,7 @@ def select_parts(
             parts = with_all_steps(structure, parts, question)
         selected.setdefault(candidate.passage_number, set()).update(parts)
     _add_following(selected, structures, chosen[0])
-    if question.asks_on and len(chosen) == 1:
+    if question.asks_about_answer and len(chosen) == 1:
         parts, structure = selected[chosen[0].passage_number], structures[chosen[0].passage_number - 1]
         parts |= rest_of_section(structure, parts, quote_limit(question))
     return Selection(selected, (chosen[0].passage_number, chosen[0].index))

@@ -29,7 +29,7 @@ _MAX_WITH_SECOND = 600
 
 def quote_limit(question: AnalysedQuestion) -> int:
     """Return how many characters of the best part's surroundings are quoted at most."""
-    if question.answer_type is not None and not question.asks_on:
+    if question.answer_type is not None and not question.asks_about_answer:
         return _MAX_EXPECTED
     if question.is_procedure:
         return _MAX_PROCEDURE
