@@ -13,8 +13,6 @@ from ragsite.http import request_warnings
 from ragsite.http.bodies.json_renderer import EncodedJson
 from ragsite.http.openapi.field_types import Count, Id, Share
 
-_NON_BLANK: dict[str, object] = {"type": "string", "pattern": NON_BLANK_PATTERN}
-
 
 def _filter(names: list[str], value: dict[str, object]) -> dict[str, object]:
     return {"properties": {"field": {"enum": names}, "value": value}}

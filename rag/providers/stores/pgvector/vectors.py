@@ -28,11 +28,6 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-def table_name(dimensions: int) -> str:
-    """Return the quoted name of the table of vectors of this length."""
-    return connection.ops.quote_name(EMBEDDING_TABLES[dimensions]._meta.db_table)
-
-
 def embedded_chunks(document: Document, model: EmbeddingModel) -> QuerySet[Chunk]:
     """Return the document's chunks that have a vector of the model, in their order."""
     vectors = EMBEDDING_TABLES[model.dimensions].objects.filter(document=document, model=model).values("chunk")
