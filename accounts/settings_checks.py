@@ -45,7 +45,7 @@ def check_trusted_proxies(**_: object) -> list[CheckMessage]:
 
 @register(Tags.security)
 def check_public_url(**_: object) -> list[CheckMessage]:
-    """Fail if messages would contain links to whatever host a request names."""
+    """Fail if links in e-mails would lead to a host that the request may choose."""
     if not settings.RAG_EMAIL_URL or settings.RAG_PUBLIC_URL or settings.DEBUG or settings.RAG_LOCAL:
         return []
     return [

@@ -64,7 +64,7 @@ class Site(AdminSite):
         return self._group_lists(request, app_list) if self._group_lists and app_label is None else app_list
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
-        """Show the home page. The sign-in form of others needs no figures."""
+        """Show the home page with its figures."""
         figures = self._read_figures(request) if self._read_figures else {}
         return super().index(request, {**(extra_context or {}), **figures})
 

@@ -41,7 +41,7 @@ def read_configuration(provider: Provider, *, is_fresh: bool = False) -> dict[st
 
 
 def find_endpoint(provider: Provider, name: str, *, is_fresh: bool = False) -> str:
-    """Return the address of the provider with this name.
+    """Return the URL of one of the provider's endpoints, by its name in the metadata, such as `token_endpoint`.
 
     Raises:
         IdentityProviderFailed: If the provider does not say where it is.

@@ -23,7 +23,7 @@ def describe_unread_pages(parsed: ParsedDocument) -> str:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Return ascending numbers as ranges, such as `3–5, 9`; of many ranges the first ones."""
+    """Return ascending numbers as ranges, such as `3–5, 9`. If there are many ranges, only the first ones are named."""
     ranges: list[list[int]] = []
     for number in numbers:
         if ranges and number == ranges[-1][1] + 1:

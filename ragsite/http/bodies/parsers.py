@@ -107,7 +107,7 @@ def require_few_values(body: bytes) -> None:
 
 
 def _count_values(json_text: bytes) -> int:
-    """Return how many values there are at most; more if texts contain commas and brackets."""
+    """Return an upper bound of the number of values: commas and brackets in texts are counted too."""
     return sum(map(json_text.count, (b",", b"[", b"{")))
 
 

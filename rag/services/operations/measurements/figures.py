@@ -28,7 +28,7 @@ class Summary:
     """Measurements of one kind of work, added up.
 
     Attributes:
-        histogram: How many durations fell below each of BOUNDS_MS, and above the last one.
+        histogram: How many durations fell into each bucket; BOUNDS_MS has the upper bounds of all but the last one.
     """
 
     name: str
