@@ -120,7 +120,7 @@ def agent_loop() -> AgentLoop | None:
 
 
 def is_language_model_reachable() -> bool | None:
-    """Return whether the configured model's endpoint answers, cached for seconds; None if none is configured."""
+    """Return whether the configured model's endpoint answers, cached for _HEALTH_CACHE_SECONDS; None without one."""
     if not settings.LLM_MODEL:
         return None
     return _answers(settings.LLM_BASE_URL, settings.LLM_API_KEY, int(time.monotonic() / _HEALTH_CACHE_SECONDS))

@@ -24,7 +24,7 @@ def count_rows(user_id: uuid.UUID, rows: QuerySet[Any], *, by: str = "") -> dict
         by: The column by whose values they are counted; empty to count them together.
 
     Returns:
-        The value, as text → the number of rows with it. Counts of more than _MAX_COUNTED_ROWS rows are up to a minute old.
+        The value, as text → the number of rows with it. Counts of more than _MAX_COUNTED_ROWS rows may be a minute old.
     """
     try:
         # Without computed columns: some contain the time of the request.

@@ -33,6 +33,6 @@ def _store_one(run: SyncRun, item: SyncItem, document: IngestionDocument | None)
             **item.submitted_state, document=document.document_id, submitted=None, submitted_state={}
         )
         if item.document_id is None:
-            runs.count(run, "added")
+            runs.increment(run, "added")
         elif document.outcome != IngestionDocument.Outcome.UNCHANGED:
-            runs.count(run, "changed")
+            runs.increment(run, "changed")

@@ -55,5 +55,5 @@ def _remove(run: SyncRun, item: SyncItem) -> None:
     if document := live.defer("text").first():
         with contextlib.suppress(UnknownDocument):
             documents.delete_document(document)
-            runs.count(run, "removed")
+            runs.increment(run, "removed")
     SyncItem.objects.filter(pk=item.pk).delete()

@@ -43,7 +43,7 @@ def take_over_document(run: SyncRun, fetched: FetchedItem) -> bool:
             SyncItem.objects.filter(pk=item.pk).update(
                 **fetched.state, document=document_id, handled_in=run.pk, error_code="", error_message=""
             )
-            runs.count(run, "renamed")
+            runs.increment(run, "renamed")
             return True
     return False
 

@@ -19,9 +19,9 @@ def update(run: SyncRun, **values: object) -> None:
     run.refresh_from_db(fields=list(values))
 
 
-def count(run: SyncRun, name: str, number: int = 1) -> None:
-    """Add a number to a counter, in the caller's transaction."""
-    update(run, **{name: F(name) + number})
+def increment(run: SyncRun, name: str) -> None:
+    """Add 1 to a counter of the run, in the caller's transaction."""
+    update(run, **{name: F(name) + 1})
 
 
 @transaction.atomic

@@ -116,7 +116,7 @@ class PassageLayout:
         return index - 1 if index and self.parts[index - 1].kind is UnitKind.TERM else None
 
     def term_of(self, index: int) -> int | None:
-        """Return the term that a part helps to explain; None if the nearest heading above it is none."""
+        """Return the index of the term that a part helps to explain; None if the heading above it is not a term."""
         above = self.heading_index(index)
         return above if above is not None and self.parts[above].kind is UnitKind.TERM else None
 
@@ -125,7 +125,7 @@ class PassageLayout:
         return bool(_TITLE.match(self.text(index))) or (index == 0 and self.passage.start == 0)
 
     def is_readable(self, index: int) -> bool:
-        """Return whether a part may be shown between others: it is whole, no header of a table, and says something."""
+        """Return whether a part may be shown between others: whole, not a table's header, and not without meaning."""
         part = self.parts[index]
         return part.is_whole and not self._is_header(part) and not says_nothing(part.kind, self.text(index))
 

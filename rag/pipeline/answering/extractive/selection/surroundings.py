@@ -28,7 +28,7 @@ _MAX_WITH_SECOND = 600
 
 
 def quote_limit(question: AnalysedQuestion) -> int:
-    """Return how many characters of the best part's surroundings are quoted at most."""
+    """Return the maximum number of characters of the best part's surroundings that are quoted."""
     if question.answer_type is not None and not question.asks_about_answer:
         return _MAX_EXPECTED
     if question.is_procedure:
