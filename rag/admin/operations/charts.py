@@ -8,6 +8,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 _WIDTH, _HEIGHT, _GAP = 480, 96, 3
+_TIME = "%H:%M"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +41,19 @@ class Chart:
 
 
 def build_chart(
-    title: str, points: Sequence[tuple[datetime.datetime, float | None]], *, unit: str = "", hours: bool = True
+    title: str, points: Sequence[tuple[datetime.datetime, float | None]], *, unit: str = ""
 ) -> Chart | None:
     """Return the coordinates of the chart; None if no point has a value.
 
     Args:
         title: What is counted.
-        points: Start of a period → value; None if nothing was measured in it.
+        points: The start of each hour, with its value; None if nothing was measured in it.
         unit: What follows a value.
-        hours: Whether a period is an hour; otherwise it is a day.
     """
     values = [value for _, value in points if value is not None]
     if not any(values):
         return None
     highest, step = max(values), _WIDTH / len(points)
-    time_format = "%H:%M" if hours else "%Y-%m-%d"
 
     def text_of(value: float) -> str:
         decimals = 0 if value >= 10 or value == int(value) else 2
@@ -70,13 +69,13 @@ def build_chart(
                 y=f"{_HEIGHT - height:.1f}",
                 width=f"{max(1.0, step - _GAP):.1f}",
                 height=f"{height:.1f}",
-                text=f"{start:{time_format}}: {label}",
+                text=f"{start:{_TIME}}: {label}",
             )
         )
     peak = next(start for start, value in points if value == highest)
     last = points[-1][1]
     summary = gettext("{title}: highest {highest}, at {time} UTC")
-    summary = summary.format(title=title, highest=text_of(highest), time=format(peak, time_format))
+    summary = summary.format(title=title, highest=text_of(highest), time=format(peak, _TIME))
     if last is not None:
         summary += gettext("; now {value}").format(value=text_of(last))
     return Chart(title, summary, tuple(bars), points[0][0], points[-1][0], text_of(highest))

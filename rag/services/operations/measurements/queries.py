@@ -22,8 +22,8 @@ class MeasuredQuery:
         stages: Stage → its duration in milliseconds.
     """
 
-    def __init__(self, scopes: Sequence[SearchScope] = ()) -> None:
-        self.scopes = scopes
+    def __init__(self) -> None:
+        self.scopes: Sequence[SearchScope] = ()
         self.is_grounded: bool | None = None
         self.milliseconds = 0.0
         self.stages: dict[str, float] = {}
