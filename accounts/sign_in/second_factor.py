@@ -25,7 +25,7 @@ MAX_CODE_LENGTH = 32
 _RECOVERY_CODES = 10
 _DIGITS = 6
 WRONG_CODE = gettext_lazy(
-    "This code is not right, or was used already. Wait for the next one, and after several wrong ones a little longer."
+    "This code is wrong or was already used. Wait for the next one; after several wrong codes, wait a little longer."
 )
 CODE_REQUIRED = gettext_lazy(
     "This account has a second factor: give the code of your authenticator app, or a recovery code."

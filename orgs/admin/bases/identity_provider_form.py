@@ -67,7 +67,7 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
         if self.instance._state.adding and not values.get("secret"):
             self.add_error("secret", _REQUIRED)
         elif self.issuer_is_new() and not values.get("secret"):  # the new issuer would receive the old secret
-            self.add_error("secret", gettext("Enter the secret again, because the issuer is another one."))
+            self.add_error("secret", gettext("Enter the secret again, because the issuer has changed."))
         if secret := values.get("secret"):
             self.instance.client_secret = encryption.encrypt(secret, encryption.Purpose.IDENTITY_PROVIDER)
 
