@@ -15,7 +15,7 @@ from rag.providers.connectors.base import ItemGone, ListingFailed
 from rag.providers.connectors.local_folder import FolderConnector
 from rag.services.ingestion.sync import connections, listing, retention, run_actions, runs, worker
 from rag.services.sources import deletion, purge
-from tests.services.sync.conftest import Sync, contents, fill
+from tests.services.ingestion.sync.conftest import Sync, contents, fill
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db

@@ -12,7 +12,7 @@ from rag.providers.connectors import sitemaps
 from rag.providers.connectors.base import ListingFailed
 from rag.services.ingestion.sync import connections
 from ragsite.http import private_networks
-from tests.services.sync.conftest import contents, run_to_end
+from tests.services.ingestion.sync.conftest import contents, run_to_end
 from tests.support.factories import World
 from tests.support.servers.website import Response, Website
 

@@ -11,7 +11,7 @@ from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors.base import ItemGone, ListingFailed
 from rag.providers.connectors.fsspec_file_system import FileSystemConnector
 from rag.services.ingestion.sync import connections
-from tests.services.sync.conftest import contents, run_to_end
+from tests.services.ingestion.sync.conftest import contents, run_to_end
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db

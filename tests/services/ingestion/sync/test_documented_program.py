@@ -11,7 +11,7 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from rag.models import SyncConnection, SyncKind
-from tests.services.sync.conftest import run_to_end
+from tests.services.ingestion.sync.conftest import run_to_end
 from tests.support.factories import World
 
 PAGE = Path(__file__).parents[3] / "docs" / "admin" / "pull-sync.md"

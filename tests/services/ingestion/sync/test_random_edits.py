@@ -11,7 +11,7 @@ import pytest
 
 from rag.models import Chunk, SyncConnection, SyncRun
 from rag.services.ingestion.sync import run_actions, runs, worker
-from tests.services.sync.conftest import Sync, contents
+from tests.services.ingestion.sync.conftest import Sync, contents
 from tests.support.factories import process_queue
 from tests.system.syncs.folder import EditedFolder
 

@@ -9,7 +9,7 @@ import pytest
 from rag.models import Chunk, Document, SyncConnection, SyncRun
 from rag.services.ingestion.sync import listing, removal, run_actions
 from rag.services.sources import documents
-from tests.services.sync.conftest import Sync, contents, fill, run_to_end
+from tests.services.ingestion.sync.conftest import Sync, contents, fill, run_to_end
 from tests.support.factories import World, ingest_text
 
 pytestmark = pytest.mark.django_db

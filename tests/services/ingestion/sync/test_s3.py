@@ -13,7 +13,7 @@ from rag.providers.connectors import s3
 from rag.providers.http import bounded_responses
 from rag.services.ingestion.sync import connections
 from ragsite.http import private_networks
-from tests.services.sync.conftest import contents, run_to_end
+from tests.services.ingestion.sync.conftest import contents, run_to_end
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db

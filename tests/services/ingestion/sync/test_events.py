@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rag.models import SyncConnection, SyncRun, Webhook, WebhookDelivery
 from rag.services.ingestion.sync import run_actions
-from tests.services.sync.conftest import Sync
+from tests.services.ingestion.sync.conftest import Sync
 from tests.support.factories import World
 
 EVENTS = ["sync.finished", "sync.failed", "sync.waiting"]
