@@ -14,7 +14,7 @@ from rag.models import SyncConnection, SyncKind
 from tests.services.ingestion.sync.conftest import run_to_end
 from tests.support.factories import World
 
-PAGE = Path(__file__).parents[3] / "docs" / "admin" / "pull-sync.md"
+PAGE = Path(__file__).parents[4] / "docs" / "admin" / "pull-sync.md"
 
 
 @pytest.mark.django_db(transaction=True)
