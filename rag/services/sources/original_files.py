@@ -203,7 +203,7 @@ def _used_originals() -> QuerySet[Original]:
 
 
 def _delete(originals: Sequence[Original]) -> bool:
-    """Remove the files, then their rows, and return whether all were removed: not if the storage failed."""
+    """Remove the files, then their rows. Returns False if the storage failed before all were removed."""
     removed_ids = []
     try:
         for original in originals:

@@ -146,7 +146,7 @@ def _paragraphs(
 
 
 def _maxsims(vectors: Sequence[TokenVectors | None], similarity: SentenceSimilarity) -> list[float]:
-    """Return the weighted MaxSim of each candidate; unknown ones are average."""
+    """Return the weighted MaxSim of each candidate; the mean for those without vectors."""
     known = [vector for vector in vectors if vector is not None]
     if not known:
         return [0.0] * len(vectors)
