@@ -123,7 +123,7 @@ def _paragraphs(
     similarity: SentenceSimilarity,
     vectors: Sequence[TokenVectors | None],
 ) -> list[float]:
-    """Return the similarity to the question of what is read together with each candidate; unknown ones are average.
+    """Return the similarity to the question of what is read together with each candidate; the mean for those without one.
 
     Args:
         candidates: The candidates.
