@@ -123,7 +123,7 @@ def _paragraphs(
     similarity: SentenceSimilarity,
     vectors: Sequence[TokenVectors | None],
 ) -> list[float]:
-    """Return the similarity to the question of what is read together with each candidate; the mean for those without one.
+    """Return the similarity to the question of what is read together with each candidate; the mean if it is unknown.
 
     Args:
         candidates: The candidates.
