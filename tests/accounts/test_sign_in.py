@@ -156,13 +156,13 @@ def test_setting_up_the_second_factor(staff: User) -> None:
 def test_an_enrolled_user_must_enter_a_code(enrolled: User) -> None:
     client = Client()
     assert b"has a second factor" in sign_in(enrolled.email, client=client).content
-    assert b"not right" in sign_in(enrolled.email, client=client, code="000000").content
+    assert b"This code is wrong" in sign_in(enrolled.email, client=client, code="000000").content
     assert client.get("/admin/").status_code == 302
     TOTPDevice.objects.update(throttling_failure_timestamp=None, throttling_failure_count=0)
     current_code = current_totp(enrolled)
     assert sign_in(enrolled.email, client=client, code=current_code).status_code == 302
     assert client.get("/admin/").status_code == 200
-    assert b"not right" in sign_in(enrolled.email, code=current_code).content, "a code works once"
+    assert b"This code is wrong" in sign_in(enrolled.email, code=current_code).content, "a code works once"
 
 
 def test_a_session_without_a_code_opens_no_page(enrolled: User) -> None:
