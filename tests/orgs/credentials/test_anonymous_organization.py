@@ -35,7 +35,7 @@ def test_a_request_without_a_credential_acts_as_the_service_user(api: Api, live_
     ingest_text(live_world.source("abroad", organization=live_world.abroad), "a", "Zebras abroad.")
     with ThreadPoolExecutor(4) as pool:
         statuses = list(pool.map(lambda _: api().get(SOURCES).status, range(4)))
-    assert statuses == [200] * 4, "also if the first requests are simultaneous"
+    assert statuses == [200] * 4, "even if the first requests are simultaneous"
     document = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebras graze."}
     assert api().post("/api/rag/ingest", document).status == 200
     assert api().post("/api/rag/ingest", document).body["status"] == "unchanged"

@@ -100,7 +100,7 @@ def test_a_falling_curve_is_an_error() -> None:
         calibration_curve.fit_curve(np.array([3.0, 2.0, 1.0, 0.0] * 9), np.array([False, False, True, True] * 9))
 
 
-def test_quotes_from_another_passage_than_the_best_one_are_less_probable() -> None:
+def test_quotes_from_passages_other_than_the_best_are_less_probable() -> None:
     best = [confidence_of_quotes(score, QuoteEvidence()) for score in (0, 1 / 3, 1 / 2, 1)]
     assert best == pytest.approx([0, 1.3 / 3.3, 1.3 / 2.3, 1])
     other = [confidence_of_quotes(score, QuoteEvidence(is_in_best_passage=False)) for score in (0, 1 / 3, 1 / 2, 1)]
@@ -152,7 +152,7 @@ def test_an_answer_names_missing_names_and_clauses_but_no_other_words() -> None:
     )
 
 
-def test_a_quote_in_another_language_than_the_question_never_has_high_confidence() -> None:
+def test_a_quote_in_a_language_other_than_the_questions_never_has_high_confidence() -> None:
     assert confidence_of_quotes(0.99, QuoteEvidence(is_between_languages=True)) == 0.75
     assert confidence_of_quotes(0.99, QuoteEvidence(is_measured=False)) == 0.75
     english = passage("Vaccines are kept cold.").copy_with(lang="en")

@@ -134,7 +134,7 @@ def test_items_of_another_place_are_not_read(
     assert (run.state, run.error) == (State.FINISHED, connections.LOCATION_CHANGED)
 
 
-def test_a_sync_stops_also_while_items_have_no_new_content(
+def test_a_sync_stops_even_while_items_have_no_new_content(
     connection: SyncConnection, sync: Sync, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(folder, 5)
