@@ -94,6 +94,10 @@ class Site(AdminSite):
             known_devices.remember(response, request.user)
         return response
 
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Lead to the page of the account: Django's form does not count wrong passwords, so it could guess them."""
+        return HttpResponseRedirect(reverse("change_password"))
+
     def get_urls(self) -> list[Any]:
         pages = [re_path(route, self.admin_view(view), name=name) for route, view, name in self._pages]
         return [path("second-factor/", self.second_factor, name="second_factor"), *pages, *super().get_urls()]

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib.admin.forms import AdminAuthenticationForm
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
 from django.contrib.auth.signals import user_login_failed
 from django.utils.translation import gettext_lazy as _
 
@@ -43,3 +43,15 @@ class SignInForm(AuthenticationForm):
 
 class StaffSignInForm(SignInForm, AdminAuthenticationForm):
     """The form of the admin, which only accepts staff."""
+
+
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic in its stubs only
+    """Django's form for a new password, which saves nothing else.
+
+    Since the account was read, a second may have passed, in which somebody has deactivated it.
+    """
+
+    def save(self, commit: bool = True) -> Any:
+        self.set_password_and_save(self.user, "new_password1", commit=False)
+        self.user.save(update_fields=["password"])
+        return self.user

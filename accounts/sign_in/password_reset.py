@@ -30,6 +30,8 @@ from accounts.models import User
 from ragsite.http.addresses import build_public_url
 from ragsite.postgres import identity
 
+from .forms import NewPasswordForm
+
 logger = structlog.get_logger(__name__)
 
 # One message to an account in this time.
@@ -68,6 +70,7 @@ class ForgottenPassword(View):
 class SetPassword(PasswordResetConfirmView):
     """Sets a new password with the link of a message. All sign-ins of the account end with the old one."""
 
+    form_class = NewPasswordForm
     template_name = "accounts/set_password.html"
     success_url = reverse_lazy("sign_in")
 

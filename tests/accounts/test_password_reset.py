@@ -65,6 +65,25 @@ def test_a_link_sets_a_password_once_and_ends_all_sign_ins(world: World) -> None
     assert Client().get("/api/rag/sources", headers={"Authorization": f"Bearer {token}"}).status_code == 401
 
 
+def test_a_new_password_restores_nothing_that_has_ended_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hashing a password takes half a second, in which somebody else may deactivate the account."""
+    user, set_password = world.users["editor"], User.set_password
+
+    def set_slowly(account: User, password: str | None) -> None:
+        set_password(account, password)
+        User.objects.filter(pk=user.pk).update(is_active=False)
+
+    ask(user.email)
+    browser = Client()
+    form = browser.get(link_in(mail.outbox[0]), follow=True)
+    monkeypatch.setattr(User, "set_password", set_slowly)
+    browser.post(form.redirect_chain[-1][0], {"new_password1": NEW, "new_password2": NEW})
+    user = User.objects.get(pk=user.pk)
+    assert (user.is_active, user.check_password(NEW)) == (False, True)
+
+
 def test_nobody_learns_which_accounts_exist(world: World) -> None:
     User.objects.create_user("sso@home.example")
     User.objects.create_user("gone@home.example", PASSWORD, is_active=False)

@@ -274,7 +274,7 @@ def test_every_form_that_sets_a_password_validates_it(world: World) -> None:
     client = Client()
     client.force_login(root)
     weak = {"password1": "12345678", "password2": "12345678", "new_password1": "12345678", "new_password2": "12345678"}
-    pages = ("/admin/accounts/user/add/", f"/admin/accounts/user/{root.pk}/password/", "/admin/password_change/")
+    pages = ("/admin/accounts/user/add/", f"/admin/accounts/user/{root.pk}/password/", "/account/password")
     for page in pages:
         values = {"email": "new@home.example", "usable_password": "true", "old_password": "x", **weak}
         reply = client.post(page, values)

@@ -4,10 +4,12 @@ import re
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import AuditEvent, User
 from orgs.models import ApiKey
+from rag.pages.account.password import ChangePasswordForm
 from tests.support.factories import PASSWORD, World
 
 NEW = "another horse battery"
@@ -50,12 +52,41 @@ def test_a_changed_password_ends_all_other_sign_ins(world: World) -> None:
     assert Client().get("/api/rag/sources", headers={"Authorization": f"Bearer {token}"}).status_code == 401
 
 
+def test_a_new_password_restores_nothing_that_has_ended_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Checking a password takes a second, in which somebody else may deactivate the account."""
+    user, check = world.users["editor"], ChangePasswordForm.clean_old_password
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+
+    def check_slowly(form: ChangePasswordForm) -> str:
+        checked = check(form)
+        User.objects.filter(pk=user.pk).update(is_active=False, is_staff=False, signed_out_at=timezone.now())
+        return checked
+
+    client = browser(User.objects.get(pk=user.pk))
+    monkeypatch.setattr(ChangePasswordForm, "clean_old_password", check_slowly)
+    change(client, PASSWORD)
+    user = User.objects.get(pk=user.pk)
+    assert (user.is_active, user.is_staff, user.signed_out_at is None) == (False, False, False)
+    assert user.check_password(NEW)
+
+
 def test_guessing_the_current_password_locks_it(world: World) -> None:
     client = browser(world.users["editor"])
     for _ in range(5):
         change(client, "wrong")
     assert "Too many failed attempts" in change(client, PASSWORD)
     assert User.objects.get(pk=world.users["editor"].pk).check_password(PASSWORD)
+
+
+def test_the_admin_has_no_second_page_that_guesses_passwords(world: World) -> None:
+    user = world.users["owner"]
+    User.objects.filter(pk=user.pk).update(is_staff=True)
+    fields = {"old_password": PASSWORD, "new_password1": NEW, "new_password2": NEW}
+    reply = browser(user).post("/admin/password_change/", fields)
+    assert (reply.status_code, reply.headers["Location"]) == (302, "/account/password")
+    assert User.objects.get(pk=user.pk).check_password(PASSWORD)
 
 
 def test_without_a_password_there_is_none_to_change(world: World) -> None:

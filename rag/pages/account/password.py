@@ -5,7 +5,6 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
-from django.contrib.auth.forms import SetPasswordForm
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -15,6 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
+from accounts.sign_in.forms import NewPasswordForm
 from accounts.sign_in.pages import render_too_many_checks
 from accounts.sign_in.password_checks import TooManyPasswordChecks, may_use_password
 from orgs.access.caller import get_caller
@@ -24,8 +24,8 @@ from ragsite.postgres import identity
 _MAX_PASSWORD_CHARACTERS = 1024
 
 
-class ChangePasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic in its stubs only
-    """Django's form for a new password, with a field for the current one."""
+class ChangePasswordForm(NewPasswordForm):
+    """The form for a new password, with a field for the current one."""
 
     old_password = forms.CharField(
         label=gettext_lazy("Current password"),
