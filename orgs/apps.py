@@ -13,3 +13,4 @@ class OrgsConfig(AppConfig):
 
         audited_events.register()
         invitation_lifecycle.delete_with_accounts()
+        invitation_lifecycle.end_with_memberships()

@@ -20,6 +20,7 @@ from orgs.access.delegation import AccessChangeRefused
 from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission
 from orgs.models import Invitation, Membership, Organization, Role, Team
+from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 
 logger = structlog.get_logger(__name__)
@@ -194,6 +195,18 @@ def delete_ended() -> None:
 def delete_with_accounts() -> None:
     """Delete the invitations of an address with its account. Called once, when the app is ready."""
     signals.post_delete.connect(_delete_of_account, sender=User, dispatch_uid="invitations of an account")
+
+
+def end_with_memberships() -> None:
+    """End the open invitations of a member who is removed: they could join again. Called once, when the app is ready."""
+    for signal in (signals.post_save, signals.post_delete):
+        signal.connect(_end_of_membership, sender=Membership, dispatch_uid="invitations of a member")
+
+
+def _end_of_membership(sender: type[Membership], instance: Membership, signal: object, **_: object) -> None:
+    if signal is signals.post_delete or not instance.is_active:
+        with identity.run_as(identity.STAFF):  # somebody who removes themselves does not see the invitations any more
+            revoke(Invitation.objects.filter(organization=instance.organization_id, email=instance.user.email))
 
 
 def _delete_of_account(sender: type[User], instance: User, **_: object) -> None:

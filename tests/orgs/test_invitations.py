@@ -127,6 +127,24 @@ def test_an_existing_account_joins_after_it_has_signed_in(world: World, invite: 
     assert accept(token, foreigner_browser).status_code == 404
 
 
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_an_invitation_does_not_bring_back_a_removed_member(world: World, invite: Any, is_deleted: bool) -> None:
+    """Somebody may become a member in another way, such as by single sign-on, while their invitation is open."""
+    owner, person = browser(world.users["owner"]), world.users["foreigner"]
+    invite(owner, "editor", email=person.email)
+    token = sent_token()
+    invite(owner, email=ADDRESS)
+    member = Membership.objects.create(user=person, organization=world.home)
+    page = f"/admin/orgs/membership/{member.pk}"
+    if is_deleted:
+        owner.post(f"{page}/delete/", {"post": "yes"})
+    else:
+        owner.post(f"{page}/change/", {"user": person.pk, "organization": world.home.pk})
+    assert accept(token, browser(person)).status_code == 404
+    assert not Membership.objects.filter(user=person, organization=world.home, is_active=True).exists()
+    assert [invitation.email for invitation in Invitation.objects.open()] == [ADDRESS]
+
+
 def test_nobody_invites_into_more_than_they_hold_themselves(world: World, invite: Any) -> None:
     limited = clerk(world)
     assert "permissions you hold yourself" in invite(limited, "owner").content.decode()
