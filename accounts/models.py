@@ -5,6 +5,7 @@ import re
 import unicodedata
 from typing import Any, ClassVar
 
+import idna
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
@@ -32,13 +33,14 @@ class UserManager(BaseUserManager["User"]):
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        """Return the canonical spelling of an e-mail address: Unicode NFKC, lower case, and an IDNA domain (xn--…).
+        """Return the canonical spelling of an e-mail address: Unicode NFKC, lower case, and an IDNA 2008 domain (xn--…).
 
         Characters outside of ASCII that remain make the address invalid.
         """
         name, _, domain = unicodedata.normalize("NFKC", email or "").strip().lower().rpartition("@")
         with contextlib.suppress(UnicodeError):
-            domain = domain.encode("idna").decode() if not domain.isascii() else domain
+            # Python's own codec knows the rules of 2003 only, by which straße.example is strasse.example.
+            domain = idna.encode(domain, uts46=True).decode() if not domain.isascii() else domain
         return f"{name}@{domain}" if name else domain
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":

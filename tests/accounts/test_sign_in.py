@@ -269,6 +269,19 @@ def test_a_domain_in_another_script_is_stored_in_punycode(world: World) -> None:
     assert User.objects.create_user("owner@hоme.example", "x").email == "owner@xn--hme-sed.example"
 
 
+@pytest.mark.parametrize(
+    ("written", "stored"), [("straße.example", "xn--strae-oqa.example"), ("σας.example", "xn--mxa8ab.example")]
+)
+def test_an_address_never_becomes_one_of_another_domain(world: World, written: str, stored: str) -> None:
+    """By the rules of 2003 they were strasse.example and σασ.example, which somebody else may own."""
+    assert User.objects.create_user(f"owner@{written}", "x").email == f"owner@{stored}"
+
+
+def test_an_invisible_character_in_a_domain_makes_an_address_invalid(world: World) -> None:
+    with pytest.raises(ValueError, match="Latin letters"):
+        User.objects.create_user("owner@home\u200d.example", "x")
+
+
 def test_every_form_that_sets_a_password_validates_it(world: World) -> None:
     root = User.objects.create_superuser("root@home.example", "x")
     client = Client()
