@@ -9,8 +9,10 @@ class OrgsConfig(AppConfig):
 
     def ready(self) -> None:
         from . import audited_events
+        from .api_keys import key_lifecycle
         from .invitations import invitation_lifecycle
 
         audited_events.register()
+        key_lifecycle.revoke_with_memberships()
         invitation_lifecycle.delete_with_accounts()
         invitation_lifecycle.end_with_memberships()

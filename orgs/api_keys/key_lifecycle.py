@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, signals
 from django.utils import timezone
 
 from accounts.models import User
 from orgs.api_keys import read_for_authentication
-from orgs.models import ApiKey, Organization
+from orgs.models import ApiKey, Membership, Organization
 from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet, RefusalReason
 from ragsite.http.addresses import Address
 from ragsite.postgres import identity
@@ -136,6 +136,16 @@ def expire_by(keys: ApiKeyQuerySet, moment: datetime) -> int:
 def revoke(keys: QuerySet[ApiKey]) -> int:
     """Revoke the keys. Those revoked earlier keep their time. Returns how many were changed."""
     return keys.filter(revoked_at=None).update(revoked_at=timezone.now())
+
+
+def revoke_with_memberships() -> None:
+    """Revoke a person's keys with their membership, which may be created again. Called once, when the app is ready."""
+    signals.post_delete.connect(_revoke_of_membership, sender=Membership, dispatch_uid="API keys of a member")
+
+
+def _revoke_of_membership(sender: type[Membership], instance: Membership, **_: object) -> None:
+    with identity.run_as(identity.STAFF):  # somebody who removes themselves does not see the organisation any more
+        revoke(ApiKey.objects.filter(user=instance.user_id, organization=instance.organization_id))
 
 
 def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason | None] | None:

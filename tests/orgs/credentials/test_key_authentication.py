@@ -105,7 +105,7 @@ def _disable(world: World, key: ApiKey, reason: str) -> None:
         ("expired", ["expired"]),
         ("user inactive", ["user_inactive"]),
         ("membership inactive", ["not_a_member"]),
-        ("membership gone", ["not_a_member"]),
+        ("membership gone", ["revoked"]),
         ("organisation inactive", ["organization_inactive"]),
         ("another's hash", []),
     ],

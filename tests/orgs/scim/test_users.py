@@ -123,6 +123,21 @@ def test_a_deactivated_user_loses_everything_at_once(
     assert (reply.json()["active"], statuses()) == (True, [401, 200, 302, 401]), "sign-ins stay ended, keys do not"
 
 
+def test_keys_of_a_deleted_user_do_not_come_back(directory: Directory, world: World) -> None:
+    """The next person who gets the address is given the account."""
+    email, key = world.users["editor"].email, world.key("editor").secret
+    elsewhere = world.key("foreigner", organization=world.abroad).secret
+    guest = add_member(user=world.users["foreigner"], organization=world.home)
+    for path in (path_of(world, "editor"), f"/Users/{guest.pk}"):
+        assert directory.send("DELETE", path).status_code == 204
+    assert directory.create("User", userName=email)["active"] is True
+
+    def status(secret: str) -> int:
+        return Client().get("/api/rag/sources", headers={"X-API-Key": secret}).status_code
+
+    assert (status(key), status(elsewhere)) == (401, 200)
+
+
 def test_the_last_owner_stays(directory: Directory, world: World) -> None:
     Membership.objects.filter(user=world.users["admin"]).delete()
     path = path_of(world, "owner")
