@@ -1,5 +1,6 @@
 """Limits of credentials: scopes, the organisation of a key, other origins. What the log contains of requests."""
 
+import json
 import logging
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -7,6 +8,7 @@ from wsgiref.util import setup_testing_defaults
 
 import pytest
 from django.test import Client as InProcess
+from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.access.permissions import Visibility
 from orgs.creation import add_member
@@ -53,6 +55,28 @@ def test_a_key_cannot_cancel_jobs_of_another_organisation(world: World) -> None:
     narrowed = InProcess().get(f"/api/rag/ingest/{foreign_job.pk}", headers={**key, "X-Organization": "home"})
     assert narrowed.status_code == 404
     assert InProcess().delete(f"/api/rag/ingest/{home_job.pk}", headers=key).json()["status"] == "cancelled"
+
+
+def test_a_key_cannot_change_webhooks_of_another_organisation(world: World) -> None:
+    """Events would go to another address. Its user manages the data sources of both."""
+    add_member(user=world.users["owner"], organization=world.abroad, roles=("owner",))
+    body = {"url": "https://hook.example/", "events": ["job.finished"]}
+    token = {"Authorization": f"Bearer {AccessToken.for_user(world.users['owner'])}"}
+    key = {"X-API-Key": world.key("owner", "manage", all_organizations=True).secret}
+
+    def send(method: str, path: str, headers: dict[str, str], body: object = None) -> Any:
+        content = json.dumps(body)
+        return InProcess().generic(method, f"/api/rag/webhooks{path}", content, "application/json", headers=headers)
+
+    foreign, own = (
+        send("POST", "", {**token, "X-Organization": slug}, body).json()["id"] for slug in ("abroad", "home")
+    )
+    writes = (("PATCH", ""), ("POST", "/rotate"), ("POST", "/test"), ("DELETE", ""))
+    refused = [send(method, f"/{foreign}{end}", key, {"isActive": False}).status_code for method, end in writes]
+    assert refused == [404] * 4
+    assert send("GET", f"/{foreign}", key).json()["isActive"] is True, "reading includes both organisations"
+    assert send("GET", f"/{foreign}/deliveries", key).json()["total"] == 0
+    assert [send(method, f"/{own}{end}", key, {}).status_code for method, end in writes] == [200, 201, 202, 204]
 
 
 def test_a_key_without_the_manage_scope_does_not_see_access_lists(world: World) -> None:

@@ -3,6 +3,7 @@
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.decorators import action
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -145,4 +146,6 @@ class Webhooks(PipelineViewSet):
 
 
 def _get_webhook(request: Request, webhook_id: str) -> Webhook:
-    return endpoints.get_webhook(get_caller(request), as_uuid(webhook_id), organization=organization(request))
+    """Return the webhook that the request shows or, in the organisation that it may write to, changes."""
+    find_organization = organization if request.method in SAFE_METHODS else organization_to_write
+    return endpoints.get_webhook(get_caller(request), as_uuid(webhook_id), organization=find_organization(request))
