@@ -22,6 +22,9 @@ from ragsite.postgres.models import is_storable
 logger = structlog.get_logger(__name__)
 
 _DEFAULT_ROLE = "member"
+# Google vouches only for addresses of organisations, whose accounts have the claim `hd`
+# (https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload).
+_GOOGLE = "https://accounts.google.com"
 _MAX_GROUPS = 1_000
 _MAX_NAME_CHARACTERS = 150
 _MAX_ADDRESS_CHARACTERS = 254
@@ -106,7 +109,10 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
     address = claims.get("email")
     # Some providers send the claim as text. Every other value means that the address is not verified.
     verified = claims.get("email_verified", True)
-    if not isinstance(address, str) or not (verified is True or verified == "true"):
+    is_verified = verified is True or verified == "true"
+    if provider.issuer == _GOOGLE and not claims.get("hd"):
+        is_verified = False  # a private account, with an address that was its person's when they created it
+    if not isinstance(address, str) or not is_verified:
         raise SignInRefused(gettext("The identity provider sent no verified e-mail address."))
     email = User.objects.normalize_email(address)
     if not is_storable(email) or len(email) > _MAX_ADDRESS_CHARACTERS:

@@ -15,6 +15,7 @@ from accounts.audit.events import AuditEvent
 from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, SignInDomain
+from orgs.single_sign_on.account_provisioning import SignInRefused, find_or_create_account
 from ragsite.postgres import encryption
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.support.factories import PASSWORD, World
@@ -219,6 +220,17 @@ def test_nobody_takes_over_an_account(
     refused = sign_in(Client())
     assert refused.status_code == 403, refused.content
     assert (User.objects.count(), LinkedIdentity.objects.count()) == (before, 0)
+
+
+def test_google_vouches_only_for_the_accounts_of_organisations(provider: IdentityProvider) -> None:
+    """Somebody who has left keeps a private Google account that has the organisation's address."""
+    provider.issuer = "https://accounts.google.com"
+    claims = {"sub": "1", "email": EMAIL, "email_verified": True}
+    for domain in ({}, {"hd": ""}):
+        with pytest.raises(SignInRefused, match="no verified"):
+            find_or_create_account(provider, {**claims, **domain})
+    assert not User.objects.filter(email=EMAIL).exists()
+    assert find_or_create_account(provider, {**claims, "hd": "home.example"}).email == EMAIL
 
 
 def test_an_enforced_provider_ends_passwords_except_of_the_emergency_account(
