@@ -23,6 +23,7 @@ from accounts.sign_in import second_factor
 from accounts.sign_in.pages import END_SESSION_URL
 from orgs.models import IdentityProvider, Protocol
 from ragsite.postgres import encryption, identity
+from ragsite.postgres.models import is_storable
 
 from . import attempts, openid_connect
 from .account_provisioning import SignInRefused, find_or_create_account
@@ -174,6 +175,8 @@ def active_providers() -> Any:
 
 
 def _provider_of_domain(domain: str) -> IdentityProvider | None:
+    if not is_storable(domain):
+        return None
     verified = {"organization__sign_in_domains__domain": domain}
     provider: IdentityProvider | None = (
         active_providers().filter(organization__sign_in_domains__verified_at__isnull=False, **verified).first()

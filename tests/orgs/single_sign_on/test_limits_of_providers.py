@@ -189,6 +189,11 @@ def test_new_and_slow_providers_leave_places_to_known_ones(
     assert take(places, slow[0], new[1], known) == 3, "what has answered quickly is known now"
 
 
+@pytest.mark.parametrize("email", ["", "ada", "ada@", "ada@home.example\0", "\0", "ada@unknown.example", "@" * 300])
+def test_an_address_without_a_provider_is_told_so(provider: IdentityProvider, email: str) -> None:
+    assert Client().post("/sign-in/organization", {"email": email}).status_code == 404
+
+
 def test_only_the_form_begins_a_sign_in(provider: IdentityProvider) -> None:
     """A link or form of another site would sign people in to an account that it chooses."""
     browser = Client(enforce_csrf_checks=True)
