@@ -165,6 +165,15 @@ def test_the_proxy_notices_a_server_that_stops_while_it_drains() -> None:
         assert result.returncode == 0
 
 
+def test_the_proxy_redirects_no_credential() -> None:
+    """A client that is sent on to HTTPS does not notice that others could read its key."""
+    text = (DEPLOY / "haproxy.cfg").read_text()
+    denied = re.findall(r"acl has_credential req\.hdr\((\S+)\) -m found", text)
+    # The headers that orgs.authentication reads.
+    assert denied == ["authorization", "x-api-key", "apikey"]
+    assert text.index("deny_status 403 if has_credential") < text.index("http-request redirect")
+
+
 def test_variables_exist_and_are_documented() -> None:
     known = documented_settings()
     assert {"SECRET_KEY", "DATABASE_URL", "RAG_NGINX"} <= known & project.variables()
