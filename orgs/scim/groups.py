@@ -37,8 +37,7 @@ class GroupValues:
 
 def list_groups(organization: Organization) -> QuerySet[ScimGroup]:
     """Return the groups that the directory has created, the oldest first."""
-    groups = ScimGroup.objects.filter(team__organization=organization).select_related("team")
-    return groups.prefetch_related("team__memberships").order_by("pk")
+    return ScimGroup.objects.filter(team__organization=organization).select_related("team").order_by("pk")
 
 
 def get_group(organization: Organization, pk: Any) -> ScimGroup:

@@ -38,14 +38,14 @@ def render_user(membership: Membership, base: str) -> dict[str, Any]:
 
 def render_group(group: ScimGroup, base: str) -> dict[str, Any]:
     """Render a group. `base`: the address of /scim/v2."""
-    members = sorted(group.team.memberships.all(), key=lambda membership: membership.pk)
+    member_ids = group.team.memberships.order_by("pk").values_list("pk", flat=True)
     body: dict[str, Any] = {
         "schemas": [groups.SCHEMA],
         "id": str(group.pk),
         **({"externalId": group.external_id} if group.external_id else {}),
         "displayName": group.display_name,
         "members": [
-            {"value": str(member.pk), "type": "User", "$ref": f"{base}/Users/{member.pk}"} for member in members
+            {"value": str(member_id), "type": "User", "$ref": f"{base}/Users/{member_id}"} for member_id in member_ids
         ],
     }
     return _with_meta(body, "Group", f"{base}/Groups/{group.pk}")

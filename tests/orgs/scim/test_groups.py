@@ -1,8 +1,12 @@
 """SCIM groups: their members are the members of a team."""
 
 import uuid
+from urllib.parse import urlencode
 
-from orgs.models import ScimGroup, Team
+import pytest
+
+from orgs.models import Membership, ScimGroup, Team
+from orgs.scim import views
 from rag.models import DataSource, Grant
 from tests.orgs.scim.conftest import Directory
 from tests.support.factories import World
@@ -53,6 +57,28 @@ def test_groups_are_found_and_deleted_and_their_teams_stay(directory: Directory,
     )
     assert directory.send("DELETE", f"/Groups/{group['id']}").status_code == 204
     assert (ScimGroup.objects.count(), DataSource.objects.get().pk, Grant.objects.count()) == (1, source.pk, 1)
+
+
+@pytest.mark.parametrize("path", ["/Groups", "/.search"])
+def test_a_page_of_large_groups_is_short(
+    directory: Directory, world: World, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """Nothing is left out: the client asks for the next page until it has `totalResults`."""
+    monkeypatch.setattr(views, "MAX_MEMBERS_OF_PAGE", 3)
+    members = [{"value": str(member.pk)} for member in Membership.objects.filter(organization=world.home)]
+    created = [
+        directory.create("Group", displayName=f"g{number}", members=members[:size])["id"]
+        for number, size in enumerate((4, 2, 2, 0))
+    ]
+    found, sizes, total = list[str](), list[int](), -1
+    while len(found) != total:
+        query = {"filter": 'displayName sw "g"', "startIndex": len(found) + 1}
+        method = "POST" if path == "/.search" else "GET"
+        page = directory.send(method, *((path, query) if method == "POST" else (f"{path}?{urlencode(query)}",))).json()
+        found += [entry["id"] for entry in page["Resources"]]
+        sizes.append(page["itemsPerPage"])
+        total = page["totalResults"]
+    assert (found, sizes) == (created, [1, 2, 1])
 
 
 def test_members_and_groups_of_other_organisations_do_not_exist(directory: Directory, world: World) -> None:
