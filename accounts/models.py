@@ -33,7 +33,7 @@ class UserManager(BaseUserManager["User"]):
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        """Return the canonical spelling of an e-mail address: Unicode NFKC, lower case, and an IDNA 2008 domain (xn--…).
+        """Return the canonical spelling of an e-mail address: Unicode NFKC, lower case, an IDNA 2008 domain (xn--…).
 
         Characters outside of ASCII that remain make the address invalid.
         """

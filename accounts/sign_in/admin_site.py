@@ -94,7 +94,8 @@ class Site(AdminSite):
             known_devices.remember(response, request.user)
         return response
 
-    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    # Django's stubs know only a page.
+    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:  # type: ignore[override]
         """Lead to the page of the account: Django's form does not count wrong passwords, so it could guess them."""
         return HttpResponseRedirect(reverse("change_password"))
 

@@ -198,7 +198,7 @@ def delete_with_accounts() -> None:
 
 
 def end_with_memberships() -> None:
-    """End the open invitations of a member who is removed: they could join again. Called once, when the app is ready."""
+    """End the open invitations of members who are removed: they could join again. Called when the app is ready."""
     for signal in (signals.post_save, signals.post_delete):
         signal.connect(_end_of_membership, sender=Membership, dispatch_uid="invitations of a member")
 

@@ -68,7 +68,7 @@ def test_a_key_cannot_change_webhooks_of_another_organisation(world: World) -> N
         content = json.dumps(body)
         return InProcess().generic(method, f"/api/rag/webhooks{path}", content, "application/json", headers=headers)
 
-    foreign, own = (
+    foreign, home = (
         send("POST", "", {**token, "X-Organization": slug}, body).json()["id"] for slug in ("abroad", "home")
     )
     writes = (("PATCH", ""), ("POST", "/rotate"), ("POST", "/test"), ("DELETE", ""))
@@ -76,7 +76,7 @@ def test_a_key_cannot_change_webhooks_of_another_organisation(world: World) -> N
     assert refused == [404] * 4
     assert send("GET", f"/{foreign}", key).json()["isActive"] is True, "reading includes both organisations"
     assert send("GET", f"/{foreign}/deliveries", key).json()["total"] == 0
-    assert [send(method, f"/{own}{end}", key, {}).status_code for method, end in writes] == [200, 201, 202, 204]
+    assert [send(method, f"/{home}{end}", key, {}).status_code for method, end in writes] == [200, 201, 202, 204]
 
 
 def test_a_key_without_the_manage_scope_does_not_see_access_lists(world: World) -> None:

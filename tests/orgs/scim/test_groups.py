@@ -70,15 +70,15 @@ def test_a_page_of_large_groups_is_short(
         directory.create("Group", displayName=f"g{number}", members=members[:size])["id"]
         for number, size in enumerate((4, 2, 2, 0))
     ]
-    found, sizes, total = list[str](), list[int](), -1
-    while len(found) != total:
-        query = {"filter": 'displayName sw "g"', "startIndex": len(found) + 1}
+    group_ids, sizes, total = list[str](), list[int](), -1
+    while len(group_ids) != total:
+        query = {"filter": 'displayName sw "g"', "startIndex": len(group_ids) + 1}
         method = "POST" if path == "/.search" else "GET"
         page = directory.send(method, *((path, query) if method == "POST" else (f"{path}?{urlencode(query)}",))).json()
-        found += [entry["id"] for entry in page["Resources"]]
+        group_ids += [entry["id"] for entry in page["Resources"]]
         sizes.append(page["itemsPerPage"])
         total = page["totalResults"]
-    assert (found, sizes) == (created, [1, 2, 1])
+    assert (group_ids, sizes) == (created, [1, 2, 1])
 
 
 def test_members_and_groups_of_other_organisations_do_not_exist(directory: Directory, world: World) -> None:

@@ -190,7 +190,7 @@ def test_new_and_slow_providers_leave_places_to_known_ones(
 
 
 @pytest.mark.parametrize("email", ["", "ada", "ada@", "ada@home.example\0", "\0", "ada@unknown.example", "@" * 300])
-def test_an_address_without_a_provider_is_told_so(provider: IdentityProvider, email: str) -> None:
+def test_an_address_without_a_provider_is_answered(provider: IdentityProvider, email: str) -> None:
     assert Client().post("/sign-in/organization", {"email": email}).status_code == 404
 
 

@@ -70,9 +70,7 @@ def test_no_cache_stores_responses_to_programs(world: World) -> None:
     assert client.get("/api/rag/sources")["Cache-Control"] == "private, no-cache"  # has an ETag
 
 
-@pytest.mark.parametrize(
-    "page", ["/admin/login/", "/admin/second-factor/", "/account/password", "/admin/logout/"]
-)
+@pytest.mark.parametrize("page", ["/admin/login/", "/admin/second-factor/", "/account/password", "/admin/logout/"])
 def test_forms_need_a_csrf_token(world: World, page: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root@home.example", "x"))
