@@ -32,6 +32,24 @@ def end_sign_ins(user: User, *, requested_at: datetime.datetime, method: str) ->
         audited_events.record_sign_out(stored, method)
 
 
+class SignInEnded(Exception):
+    """The sign-ins of the account have ended since the request began."""
+
+
+def require_not_ended(user: User) -> None:
+    """Check that the account may sign in as it could when `user` was read, and keep it so until the transaction ends.
+
+    Call it in the transaction that creates a credential. A request that somebody has begun before all sign-ins end
+    would otherwise give them a credential that is not among those that end.
+
+    Raises:
+        SignInEnded: It may not.
+    """
+    stored = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    if not stored.is_active or stored.signed_out_at != user.signed_out_at:
+        raise SignInEnded
+
+
 def has_ended(user: User, claims: Token | Mapping[str, Any]) -> bool:
     """Return whether a token was issued before the sign-ins of its user ended. Tokens count whole seconds."""
     return user.signed_out_at is not None and int(claims.get("iat") or 0) <= user.signed_out_at.timestamp()

@@ -3,6 +3,7 @@
 from typing import Any, TypedDict
 
 from django.contrib.auth.signals import user_logged_in, user_login_failed
+from django.db import transaction
 from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
@@ -35,7 +36,7 @@ from ragsite.postgres import identity
 from .models import User
 from .sign_in import known_devices, lockout, password_checks, refresh_tokens, second_factor
 from .sign_in.refresh_tokens import RefreshToken
-from .sign_out_everywhere import has_ended
+from .sign_out_everywhere import SignInEnded, has_ended, require_not_ended
 
 MAX_TOKEN_LENGTH = 8_192
 _ENDED = "This refresh token was used already, or its sign-in has ended. Sign in again."
@@ -70,7 +71,12 @@ class Credentials(UnknownFieldWarnings, TokenObtainPairSerializer):
         assert isinstance(user, User)
         _require_second_factor(request, user, code)
         user_logged_in.send(User, request=request, user=user)
-        refresh = refresh_tokens.issue(user)
+        try:
+            with transaction.atomic():
+                require_not_ended(user)
+                refresh = refresh_tokens.issue(user)
+        except SignInEnded:
+            raise AuthenticationFailed(self.error_messages["no_active_account"], "no_active_account") from None
         return {"refresh": str(refresh), "access": str(refresh.access_token)}
 
 

@@ -25,6 +25,7 @@ from rest_framework_simplejwt.settings import api_settings
 from accounts import audited_events
 from accounts.models import OAuthClient, OAuthCode, TokenFamily, User
 from accounts.sign_in import password_checks, refresh_tokens
+from accounts.sign_out_everywhere import require_not_ended
 from ragsite.postgres.models import uuid7
 
 from . import clients
@@ -53,8 +54,14 @@ class Authorization:
     by_password: bool
 
 
+@transaction.atomic
 def create_code(user: User, authorization: Authorization) -> str:
-    """Store that the person has given the authorization, and return the code for the client."""
+    """Store that the person has given the authorization, and return the code for the client.
+
+    Raises:
+        SignInEnded: If all sign-ins of the person have ended meanwhile.
+    """
+    require_not_ended(user)
     code = secrets.token_urlsafe(32)
     OAuthCode.objects.create(
         hash=_digest(code),

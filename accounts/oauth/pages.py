@@ -16,6 +16,7 @@ from django.views.decorators.csrf import csrf_protect
 from accounts.models import OAuthClient, User
 from accounts.sign_in.pages import sign_in_redirect
 from accounts.sign_in.password_checks import PasswordBackend
+from accounts.sign_out_everywhere import SignInEnded
 from ragsite.postgres import identity
 
 from . import clients, grants, resource
@@ -60,7 +61,11 @@ class Authorize(View):
         assert isinstance(request.user, User)
         if request.POST.get("decision") != "allow":
             return _send_back(request, authorization.redirect_uri, error="access_denied")
-        return _send_back(request, authorization.redirect_uri, code=grants.create_code(request.user, authorization))
+        try:
+            code = grants.create_code(request.user, authorization)
+        except SignInEnded:
+            return _send_back(request, authorization.redirect_uri, error="access_denied")
+        return _send_back(request, authorization.redirect_uri, code=code)
 
 
 def _read(request: HttpRequest, client: OAuthClient, redirect_uri: str) -> Authorization:

@@ -6,6 +6,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import LoginView, LogoutView, redirect_to_login
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -18,6 +19,7 @@ from django.views.decorators.csrf import csrf_protect
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
+from accounts.sign_out_everywhere import SignInEnded, require_not_ended
 from ragsite.postgres import identity
 
 from . import known_devices, password_reset, second_factor
@@ -83,8 +85,12 @@ class ShowAccessToken(View):
             return redirect
         assert isinstance(request.user, User)
         # Only this role may read the password hash, a digest of which the token contains.
-        with identity.run_as(identity.SIGN_IN):
-            token = AccessToken.for_user(User.objects.get(pk=request.user.pk))
+        try:
+            with identity.run_as(identity.SIGN_IN), transaction.atomic():
+                require_not_ended(request.user)
+                token = AccessToken.for_user(User.objects.get(pk=request.user.pk))
+        except SignInEnded:
+            return HttpResponseRedirect(reverse("sign_in"))
         return render(request, "accounts/access_token.html", {"token": str(token)})
 
 

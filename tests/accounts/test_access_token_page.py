@@ -2,8 +2,14 @@
 
 import re
 
+import pytest
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
+from django.utils import timezone
 
+from accounts.sign_in import pages
+from accounts.sign_out_everywhere import end_sign_ins
+from ragsite.postgres import identity
 from tests.support.factories import World
 
 PAGE = "/sign-in/token"
@@ -23,3 +29,19 @@ def test_whoever_has_signed_in_gets_an_access_token(world: World) -> None:
     (token,) = re.findall(r"eyJ[\w.-]+", page.content.decode())
     assert "no-store" in page.headers["Cache-Control"]
     assert Client().get("/api/rag/sources", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+
+
+def test_a_sign_out_everywhere_overtakes_no_access_token(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    user, redirect = world.users["editor"], pages.sign_in_redirect
+
+    def check_slowly(request: HttpRequest) -> HttpResponse | None:
+        checked = redirect(request)
+        with identity.run_as(identity.SIGN_IN):
+            end_sign_ins(user, requested_at=timezone.now(), method="everywhere")
+        return checked
+
+    browser = Client()
+    browser.force_login(user)
+    monkeypatch.setattr(pages, "sign_in_redirect", check_slowly)
+    page = browser.post(PAGE)
+    assert (page.status_code, b"eyJ" in page.content) == (302, False)

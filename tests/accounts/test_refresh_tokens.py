@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import jwt
+import pytest
 from django.db import connection, connections, transaction
 from django.test import Client
 from django.utils import timezone
@@ -14,7 +15,8 @@ from django.utils import timezone
 from accounts import migrations
 from accounts.audit.events import AuditEvent
 from accounts.models import TokenFamily, User
-from accounts.sign_in import retention
+from accounts.sign_in import retention, second_factor
+from accounts.sign_out_everywhere import end_sign_ins
 from ragsite.postgres import identity
 from tests.support.factories import PASSWORD, World
 
@@ -125,6 +127,19 @@ def test_the_tokens_of_inactive_and_deleted_accounts_end(world: World) -> None:
     User.objects.filter(pk=editor.pk).delete()
     assert [post("/refresh", {"refresh": token}).status_code for token in tokens] == [401, 401]
     assert not TokenFamily.objects.filter(user=editor.pk).exists()
+
+
+def test_a_sign_in_that_the_end_of_all_overtakes_gives_no_token(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tokens would work when a deactivated account is activated again."""
+    user, must_enrol = world.users["editor"], second_factor.must_enrol
+
+    def ask_slowly(account: User) -> bool:
+        end_sign_ins(user, requested_at=timezone.now(), method="directory")
+        return must_enrol(account)
+
+    monkeypatch.setattr(second_factor, "must_enrol", ask_slowly)
+    reply = Client().post("/api/auth/token", {"email": user.email, "password": PASSWORD}, "application/json")
+    assert (reply.status_code, TokenFamily.objects.exists()) == (401, False)
 
 
 def test_expired_families_are_deleted_at_night(world: World) -> None:

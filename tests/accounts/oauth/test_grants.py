@@ -15,6 +15,7 @@ from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import AuditEvent, OAuthClient, OAuthCode, TokenFamily, User
+from accounts.oauth import pages
 from accounts.sign_in import retention
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.models import IdentityProvider
@@ -264,6 +265,22 @@ def test_the_decision_needs_the_token_of_the_page(program: Program, world: World
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(world.users["member"])
     assert browser.post(program.authorize_url(), {"decision": "allow"}).status_code == 403
+    assert not OAuthCode.objects.exists()
+
+
+def test_a_decision_that_a_sign_out_overtakes_gives_no_code(
+    program: Program, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody with another's session could send decisions all the time, so that one is in progress at any moment."""
+    read = pages._read
+
+    def read_slowly(*arguments: Any) -> Any:
+        authorization = read(*arguments)
+        end_sign_ins(world.users["member"], requested_at=timezone.now(), method="everywhere")
+        return authorization
+
+    monkeypatch.setattr(pages, "_read", read_slowly)
+    assert program.decide()["error"] == "access_denied"
     assert not OAuthCode.objects.exists()
 
 
