@@ -11,8 +11,8 @@ from rag.providers.stores.candidates import ScopeQuery
 from rag.text.question_language import is_english
 from rag.types import Hit, Mode, Question, SearchTrace
 
-from .embed_query import EmbeddedQuery
 from .fuse import fuse
+from .query.embed_query import EmbeddedQuery
 
 # How many candidates the dense and the lexical search of each scope contribute, before the cut to top_k.
 MAX_CANDIDATES = 100

@@ -14,9 +14,9 @@ from ragsite.observability import measurement_buffer
 from ragsite.postgres.replicas import routing as replicas
 
 from .deduplicate import deduplicate
-from .embed_query import EmbeddedQuery, embed_query
 from .late_interaction import add_maxsim
 from .load_passages import read_passages
+from .query.embed_query import EmbeddedQuery, embed_query
 from .rank_candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
 from .rerank import MAX_RERANKED, rerank
 from .standout_score import add_standout_scores

@@ -17,7 +17,7 @@ from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.no_answer_sentences import CHAT_FOUND_NOTHING
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.ground import assess_grounding
-from rag.pipeline.retrieval import query_rewriting
+from rag.pipeline.retrieval.query import query_rewriting
 from rag.providers import provider_factory
 from rag.services.access import access_rechecks
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Passage, Question, Retrieval

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.follow_ups import DATA
-from rag.pipeline.retrieval import query_rewriting
+from rag.pipeline.retrieval.query import query_rewriting
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
 from tests.support.servers.provider_server import ProviderServer

@@ -9,7 +9,7 @@ from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel, Grant
 from rag.models.search import granted_scopes
 from rag.pipeline.embed import embed_question
-from rag.pipeline.retrieval import embed_query
+from rag.pipeline.retrieval.query import embed_query
 from rag.providers.base import Vectors
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection

@@ -8,14 +8,13 @@ import structlog
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.pipeline.embed import embed_question
+from rag.pipeline.retrieval.late_interaction import embed_question_tokens
 from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.text.question_language import is_english
 from rag.types import Question, SearchScope
 from rag.types.token_vectors import TokenVectors
 from ragsite.postgres import identity
-
-from .late_interaction import embed_question_tokens
 
 logger = structlog.get_logger(__name__)
 

@@ -1,0 +1,1 @@
+"""What is done to a question before it is searched."""
