@@ -15,6 +15,7 @@ from rag.pipeline.grounding.gaps import count_question_words, select_reportable_
 from rag.pipeline.grounding.ground import CONFIDENCE_UNKNOWN, assess_grounding
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
+from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.types import (
     Answer,
@@ -61,6 +62,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         RagError: If `find_passages` fails.
     """
     validate_template(options.template or DEFAULT_TEMPLATE)
+    question = correct_spelling(question, scopes)
     retrieval = find_passages(question, scopes)
     if not retrieval.passages:
         raise NoResults

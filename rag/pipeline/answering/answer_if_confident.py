@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from rag.models import DataSource
+from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.text.tokens import count_tokens
 from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, SearchScope
@@ -37,6 +38,7 @@ def answer_if_confident(
         GenerationFailed: If the language model failed.
         RagError: If `find_passages` fails.
     """
+    question = correct_spelling(question, scopes)
     retrieval = find_passages(question, scopes)
     confidence = compute_confidence(retrieval.passages)
     if confidence.level == LOW:

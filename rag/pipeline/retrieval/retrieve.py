@@ -17,6 +17,8 @@ from .deduplicate import deduplicate
 from .late_interaction import add_maxsim
 from .load_passages import read_passages
 from .query.embed_query import EmbeddedQuery, embed_query
+from .query.spelling import WARNING as SPELLING_CORRECTED
+from .query.spelling import correct_spelling
 from .rank_candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
 from .rerank import MAX_RERANKED, rerank
 from .standout_score import add_standout_scores
@@ -39,6 +41,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
         IndexUnavailable: If the store does not answer.
         RerankFailed: If the reranker that the question names does not answer.
     """
+    question = correct_spelling(question, scopes)
     with measurement_buffer.measure("query_stage", "embed"):
         queries = embed_query(question, scopes)
     organization_ids = {key for scope in scopes for key in scope.organization_ids}
@@ -51,6 +54,8 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
         hits, passages, source_ids, warnings, trace, is_complete = outcome
         if is_complete:
             break
+    if question.is_corrected:
+        warnings += (SPELLING_CORRECTED,)
     # A minimum score leaves out passages that are not wanted.
     if len(passages) < question.top_k and not question.min_score and is_cut(trace, question):
         warnings += (UNDER_FILLED,)

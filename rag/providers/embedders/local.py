@@ -98,6 +98,14 @@ class LocalEmbedder:
         is_word = self._is_word[distinct]
         return np.sort(first[is_word] if is_word.any() else first)
 
+    def has_word(self, word: str) -> bool:
+        """Return whether the model's vocabulary has this word, in lower case, as a whole: about 20,000 English words.
+
+        Raises:
+            EmbeddingFailed: If the model is not installed.
+        """
+        return self._tokenizer.token_to_id(word) is not None
+
     def token_offsets(self, text: str) -> list[tuple[int, int]]:
         """Return (start, end), in characters, of each token that `embed_with_token_vectors` has a row for."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from rag.models import Document, EmbeddingModel
 from rag.providers.base import Vectors
-from rag.types import Mode
+from rag.types import Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 
 from .candidates import Candidates, ScopeQuery
@@ -96,6 +96,18 @@ class ChunkStore(Protocol):
             queries: One query per scope. The result has the same order.
             mode: How candidates are found: DENSE by vector alone, LEXICAL by words alone. They always have both scores.
             limit: The maximum number of candidates per scope and kind of search.
+
+        Raises:
+            IndexUnavailable: If the store does not answer.
+        """
+        ...
+
+    def count_words(self, words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, int]:
+        """Return word → in how many chunks of the scopes' sources it occurs, in any of its forms; 0 for stop words.
+
+        Args:
+            words: Words in lower case.
+            scopes: Their sources count, whatever their filters are.
 
         Raises:
             IndexUnavailable: If the store does not answer.

@@ -144,3 +144,13 @@ def test_deleted_documents_are_not_found(store: ChunkStore, world: World) -> Non
     document.deleted_at = datetime.datetime.now(datetime.UTC)
     document.save()
     assert search(store, "zebra", unit_vector(1), scope(document.source)).chunks == ()
+
+
+def test_words_are_counted_in_all_their_forms_within_the_scopes(store: ChunkStore, world: World) -> None:
+    source, other = world.source(), world.source("other")
+    write(store, new_document(source), ["Zebras run.", "A zebra runs with a lion.", "Tea."])
+    write(store, new_document(other), ["The okapi sleeps."])
+    counts = store.count_words(["zebra", "running", "lion", "okapi", "the"], [scope(source)])
+    assert counts == {"zebra": 2, "running": 2, "lion": 1, "okapi": 0, "the": 0}
+    assert store.count_words(["okapi"], [scope(source), scope(other)]) == {"okapi": 1}
+    assert store.count_words(["okapi"], []) == {"okapi": 0}

@@ -123,6 +123,17 @@ def build_query(text: str, scopes: Sequence[SearchScope]) -> LexicalQuery:
     return LexicalQuery(tuple(query_words), total)
 
 
+def count_words(words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, int]:
+    """Return word → in how many chunks of the scopes' sources it occurs. A chunk with several forms counts once."""
+    configs, terms_by_config, chunks_by_term = _count(words, scopes)
+    total = sum(configs.values())
+    counts = {}
+    for word in words:
+        terms = {term for known in terms_by_config.values() if (term := known[word]) is not None}
+        counts[word] = min(total, sum(chunks_by_term.get(term, 0) for term in terms))
+    return counts
+
+
 def _all_sources(scopes: Sequence[SearchScope]) -> list[Value]:
     """Return the values of a scope with the sources of all scopes, of any model."""
     organization_ids = dict.fromkeys(key for scope in scopes for key in scope.public_in)

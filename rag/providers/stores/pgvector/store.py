@@ -15,7 +15,7 @@ from rag.providers.base import Vectors
 from rag.providers.stores.base import VectorIndex
 from rag.providers.stores.candidates import Candidates, ScopeQuery
 from rag.providers.stores.document_versions import DocumentVersion, MetadataUpdate, StoredChunk
-from rag.types import Filters, Mode
+from rag.types import Filters, Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 
 from . import bm25_index, bm25_query, candidates, hnsw, term_statistics, token_signatures, vectors
@@ -87,6 +87,10 @@ class PgVectorStore:
                 )
                 for query in queries
             ]
+
+    def count_words(self, words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, int]:
+        with _translated_errors():
+            return bm25_query.count_words(words, scopes)
 
     def is_available(self) -> bool:
         try:

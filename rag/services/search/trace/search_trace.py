@@ -17,6 +17,7 @@ from rag.models.sources import DataSourceQuerySet
 from rag.pipeline.answering.answer import assess
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.pipeline.retrieval import retrieve
+from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.services.search import permitted_queries
 from rag.services.sources.search_scopes import build_scopes
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
@@ -126,6 +127,7 @@ def _run_search(
     question: Question, scopes: Sequence[SearchScope], document: Document | None
 ) -> tuple[Retrieval, Grounding, DocumentExplanation | None]:
     """Run the stages that read chunks, with the database identity of the user who searches."""
+    question = correct_spelling(question, scopes)
     retrieval = retrieve.find_passages(question, scopes) if scopes else permitted_queries.NO_RESULTS
     grounding = _NOT_GROUNDED
     if retrieval.passages:

@@ -1,0 +1,66 @@
+"""Step: question -> the same without obvious typing errors (docs/decisions/0082-spelling.md)."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from rag.errors import EmbeddingFailed
+from rag.providers import provider_factory
+from rag.text.function_words import FUNCTION_WORDS
+from rag.text.question_language import is_english
+from rag.text.spelling import find_plain_words, replace_words, similar_words
+from rag.types import Question, SearchScope
+
+# Each takes about 2 ms; a text with more is not a question with typing errors.
+_MAX_CORRECTED = 3
+WARNING = "SPELLING_CORRECTED"
+_FUNCTION_WORDS = FUNCTION_WORDS["english"]
+
+
+def correct_spelling(question: Question, scopes: Sequence[SearchScope]) -> Question:
+    """Replace words that nobody knows by similar ones that the documents have.
+
+    A word is replaced if neither the local model's vocabulary nor a chunk of the scopes has it, and a word that differs
+    by one typing error occurs in the scopes. So the words of documents that the caller may not read have no effect.
+    Only plain words of English questions are examined: names and identifiers stay as they are.
+
+    Args:
+        question: The question.
+        scopes: The scopes that will be searched.
+
+    Returns:
+        The question; with `is_corrected` and another text if a word was replaced.
+
+    Raises:
+        IndexUnavailable: If the store does not answer.
+    """
+    words = _find_unusual_words(question.text) if scopes and is_english(question.text) else []
+    if not words:
+        return question
+    store = provider_factory.chunk_store()
+    counts = store.count_words(words, scopes)
+    similar = {word: similar_words(word) for word in words if not counts.get(word)}
+    if not 0 < len(similar) <= _MAX_CORRECTED:
+        return question
+    candidates = {candidate for similar_to_word in similar.values() for candidate in similar_to_word}
+    counts = store.count_words(sorted(candidates), scopes)
+    replacements = {word: meant for word in similar if (meant := _find_meant(similar[word], counts))}
+    if not replacements:
+        return question
+    return dataclasses.replace(question, text=replace_words(question.text, replacements), is_corrected=True)
+
+
+def _find_unusual_words(text: str) -> list[str]:
+    """Return the plain words that the local model's vocabulary does not have; none if the model is not installed."""
+    vocabulary = provider_factory.local_embedder()
+    words = [word for word in find_plain_words(text) if word not in _FUNCTION_WORDS]
+    try:
+        return [word for word in words if not vocabulary.has_word(word)]
+    except EmbeddingFailed:
+        return []
+
+
+def _find_meant(similar: Sequence[str], counts: Mapping[str, int]) -> str:
+    """Return a function word, or else the word that most chunks have; of several, the first; empty if there is none."""
+    function_word = next((word for word in similar if word in _FUNCTION_WORDS), "")
+    most_frequent = max(similar, key=lambda word: counts.get(word, 0), default="")
+    return function_word or (most_frequent if counts.get(most_frequent) else "")

@@ -1,0 +1,34 @@
+"""Questions with typing errors, over HTTP (docs/decisions/0082-spelling.md)."""
+
+import pytest
+
+from orgs.access.permissions import Visibility
+from tests.support.factories import World, ingest_text
+from tests.support.http import Client
+
+from .questions import ask
+
+
+@pytest.mark.parametrize(
+    "question", ["Where are bicycels parked?", "Where are biycles praked in the yard?", "Bicyles are parkd where?"]
+)
+def test_a_misspelled_question_is_answered(member: Client, question: str) -> None:
+    reply = ask(member, query=question)
+    assert reply.body["answer"].startswith("Bicycles are parked in the yard.")
+    assert reply.body["gaps"] == []
+    assert reply.body["warnings"] == ["SPELLING_CORRECTED"]
+
+
+def test_words_that_a_document_has_stay_as_they_are(member: Client, live_world: World) -> None:
+    ingest_text(live_world.source("staff"), "/ours", "A bicycel is our mascot: a small wooden figure.", title="Mascot")
+    assert "mascot" in ask(member, query="What is a bicycel?").body["answer"]
+
+
+def test_words_of_documents_that_the_caller_may_not_read_correct_nothing(member: Client, live_world: World) -> None:
+    question = "Where is the quagmyre?"
+    before = ask(member, query=question).body
+    hidden = live_world.source("hidden", visibility=Visibility.PRIVATE)
+    ingest_text(hidden, "/secret", "The quagmire is behind the shed.")
+    after = ask(member, query=question).body
+    assert "quagmyre" in after["prompt"] and "quagmire" not in str(after)
+    assert (after["answer"], after["prompt"], after["scores"]) == (before["answer"], before["prompt"], before["scores"])
