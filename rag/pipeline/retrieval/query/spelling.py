@@ -62,5 +62,5 @@ def _find_unusual_words(text: str) -> list[str]:
 def _find_meant(similar: Sequence[str], counts: Mapping[str, int]) -> str:
     """Return a function word, or else the word that most chunks have; of several, the first; empty if there is none."""
     function_word = next((word for word in similar if word in _FUNCTION_WORDS), "")
-    most_frequent = max(similar, key=lambda word: counts.get(word, 0), default="")
-    return function_word or (most_frequent if counts.get(most_frequent) else "")
+    best = max(similar, key=lambda word: counts.get(word, 0), default="")
+    return function_word or (best if counts.get(best) else "")
