@@ -7,8 +7,9 @@ from rag.errors import EmbeddingFailed
 from rag.providers import provider_factory
 from rag.text.function_words import FUNCTION_WORDS
 from rag.text.question_language import is_english
-from rag.text.spelling import find_plain_words, replace_words, similar_words
 from rag.types import Question, SearchScope
+
+from .typing_errors import find_plain_words, replace_words, similar_words
 
 # Each takes about 2 ms; a text with more is not a question with typing errors.
 _MAX_CORRECTED = 3

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.spelling import find_plain_words, replace_words, similar_words
+from rag.pipeline.retrieval.query.typing_errors import find_plain_words, replace_words, similar_words
 
 _words = st.text(string.ascii_lowercase, min_size=4, max_size=12)
 
@@ -17,7 +17,7 @@ _words = st.text(string.ascii_lowercase, min_size=4, max_size=12)
         ("How do I chnage my pasword?", ["chnage", "pasword"]),
         ("Pasword (forgoten), what now", ["pasword", "forgoten", "what"]),
         ("Does Kafka, kafka-python or get_pasword read conf/pasword.txt or a@mail.example?", ["does", "read"]),
-        ("Where is `pasword` or \"pasword\" or pasword's or RAG_pasword or v3pasword?", ["where"]),
+        ('Where is `pasword` or "pasword" or pasword\'s or RAG_pasword or v3pasword?', ["where"]),
         ("Was ist das Paßwort für größere Räume", []),
         ("giv it to me", []),
     ],
