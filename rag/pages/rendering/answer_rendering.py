@@ -24,7 +24,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 _STRONG = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
 _NOTES = {
     "SPELLING_CORRECTED": _(
-        "A misspelled word of your question was replaced by a similar one that the documents have."
+        "A misspelled word of your question was replaced by one that the documents have."
     ),
     "UNDER_FILLED": _("There may be more passages: many of those that were compared repeat each other."),
     "RERANK_FAILED": _("The passages could not be put into their best order, so better ones may be missing."),

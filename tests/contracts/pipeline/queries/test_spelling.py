@@ -30,5 +30,6 @@ def test_words_of_documents_that_the_caller_may_not_read_correct_nothing(member:
     hidden = live_world.source("hidden", visibility=Visibility.PRIVATE)
     ingest_text(hidden, "/secret", "The quagmire is behind the shed.")
     after = ask(member, query=question).body
-    assert "quagmyre" in after["prompt"] and "quagmire" not in str(after)
+    assert "quagmyre" in after["prompt"]
+    assert "quagmire" not in str(after)
     assert (after["answer"], after["prompt"], after["scores"]) == (before["answer"], before["prompt"], before["scores"])
