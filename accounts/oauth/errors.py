@@ -1,7 +1,10 @@
 """Errors of OAuth 2.1: a code and a description."""
 
+from django.db import OperationalError
 from django.http import JsonResponse
 from rest_framework.response import Response
+
+from ragsite.http.errors import NO_DATABASE, Unavailable, retry_after
 
 
 class OAuthError(Exception):
@@ -22,5 +25,8 @@ def error_body(code: str, description: str) -> dict[str, str]:
 
 def handle_exception(exception: Exception, context: dict[str, object]) -> Response | None:
     """Render an error that occurred outside of the views."""
-    code = "temporarily_unavailable" if getattr(exception, "status_code", 400) in (429, 503) else "invalid_request"
-    return Response(error_body(code, str(exception)))
+    if isinstance(exception, OperationalError):
+        exception = Unavailable(NO_DATABASE)
+    status = getattr(exception, "status_code", 400)
+    code = "temporarily_unavailable" if status in (429, 503) else "invalid_request"
+    return Response(error_body(code, str(exception)), status=status, headers=retry_after(exception))

@@ -1,9 +1,12 @@
 """Errors of SCIM (RFC 7644, 3.12)."""
 
+from django.db import OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
+
+from ragsite.http.errors import NO_DATABASE, Unavailable, retry_after
 
 _SCHEMA = "urn:ietf:params:scim:api:messages:2.0:Error"
 
@@ -29,6 +32,8 @@ def handle_exception(exception: Exception, context: dict[str, object]) -> Respon
     """Render an exception in SCIM's format; None for an unexpected one."""
     if isinstance(exception, Http404):
         exception = not_found()
+    elif isinstance(exception, OperationalError):
+        exception = Unavailable(NO_DATABASE)
     if not isinstance(exception, exceptions.APIException):
         return None
     set_rollback()
@@ -37,5 +42,5 @@ def handle_exception(exception: Exception, context: dict[str, object]) -> Respon
     body = {"schemas": [_SCHEMA], "status": str(status), "detail": detail}
     if scim_type := getattr(exception, "scim_type", "invalidSyntax" if status == 400 else ""):
         body["scimType"] = scim_type
-    headers = {"WWW-Authenticate": 'Bearer realm="scim"'} if status == 401 else {}
-    return Response(body, status=status, headers=headers)
+    challenge = {"WWW-Authenticate": 'Bearer realm="scim"'} if status == 401 else {}
+    return Response(body, status=status, headers=challenge | retry_after(exception))

@@ -2,8 +2,10 @@
 
 import re
 
+from django.db import OperationalError
 from django.http import HttpRequest, JsonResponse
 from rest_framework.exceptions import APIException
+from rest_framework.response import Response
 
 from accounts.oauth import errors as oauth
 from orgs.scim import errors as scim
@@ -48,10 +50,22 @@ def returns_json(request: HttpRequest) -> bool:
 
 def error_response(request: HttpRequest, status: int, message: str) -> JsonResponse:
     """Render an error in the format of the path's contract; if a view has started, in the format that it uses."""
-    handle = request.META.get(ERROR_HANDLER_META_KEY) or _handler_of(request) or v3.handle_exception
-    response = handle(_HttpError(status, message), {})
-    assert response is not None
+    response = _handle(request, _HttpError(status, message))
     return JsonResponse(response.data, status=status)
+
+
+def database_error_response(request: HttpRequest, error: OperationalError) -> JsonResponse:
+    """Render that the database does not answer, as the views of the path's contract do, with their `Retry-After`."""
+    response = _handle(request, error)
+    headers = {name: value for name, value in response.items() if name == "Retry-After"}
+    return JsonResponse(response.data, status=response.status_code, headers=headers)
+
+
+def _handle(request: HttpRequest, exception: Exception) -> Response:
+    handle = request.META.get(ERROR_HANDLER_META_KEY) or _handler_of(request) or v3.handle_exception
+    response = handle(exception, {})
+    assert response is not None
+    return response
 
 
 def _handler_of(request: HttpRequest) -> ErrorHandler | None:

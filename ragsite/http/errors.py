@@ -110,12 +110,15 @@ def exception_handler(exception: Exception, context: dict[str, object]) -> Respo
         body = error_body(title, first["message"], {**first, **errors, "request_id": request_id()})
     else:
         body = error_body(title, _message(exception), {"request_id": request_id()})
-    headers = {}
-    if challenge := getattr(exception, "auth_header", None):
-        headers["WWW-Authenticate"] = challenge
-    if wait := getattr(exception, "wait", None):
-        headers["Retry-After"] = str(math.ceil(wait))
-    return Response(body, status=code, headers=headers)
+    challenge = getattr(exception, "auth_header", None)
+    headers = {"WWW-Authenticate": challenge} if challenge else {}
+    return Response(body, status=code, headers=headers | retry_after(exception))
+
+
+def retry_after(exception: Exception) -> dict[str, str]:
+    """Return the header that says after how many seconds a client may try again; nothing if the exception does not."""
+    wait = getattr(exception, "wait", None)
+    return {"Retry-After": str(math.ceil(wait))} if wait else {}
 
 
 def _message(exception: exceptions.APIException) -> str:

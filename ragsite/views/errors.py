@@ -8,7 +8,8 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
-from rag.contracts.fallback_errors import error_response, returns_json
+from rag.contracts.fallback_errors import database_error_response, error_response, returns_json
+from ragsite.http.errors import Unavailable
 from ragsite.http.request_id import request_id
 
 _TEMPLATE = "site/error.html"
@@ -59,11 +60,16 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
     It contains nothing of the exception, only the request id, by which the log entry is found.
     """
+    exception = sys.exception()
     if returns_json(request):
+        if isinstance(exception, OperationalError):  # the database does not answer, or ends a statement
+            return database_error_response(request, exception)
         return error_response(request, 500, "Something went wrong on this side. The log has it under this request id.")
-    if isinstance(sys.exception(), OperationalError):  # the database does not answer, or ends a statement
+    if isinstance(exception, OperationalError):
         title, text = _("This is not available at the moment"), _("Go back, reload the page and try again.")
-        return _render_without_request(503, title, text)
+        response = _render_without_request(503, title, text)
+        response["Retry-After"] = str(Unavailable.wait)
+        return response
     text = _("An unexpected error occurred. If it happens again, tell your operator the request id: the log has it.")
     return _render_without_request(500, _("Something went wrong on this side"), text)
 

@@ -151,6 +151,23 @@ def test_a_locked_table_does_not_block_a_thread_forever(live_world: World, setti
     assert not IngestionJob.objects.exists()
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/api/rag/search", "/api/rag/query", "/agent/respond", "/mcp", "/metrics", "/scim/v2/Users", "/oauth/token", "/"],
+)
+def test_a_database_that_fails_before_the_view(world: World, path: str) -> None:
+    """A browser sends the cookie of its session, which is read first. The agent's contract states 500."""
+    status = 500 if path.startswith("/agent") else 503
+    browser = InProcess(raise_request_exception=False)
+    browser.force_login(world.users["owner"])
+    with connection.execute_wrapper(raising(OperationalError("host=10.0.0.7 refused"))):
+        reply = browser.get(path)
+    assert (reply.status_code, reply.headers.get("Retry-After")) == (status, "2" if status == 503 else None)
+    content = reply.content.decode()
+    assert "does not answer" in content or "not available at the moment" in content
+    assert "10.0.0.7" not in content
+
+
 @pytest.mark.parametrize("accept", ["text/html", "application/xml;q=0.9", "image/*", "nonsense", ""])
 def test_no_accept_header_makes_a_request_fail(client: Client, accept: str) -> None:
     reply = client.with_headers(Accept=accept).get("/api/rag/sources?format=xml")
