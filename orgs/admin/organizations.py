@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from orgs.access.permissions import DEFAULT_ROLES, Permission
 from orgs.admin.bases.delegated_admin import RefusalAdmin
@@ -22,6 +23,7 @@ _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_mi
 class OrganizationAdmin(ScopedAdmin, RefusalAdmin):
     """Manages organisations. Only superusers create or delete them, or change their limits."""
 
+    empty_text = _("Everything belongs to an organisation. Add the first one, then its first member under Memberships.")
     list_display = ("name", "slug", "default_visibility", "is_active", "created_at")
     list_filter = ("is_active",)
     search_fields = ("name", "slug")
@@ -39,7 +41,8 @@ class OrganizationAdmin(ScopedAdmin, RefusalAdmin):
         return manageable_organizations(request)
 
     def is_allowed(self, request: HttpRequest) -> bool:
-        return holds_permission(request, Permission.MEMBERS_MANAGE)
+        # In a new installation a superuser creates the first organisation here.
+        return bool(request.user.is_superuser) or holds_permission(request, Permission.MEMBERS_MANAGE)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return request.user.is_active and request.user.is_superuser

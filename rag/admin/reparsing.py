@@ -5,8 +5,8 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from orgs.access.caller import get_caller
 from rag.errors import RagError
@@ -33,8 +33,7 @@ def reparse(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, document
         model_admin.message_user(request, _NOTHING_QUEUED, messages.WARNING)
         return
     count = sum(job.documents.count() for job in jobs)
-    model_admin.message_user(
-        request,
-        gettext("Queued {count} documents to be parsed again, in {number} jobs.").format(count=count, number=len(jobs)),
-        messages.SUCCESS,
+    text = ngettext(
+        "Queued {count} document to be parsed again.", "Queued {count} documents to be parsed again.", count
     )
+    model_admin.message_user(request, text.format(count=count), messages.SUCCESS)

@@ -8,7 +8,10 @@
   async function refresh() {
     try {
       const reply = document.hidden ? null : await fetch(location.href);
-      if (reply && reply.ok && !reply.redirected) {
+      if (reply && reply.redirected) {
+        return; // to the sign-in page: the session has ended
+      }
+      if (reply && reply.ok) {
         replaceParts(new DOMParser().parseFromString(await reply.text(), "text/html"));
       }
     } catch {

@@ -212,6 +212,10 @@
     let progress = { is_open: true };
     try {
       const reply = await fetch(form.action + "?job=" + job, { headers: { Accept: "application/json" } });
+      if (reply.redirected || reply.status === 403 || reply.status === 404) {
+        state.textContent = say("unknown");
+        return;
+      }
       progress = reply.ok ? await reply.json() : progress;
     } catch {
       // The connection is lost for a moment: ask again.

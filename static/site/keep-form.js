@@ -17,7 +17,9 @@
   }
 
   function remember(form) {
-    const fields = [...form.elements].filter((field) => field.name && !IGNORED_TYPES.includes(field.type));
+    // With the version of the row: somebody may have changed it meanwhile.
+    const isKept = (field) => field.name === "version" || !IGNORED_TYPES.includes(field.type);
+    const fields = [...form.elements].filter((field) => field.name && isKept(field));
     const kept = { account: account(), path: location.pathname, fields: fields.map(readField) };
     sessionStorage.setItem(KEY, JSON.stringify(kept));
   }

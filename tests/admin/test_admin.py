@@ -118,6 +118,21 @@ def test_creating_a_source_with_a_grant(world: World) -> None:
     assert "you cannot query it yourself" not in browser(owner).get(reply.headers["Location"]).content.decode()
 
 
+def test_of_two_windows_the_second_does_not_overwrite_what_the_first_has_changed(world: World) -> None:
+    source = world.source("papers", name="Papers")
+    client = browser(world.users["owner"])
+    url = f"/admin/rag/datasource/{source.pk}/change/"
+    page = client.get(url).content.decode()
+    version = page.partition('name="version" value="')[2].partition('"')[0]
+    values = form(world, **{"slug": "papers", "visibility": "public", "grants-TOTAL_FORMS": 0})
+    assert client.post(url, {**values, "name": "First", "version": version}).status_code == 302
+    reply = client.post(url, {**values, "name": "Second", "version": version}).content.decode()
+    assert "was changed after you had opened the page" in reply
+    assert f'value="{version}"' in reply, "it is refused again"
+    source.refresh_from_db()
+    assert source.name == "First"
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -220,9 +220,10 @@ def test_import_and_export(world: World, source: DataSource) -> None:
 
     assert "Line 3: question is missing" in upload(b"question,path\na,b\n,c")
     assert "Imported 2 golden questions" in upload(b"question,path\na,b\nc,d")
+    assert "Imported 1 golden question." in upload(b"question,path\na,b\ne,f")
     assert "Choose a CSV file" in client.post(url, follow=True).content.decode()
     reply = client.get(page_url(source, "golden-questions.csv"))
-    assert reply.content.decode().split() == ["question,path,passage", "a,b,", "c,d,"]
+    assert reply.content.decode().split() == ["question,path,passage", "a,b,", "c,d,", "e,f,"]
     assert "attachment" in reply["Content-Disposition"]
     assert "Measurement queued" in client.post(url, {"action": "measure"}, follow=True).content.decode()
 

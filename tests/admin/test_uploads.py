@@ -160,9 +160,9 @@ def test_documents_and_sources_are_parsed_again(world: World) -> None:
     client = browser(world.users["owner"])
     action = {"action": "reparse", "_selected_action": documents}
     reply = client.post("/admin/rag/document/", action, follow=True)
-    assert "Queued 1 documents to be parsed again, in 1 jobs" in reply.content.decode()
+    assert "Queued 1 document to be parsed again." in reply.content.decode()
     action = {"action": "reparse", "_selected_action": [source.pk, foreign.pk]}
     assert "already being ingested" in client.post("/admin/rag/datasource/", action, follow=True).content.decode()
     assert factories.process_queue() == 1
-    assert "Queued 1 documents" in client.post("/admin/rag/datasource/", action, follow=True).content.decode()
+    assert "Queued 1 document " in client.post("/admin/rag/datasource/", action, follow=True).content.decode()
     assert set(IngestionJob.objects.values_list("source", "force_reparse")) == {(source.pk, True)}

@@ -62,6 +62,25 @@ def test_chosen_files_survive_the_end_of_a_session_and_those_left_out_are_counte
     expect(page.locator(".upload-state")).to_contain_text("Some files were not uploaded.")
 
 
+def test_the_progress_of_an_upload_is_not_asked_for_without_a_session(
+    site: Site, visitor: Callable[..., Visitor]
+) -> None:
+    person = visitor(site.users["owner"])
+    page = person.page
+    page.goto(f"{SOURCES}{site.source.pk}/upload/")
+    file = {"name": "okapi.txt", "mimeType": "text/plain", "buffer": b"The okapi lives in the forest."}
+    page.get_by_label("Files").set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Upload").click()
+    results = page.locator(".upload-results")
+    expect(results).to_contain_text("0 of 1 searchable …")
+    person.context.clear_cookies()
+    expect(results).to_contain_text("Sign in again and open the job")
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.wait_for_timeout(2_500)
+    assert not requests
+
+
 def test_a_form_of_the_admin_survives_the_end_of_the_session(site: Site, visitor: Callable[..., Visitor]) -> None:
     person = visitor()
     page = person.page

@@ -5,7 +5,7 @@ import uuid
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from orgs.access.caller import get_caller
@@ -79,6 +79,9 @@ def _import_golden_questions(request: HttpRequest, source: DataSource) -> None:
         for line in [error.message, *error.data.get("errors", [])]:
             messages.error(request, line)
     else:
-        messages.success(
-            request, gettext("Imported {count} golden questions. Existing ones were not changed.").format(count=count)
+        text = ngettext(
+            "Imported {count} golden question. Existing ones were not changed.",
+            "Imported {count} golden questions. Existing ones were not changed.",
+            count,
         )
+        messages.success(request, text.format(count=count))

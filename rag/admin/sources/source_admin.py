@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.admin.bases.plain_change_list import PlainChangeList
@@ -130,9 +130,13 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
     @admin.display(description=_("stored"))
     def storage_totals(self, source: DataSource) -> str:
         count, chunks, size = documents.get_storage_totals(source)
-        return gettext("{count} documents, {chunks} chunks, {size}").format(
-            count=intcomma(count), chunks=intcomma(chunks), size=filesizeformat(size)
+        parts = (
+            ngettext("{number} document", "{number} documents", count).format(number=intcomma(count)),
+            ngettext("{count} chunk, {size}", "{count} chunks, {size}", chunks).format(
+                count=intcomma(chunks), size=filesizeformat(size)
+            ),
         )
+        return ", ".join(parts)
 
     @admin.display(description=_("who may query it"), ordering="visibility")
     def visibility_display(self, source: Any) -> str:

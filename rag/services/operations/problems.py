@@ -5,7 +5,7 @@ from enum import IntEnum
 
 from django.conf import settings
 from django.contrib.humanize.templatetags.humanize import intcomma
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from rag.models import Condition
 
@@ -92,13 +92,17 @@ def _problems_of_workers(state: InstallationState) -> list[Problem]:
 def _problems_of_documents(state: InstallationState) -> list[Problem]:
     problems = []
     if starved := state.conditions.get(Condition.STARVED, 0):
-        text = gettext("{starved} documents are starved: no worker takes documents.")
-        text = text.format(starved=intcomma(starved))
+        text = ngettext(
+            "{starved} document is starved: no worker takes documents.",
+            "{starved} documents are starved: no worker takes documents.",
+            starved,
+        ).format(starved=intcomma(starved))
         problems.append(
             Problem(Level.CRITICAL, text, gettext("Start a worker for the queue ingestion, and read its log."))
         )
     if lost := state.conditions.get(Condition.LOST, 0):
-        text = gettext("{lost} documents have lost their worker.").format(lost=intcomma(lost))
+        text = ngettext("{lost} document has lost its worker.", "{lost} documents have lost their worker.", lost)
+        text = text.format(lost=intcomma(lost))
         problems.append(
             Problem(
                 Level.WARNING, text, gettext("If the scheduler runs, it gives them to another worker within seconds.")

@@ -1,5 +1,6 @@
 """The admin's pages of organisations, memberships, roles, API keys and tokens."""
 
+import pytest
 from django.contrib.auth.models import Permission as ModelPermission
 from django.utils import timezone
 
@@ -128,7 +129,7 @@ def test_storage_is_shown_and_warns_near_the_quota(world: World) -> None:
     world.home.refresh_from_db()
     assert world.home.max_bytes == 7
     content = owner.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
-    assert "1 documents, 1 chunks, 7" in content
+    assert "1 document, 1 chunk, 7" in content
 
 
 def test_an_administrator_cannot_close_the_organisation(world: World) -> None:
@@ -158,3 +159,13 @@ def test_keys_of_others_are_revoked_but_not_changed(world: World) -> None:
     values = {"action": "revoke", "confirmed": "yes", "_selected_action": [key.pk]}
     assert client.post("/admin/orgs/apikey/", values).status_code == 302
     assert ApiKey.objects.get(pk=key.pk).revoked_at
+
+
+@pytest.mark.django_db
+def test_a_superuser_creates_the_first_organisation_of_a_new_installation() -> None:
+    client = browser(User.objects.create_superuser("root@home.example", "x"))
+    assert 'href="/admin/orgs/organization/add/"' in client.get("/admin/").content.decode()
+    assert "Add the first one" in client.get("/admin/orgs/organization/").content.decode()
+    values = {"name": "New", "slug": "new", "is_active": "on", "default_visibility": "public", "query_history": "full"}
+    assert client.post("/admin/orgs/organization/add/", values).status_code == 302
+    assert 'href="/admin/orgs/membership/add/"' in client.get("/admin/").content.decode()
