@@ -1,10 +1,10 @@
 """E-mail: subject, sender, recipients, date, body and the texts of attachments. The subject is the title."""
 
-import email
 import email.policy
 import re
 from dataclasses import replace
-from email.message import EmailMessage
+from email.feedparser import BytesFeedParser
+from email.message import EmailMessage, Message
 
 from rag.errors import ParseFailed, RagError
 from rag.parsing import container_formats, detection, encodings, formats
@@ -23,6 +23,8 @@ _MAX_HEADER_CHARACTERS = 20_000
 _MAX_ATTACHMENTS = 100
 # Messages in messages.
 _MAX_DEPTH = 4
+# Parts in parts. The library compares each line with the boundaries of all parts that it is in.
+_MAX_OPEN_PARTS = 100
 _HEAD_BYTES = 16_384
 
 
@@ -37,11 +39,26 @@ class _BoundedHeaders(email.policy.EmailPolicy):
 _POLICY = _BoundedHeaders()
 
 
+class _BoundedParser(BytesFeedParser):
+    """Python's parser, which takes quadratic time, for messages whose parts are not nested without end."""
+
+    def _new_message(self) -> None:
+        if len(self._msgstack) == _MAX_OPEN_PARTS:  # type: ignore[attr-defined]  # not in the stubs
+            raise ParseFailed(f"The e-mail has more than {_MAX_OPEN_PARTS} parts within each other. Send them apart.")
+        super()._new_message()  # type: ignore[misc]
+
+
+def _parse(content: bytes) -> Message:
+    parser = _BoundedParser(policy=_POLICY)
+    parser.feed(content)
+    return parser.close()
+
+
 def read_eml(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a message in MIME format (.eml, RFC 5322)."""
     if b"\x00" in content[:100]:  # UTF-16
         content = encodings.decode_text(content).encode("utf-8", "replace")
-    message = email.message_from_bytes(content, policy=_POLICY)
+    message = _parse(content)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise ParseFailed("The e-mail is damaged or cut off: it has no headers. Save it again and send that.")
     return _read_message(message, limits, depth=0)
@@ -94,7 +111,7 @@ def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> Parse
         head = content[:_HEAD_BYTES]
         media_type = detection.detect_type(head, content_type=part.get_content_type(), name=name)
         if media_type == formats.EML and depth + 1 < _MAX_DEPTH:
-            inner = email.message_from_bytes(content, policy=_POLICY)
+            inner = _parse(content)
             return _read_message(inner, limits, depth=depth + 1) if isinstance(inner, EmailMessage) else None
         is_decoration = media_type in formats.PICTURES and not part.is_attachment()  # a logo in the text
         if media_type in (formats.EML, formats.MBOX) or is_decoration:
