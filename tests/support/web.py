@@ -31,7 +31,8 @@ class Web:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
-        self.data, self.stored_files, self.temporary_files = folder / "data", folder / "files", folder / "tmp"
+        self.data = folder / "data with spaces"  # nginx reads the paths of its files there
+        self.stored_files, self.temporary_files = folder / "files", folder / "tmp"
         self.temporary_files.mkdir()
         environment = {
             **os.environ,

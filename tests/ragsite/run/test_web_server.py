@@ -130,6 +130,7 @@ def test_an_address_has_a_limit_of_requests_in_progress(web: Web) -> None:
             status, headers, content = send(web.port, request, address="127.0.0.2")
             refused = json.loads(content)
             assert (status, set(refused), "retry-after" in headers) == (429, keys, True)
+            assert headers["x-request-id"]
             if path == b"/agent/x":
                 assert set(refused["error"]) == {"type", "message", "details", "timestamp"}
                 assert refused["error"]["type"] == "RATE_LIMITED"
@@ -188,14 +189,17 @@ MALFORMED = (
 
 def test_malformed_requests_are_refused_in_json(web: Web) -> None:
     for status, content in MALFORMED:
-        response = send(web.port, content)
-        assert (response[0], set(json.loads(response[2]))) == (status, V3), content[:100]
+        response_status, headers, body = send(web.port, content)
+        error = json.loads(body)
+        assert (response_status, set(error)) == (status, V3), content[:100]
+        assert error["details"]["request_id"] == headers["x-request-id"]
 
 
 def test_a_refused_method_gets_the_names_of_the_allowed_ones(web: Web) -> None:
     """RFC 9110, 15.5.6. nginx refuses TRACE itself."""
     status, headers, body = send(web.port, b"TRACE /healthz HTTP/1.1\r\n" + HOST + b"\r\n")
     assert (status, set(json.loads(body)), "GET" in headers["allow"]) == (405, V3, True)
+    assert json.loads(body)["details"]["request_id"] == headers["x-request-id"]
 
 
 def test_headers_of_clients_do_not_set_their_address_or_scheme(web: Web) -> None:
