@@ -1,4 +1,5 @@
 from django.apps import AppConfig
+from django.core.checks import CheckMessage, register
 from django.utils.translation import gettext_lazy as _
 
 
@@ -14,5 +15,12 @@ class RagConfig(AppConfig):
 
         from .models import audited_events
 
+        register(_check_addresses, "services", deploy=True)
         audited_events.register()
         connection_created.connect(tracing.trace_connection)
+
+
+def _check_addresses(**_: object) -> list[CheckMessage]:
+    from .services.operations.component_checks import check_addresses  # imports what only this check needs
+
+    return check_addresses()

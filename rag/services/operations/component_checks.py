@@ -1,7 +1,9 @@
-"""Health checks of the components that requests need."""
+"""Health checks of the components that requests need, and what `check --deploy` says about their addresses."""
 
 import redis
 from django.conf import settings
+from django.core import checks
+from django.core.checks import CheckMessage
 from django.db import DatabaseError, connection
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -43,25 +45,47 @@ def check_agent_components() -> dict[str, bool | None]:
     }
 
 
+def check_addresses() -> list[CheckMessage]:
+    """Warn in `check --deploy` about a database or Redis that does not answer at its address, or refuses the login."""
+    errors = {"DATABASE_URL": _database_error(), "REDIS_URL": _broker_error()}
+    return [
+        checks.Warning(
+            f"{name} cannot be used: {' '.join(str(error).split())}",
+            hint="Start the server, or correct the address. In a user or password, write %40 for @, %3A for :, %2F for "
+            "/, %23 for # and %25 for %.",
+            id="ragsite.W007",
+        )
+        for name, error in errors.items()
+        if error
+    ]
+
+
 def _is_database_reachable() -> bool:
+    return _database_error() is None
+
+
+def _database_error() -> Exception | None:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
-            return True
-    except DatabaseError:
-        return False
+    except DatabaseError as error:
+        return error
+    return None
 
 
 def _is_broker_reachable() -> bool:
-    client = redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0)
-    )
+    return _broker_error() is None
+
+
+def _broker_error() -> Exception | None:
     try:
-        return bool(client.ping())
-    except redis.RedisError:
-        return False
-    finally:
-        client.close()
+        with redis.Redis.from_url(
+            settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1, retry=Retry(NoBackoff(), 0)
+        ) as client:
+            client.ping()
+    except (redis.RedisError, ValueError) as error:  # ValueError: it is no address
+        return error
+    return None
 
 
 def _is_vector_index_usable() -> bool:
