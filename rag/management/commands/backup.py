@@ -32,7 +32,8 @@ class Command(BaseCommand):
         except StorageFailed as error:
             raise CommandError(f"No backup was made. {error.message}") from None
         except DatabaseError as error:
-            raise CommandError(f"No backup was made, because the database failed: {type(error).__name__}") from error
+            reason = str(error).partition("\n")[0]
+            raise CommandError(f"No backup was made, because the database failed: {reason}") from error
         self.stdout.write(
             f"{path}: {backup.rows:,} rows, {backup.files:,} original files, {path.stat().st_size:,} bytes."
         )

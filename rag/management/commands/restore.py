@@ -38,7 +38,8 @@ class Command(BaseCommand):
         except StorageFailed as error:
             raise CommandError(f"{error.message} {_INCOMPLETE}") from None
         except DatabaseError as error:
-            raise CommandError(f"The database failed ({type(error).__name__}). {_INCOMPLETE}") from error
+            reason = str(error).partition("\n")[0]
+            raise CommandError(f"The database failed: {reason}. {_INCOMPLETE}") from error
         except OSError as error:
             raise CommandError(f"The archive cannot be read: {error}") from None
         self.stdout.write(f"Restored the backup of {manifest['created_at']}, made by version {manifest['version']}.")

@@ -42,8 +42,8 @@ def require_safe_roles() -> None:
     """Check the roles when a web process starts. A database that does not answer is not checked.
 
     Raises:
-        RoleError: A role could leave row-level security, the database has the identity key of another SECRET_KEY, or
-            the pooler does not reset sessions.
+        RoleError: A role cannot log in or could leave row-level security, the database has the identity key of another
+            SECRET_KEY, or the pooler does not reset sessions.
     """
     if connection.settings_dict["ENGINE"] != "ragsite.postgres":  # a benchmark without row-level security
         return
@@ -53,7 +53,13 @@ def require_safe_roles() -> None:
                 with connection.cursor() as cursor:
                     cursor.execute(_STRENGTHS)
                     strengths = [row[0] for row in cursor.fetchall()]
-            except DatabaseError:
+            except DatabaseError as error:
+                if role in str(error):  # the server answers, and refuses the role by its name
+                    reason = " ".join(str(error).split())
+                    raise RoleError(
+                        f"PostgreSQL refuses the role {role} ({reason}). Run `manage.py migrate` with the "
+                        "SECRET_KEY of this process, and allow the role in pg_hba.conf."
+                    ) from None
                 continue
             finally:
                 connection.close()

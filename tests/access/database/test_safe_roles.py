@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
-from ragsite.postgres import identity
+from ragsite.postgres import base, identity
 from ragsite.postgres.roles import checks, preparation
 from tests.access.database.injection import web_process
 from tests.support.factories import World
@@ -38,6 +38,14 @@ def test_a_role_that_owns_a_table_is_refused(live_world: World, role: str) -> No
         pytest.raises(checks.RoleError, match=f"{role} owns left_behind"),
     ):
         checks.require_safe_roles()
+
+
+def test_the_passwords_of_another_secret_key_are_refused(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server answers, so waiting for it would not help: somebody has to run `migrate`."""
+    with web_process():
+        monkeypatch.setattr(base, "role_password", lambda role: "of another key")
+        with pytest.raises(checks.RoleError, match=r"refuses the role ragsite_reader .* Run `manage.py migrate`"):
+            checks.require_safe_roles()
 
 
 def test_the_identity_key_of_another_secret_key_is_refused(live_world: World) -> None:
