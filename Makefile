@@ -8,6 +8,8 @@ RAGSITE_DATA ?= $(CURDIR)/var/run
 TEST_DATA := $(CURDIR)/var/test
 # Processes start a third faster with cached bytecode.
 unexport PYTHONDONTWRITEBYTECODE
+# Also with a locale such as ISO-8859-1, in which "…" cannot be printed and pages would be read wrongly.
+export PYTHONUTF8 := 1
 LOCKS := requirements.txt requirements-wheels.txt requirements-excluded.txt constraints.txt
 
 .DEFAULT_GOAL := help

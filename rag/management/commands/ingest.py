@@ -68,7 +68,8 @@ class Command(BaseCommand):
             self.stderr.write(f"{path}: {reason}")
         if run.failures:
             raise CommandError(f"{len(run.failures)} of {run.total} documents failed; the others can be searched.")
-        self.stdout.write(f"{run.total} documents of {source} can be searched now.")
+        documents = "document" if run.total == 1 else "documents"
+        self.stdout.write(f"{run.total} {documents} of {source} can be searched now.")
 
 
 class _Run:

@@ -79,13 +79,13 @@ def _read_documents(folder: Path) -> Iterator[dict[str, object]]:
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = str(file.relative_to(folder))
         if file.name == "corpus.jsonl":
-            for line in file.read_text().splitlines():
+            for line in file.read_text(encoding="utf-8").splitlines():
                 record = json.loads(line)
                 if record["text"].strip():
                     title = record.get("title") or record["id"]
                     yield {"path": f"{name}#{record['id']}", "title": title, "text": record["text"]}
         elif file.suffix.lower() in TYPES:
-            text = file.read_text(errors="replace")
+            text = file.read_text(encoding="utf-8", errors="replace")
             if text.strip():
                 yield {"path": name, "title": file.stem, "text": text, "contentType": TYPES[file.suffix.lower()]}
 

