@@ -93,9 +93,15 @@ def _log_server_error(error: RagError) -> None:
         "server_error_returned",
         code=error.code,
         reason=error.message,
-        cause=type(cause).__name__ if cause else "",
+        cause=_name_cause(cause),
         exc_info=cause if isinstance(cause, OperationalError) else None,
     )
+
+
+def _name_cause(cause: BaseException | None) -> str:
+    """Return the class of the cause, whose message may have texts of callers; of a system call the reason, too."""
+    reason = f": {cause.strerror}" if isinstance(cause, OSError) and cause.strerror else ""
+    return type(cause).__name__ + reason if cause else ""
 
 
 # About the time that a restarting server is unavailable.

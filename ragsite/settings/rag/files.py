@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from django.core.exceptions import ImproperlyConfigured
+
 from ragsite.settings.env import DATA_DIR, env
 
 # Limits of one file, of all files of a request (413), and of their number (400).
@@ -11,7 +13,11 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 1000
 # Uploads of a request beyond this size are written to unnamed temporary files.
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 RAG_TEMP_FOLDER = Path(env.str("RAG_TEMP_FOLDER", default=str(DATA_DIR / "tmp")))
-RAG_TEMP_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+try:
+    RAG_TEMP_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+except OSError as error:
+    message = f"RAG_TEMP_FOLDER cannot be created ({error}). The user of this process must be able to write to it"
+    raise ImproperlyConfigured(message) from None
 FILE_UPLOAD_TEMP_DIR = str(RAG_TEMP_FOLDER)
 
 # Originals are stored in a folder that is not served, or in a bucket of an S3-compatible store. Its credentials are

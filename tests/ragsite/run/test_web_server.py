@@ -195,6 +195,18 @@ def test_malformed_requests_are_refused_in_json(web: Web) -> None:
         assert error["details"]["request_id"] == headers["x-request-id"]
 
 
+def test_a_body_that_cannot_be_stored_is_refused_in_json(web: Web) -> None:
+    """As on a full disk. nginx's own answer was a page."""
+    bodies = web.data / "web" / str(web.port) / "bodies"
+    bodies.rename(bodies.with_name("elsewhere"))
+    try:
+        body = b"z" * 100_000
+        status, headers, content = send(web.port, POST % (b"/mcp", CLOSE + b"Content-Length: %d" % len(body)) + body)
+    finally:
+        bodies.with_name("elsewhere").rename(bodies)
+    assert (status, set(json.loads(content)), headers["retry-after"]) == (503, {"jsonrpc", "id", "error"}, "5")
+
+
 def test_a_refused_method_gets_the_names_of_the_allowed_ones(web: Web) -> None:
     """RFC 9110, 15.5.6. nginx refuses TRACE itself."""
     status, headers, body = send(web.port, b"TRACE /healthz HTTP/1.1\r\n" + HOST + b"\r\n")

@@ -52,6 +52,16 @@ def test_defaults_and_thresholds() -> None:
     assert settings(**variables)[2:5] == [5.0, 0.7, 0.5]
 
 
+def test_a_folder_that_cannot_be_written_to_is_named_in_one_sentence() -> None:
+    """An operator who runs a command as another user than the server got a traceback."""
+    environment = {**os.environ, "RAG_TEMP_FOLDER": "/dev/null/tmp"}
+    command = [sys.executable, "manage.py", "check"]
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert process.returncode == 1
+    assert "RAG_TEMP_FOLDER cannot be created" in process.stderr
+    assert "Traceback" not in process.stderr
+
+
 def test_an_unknown_variable_is_reported_with_its_likely_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("RAG_SWEEP_INTERVAL_SECOND", "RAG_TOTALLY_DIFFERENT_THING_HERE_XYZ"):
         monkeypatch.setenv(name, "1")

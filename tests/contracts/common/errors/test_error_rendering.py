@@ -1,9 +1,12 @@
 """How each contract renders each error of the core (docs/contracts/errors.md)."""
 
+import errno
 import json
+import os
 
 import pytest
 from django.test import RequestFactory
+from structlog.testing import capture_logs
 
 from rag import errors
 from rag.contracts import fallback_errors
@@ -28,6 +31,14 @@ def test_a_503_has_retry_after(failure: errors.GenerationFailed, wait: str | Non
     response = HANDLERS["v3"](failure, {})
     assert response is not None
     assert (response.status_code, response.headers.get("Retry-After")) == (503, wait)
+
+
+def test_the_log_says_why_the_storage_failed() -> None:
+    error = errors.StorageFailed("The file storage does not answer.")
+    error.__cause__ = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/data/files/secret-name")
+    with capture_logs() as logs:
+        HANDLERS["v3"](error, {})
+    assert [line["cause"] for line in logs] == ["OSError: No space left on device"]
 
 
 # Status in v3, pipeline and the search service; in retrieval; in agent; agent's type; the search service's code.
