@@ -131,6 +131,23 @@ def test_the_page_of_a_source_says_who_can_query_it(site: Site, visitor: Callabl
     expect(page.get_by_role("row", name="For role")).to_contain_text("role editor")
 
 
+def test_long_words_do_not_widen_a_page(site: Site, visitor: Callable[..., Visitor]) -> None:
+    word = "W" * 140
+    source = site.world.source("long", name=word, description=word)
+    document = ingest_text(source, f"{word}.md", f"# {word}\n\n{word}", title=word).document_id
+    job = submit_document(source, site.users["owner"], f"{word}.pdf", word)
+    row = IngestionDocument.objects.get(job=job).pk
+    page = visitor(site.users["owner"]).page
+    page.set_viewport_size(PHONE)
+    for address in (
+        *(f"{SOURCES}{source.pk}/{name}/" for name in ("change", "delete", "history", "upload", "quality")),
+        *(f"/admin/rag/document/{document}/{name}/" for name in ("change", "delete", "history")),
+        *(f"{JOBS}{job.pk}/change/", f"/admin/rag/ingestiondocument/{row}/change/"),
+    ):
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
+
+
 def test_the_list_of_jobs_updates_by_itself(site: Site, visitor: Callable[..., Visitor]) -> None:
     job = submit_document(site.source, site.users["owner"], "lions.md", "The lion sleeps most of the day.")
     page = visitor(site.users["owner"]).page
