@@ -41,6 +41,8 @@ LOGGING = {
     "loggers": {
         # django_structlog logs requests, with the request id.
         "django.server": {"handlers": [], "propagate": False},
+        # Requests of strangers, such as for another host name: the page "Operations" shows errors of this side.
+        "django.security": {"handlers": ["stderr"], "propagate": False},
         "django.request": {"level": "CRITICAL"},
         # One line per task is enough; the sweep alone would write six every ten seconds.
         "celery.app.trace": {"level": "ERROR"},

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 from django.core.serializers import serialize
+from django.test import Client
 
 from orgs.access.caller import Caller
 from rag.errors import EmbeddingFailed
@@ -135,3 +136,10 @@ def test_errors_of_the_log_are_kept_without_their_messages() -> None:
     assert (first.event, first.exception, first.request_id) == ("answer_crashed", "ValueError", "req-7")
     assert (second.event, second.exception) == ("library", "")
     assert "question" not in serialize("json", [first, second])
+
+
+@pytest.mark.django_db
+def test_what_strangers_send_is_no_error_of_this_side(client: Client) -> None:
+    """A robot that tries host names would push all errors out of the page "Operations"."""
+    assert client.get("/sign-in", headers={"host": "evil.example"}).status_code == 400
+    assert measurement_buffer.take().errors == []
