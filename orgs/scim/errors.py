@@ -1,5 +1,6 @@
 """Errors of SCIM (RFC 7644, 3.12)."""
 
+import structlog
 from django.db import OperationalError
 from django.http import Http404
 from rest_framework import exceptions
@@ -7,6 +8,8 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from ragsite.http.errors import NO_DATABASE, Unavailable, retry_after
+
+logger = structlog.get_logger(__name__)
 
 _SCHEMA = "urn:ietf:params:scim:api:messages:2.0:Error"
 
@@ -33,6 +36,7 @@ def handle_exception(exception: Exception, context: dict[str, object]) -> Respon
     if isinstance(exception, Http404):
         exception = not_found()
     elif isinstance(exception, OperationalError):
+        logger.warning("database_unavailable", exc_info=exception)
         exception = Unavailable(NO_DATABASE)
     if not isinstance(exception, exceptions.APIException):
         return None
