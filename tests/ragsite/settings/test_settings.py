@@ -53,7 +53,7 @@ def test_defaults_and_thresholds() -> None:
 
 
 def test_a_folder_that_cannot_be_written_to_is_named_in_one_sentence() -> None:
-    """An operator who runs a command as another user than the server got a traceback."""
+    """An operator who runs a command as a user other than the server got a traceback."""
     environment = {**os.environ, "RAG_TEMP_FOLDER": "/dev/null/tmp"}
     command = [sys.executable, "manage.py", "check"]
     process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
