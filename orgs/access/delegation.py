@@ -26,7 +26,7 @@ from ragsite.postgres.locks import advisory_xact_locks
 
 from .caller import Caller
 from .effective_permissions import effective_permissions
-from .permissions import Permission
+from .permissions import Permission, describe_permissions
 
 Right = tuple[uuid.UUID, str]
 
@@ -194,10 +194,12 @@ def _read_state(organizations: set[uuid.UUID]) -> _State:
 
 @identity.run_as(identity.STAFF)
 def _describe(rights: set[Right]) -> str:
-    """Describe permissions by organisation, as `sources.create, sources.manage in Home`. Deleted ones are left out."""
+    """Describe permissions by organisation, as “create data sources” in Home. Deleted ones are left out."""
     organizations = Organization.objects.filter(pk__in={organization for organization, _ in rights}, deleted_at=None)
     parts = []
     for organization in organizations:
-        permissions = sorted(permission for pk, permission in rights if pk == organization.pk)
-        parts.append(f"{', '.join(permissions)} in {organization}")
+        permissions = describe_permissions(permission for pk, permission in rights if pk == organization.pk)
+        parts.append(
+            gettext("{permissions} in {organization}").format(permissions=permissions, organization=organization)
+        )
     return "; ".join(parts)

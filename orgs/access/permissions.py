@@ -1,6 +1,7 @@
 """Permissions of roles, scopes of API keys, actions and visibilities (docs/contracts/access.md)."""
 
 import enum
+from collections.abc import Iterable
 
 from django.db import models
 
@@ -12,6 +13,12 @@ class Permission(models.TextChoices):
     SOURCES_INGEST = "sources.ingest", "send documents to data sources"
     SOURCES_MANAGE = "sources.manage", "see, change and delete data sources, their access and their jobs"
     MEMBERS_MANAGE = "members.manage", "change members, teams and roles"
+
+
+def describe_permissions(names: Iterable[str]) -> str:
+    """Return permissions as people know them from the pages of roles."""
+    labels = dict(Permission.choices)
+    return ", ".join(f"“{labels.get(name, name)}”" for name in sorted(names))
 
 
 # The roles of a new organisation.

@@ -15,6 +15,14 @@ from orgs.models import ApiKey
 from orgs.models.api_keys import ApiKeyQuerySet
 
 
+_STATES = {
+    "active": _("active"),
+    "flagged": _("active, but it was sent without HTTPS"),
+    "expired": _("expired"),
+    "revoked": _("revoked"),
+}
+
+
 @admin.register(ApiKey)
 class ApiKeyAdmin(OrganizationRowsAdmin):
     """Lists and revokes API keys. Only the user of a key can create it, so that nobody else ever sees it."""
@@ -47,9 +55,13 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
     def allows(self, key: ApiKey) -> str:
         return ", ".join(key.scopes)
 
+    @admin.display(description=_("state"))
+    def state(self, key: ApiKey) -> str:
+        return str(_STATES[key.state])
+
     @admin.display(description=_("restricted to"))
     def restricted(self, key: ApiKey) -> str:
-        lists = (("sources", key.source_ids), ("networks", key.networks))
+        lists = ((gettext("sources"), key.source_ids), (gettext("networks"), key.networks))
         return ", ".join(f"{name}: {len(values)}" for name, values in lists if values is not None) or "—"
 
     @admin.action(description=_("Revoke the selected keys"), permissions=["view"])

@@ -164,7 +164,7 @@ def _render_values(values: dict[str, Any]) -> SafeString | str:
 def _export_csv(request: HttpRequest, events: QuerySet[AuditEvent]) -> FileResponse:
     """Write the events to a temporary file, so that memory does not grow with their number, and record the export."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the response)
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")  # Excel reads other files as Latin-1
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     writer.writerows([_cell(getattr(event, name)) for name in COLUMNS] for event in events.iterator(chunk_size=2_000))

@@ -30,6 +30,9 @@ _IN_THE_LOG = _(
 _NOT_SENT = _("The mail server did not take the message for {}. Send the invitation again later.")
 
 
+_STATES = {"open": _("open"), "accepted": _("accepted"), "revoked": _("revoked"), "expired": _("expired")}
+
+
 class InvitationForm(OneOrganizationForm):
     """Accepts addresses that an account may have."""
 
@@ -99,6 +102,10 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
 
+    @admin.display(description=_("state"))
+    def state(self, invitation: Invitation) -> str:
+        return str(_STATES[invitation.state])
+
     @admin.display(description=_("roles"))
     def role_names(self, invitation: Invitation) -> str:
         return ", ".join(role.name for role in invitation.roles.all()) or "—"
@@ -124,7 +131,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
         if "confirmed" in request.POST:
             messages.success(
                 request,
-                gettext("Revoked: {count}. Their links do not work any more.").format(
+                gettext("Revoked invitations: {count}. Their links do not work any more.").format(
                     count=invitation_lifecycle.revoke(invitations)
                 ),
             )

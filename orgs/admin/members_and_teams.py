@@ -1,8 +1,11 @@
 """Members, roles and teams of organisations in the admin, for users with `members.manage`."""
 
+from typing import Any, ClassVar
+
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -10,9 +13,18 @@ from django.utils.translation import gettext_lazy as _
 
 from orgs.access.permissions import Permission
 from orgs.admin.bases.delegated_admin import GuardedAdmin
-from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin
+from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin, OneOrganizationForm
 from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin
 from orgs.models import Membership, Role, Team
+
+
+_NAME_HELP = _("Letters from a to z, digits, hyphens and underscores, such as sales-south.")
+_NAME_ERRORS = {"invalid": _("Use only letters from a to z, digits, hyphens and underscores, such as sales-south.")}
+
+
+def _taken(message: Any) -> dict[str, Any]:
+    """Return what a form says about a row that exists already."""
+    return {NON_FIELD_ERRORS: {"unique_together": message}}
 
 
 class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
@@ -21,6 +33,29 @@ class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
     permissions = forms.MultipleChoiceField(
         choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text=_("What it allows.")
     )
+
+    class Meta:
+        help_texts: ClassVar[dict[str, Any]] = {"name": _NAME_HELP}
+        error_messages: ClassVar[dict[str, Any]] = {
+            "name": _NAME_ERRORS,
+            **_taken(_("The organisation has a role with this name. Choose another name.")),
+        }
+
+
+class TeamForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+    class Meta:
+        help_texts: ClassVar[dict[str, Any]] = {"name": _NAME_HELP}
+        error_messages: ClassVar[dict[str, Any]] = {
+            "name": _NAME_ERRORS,
+            **_taken(_("The organisation has a team with this name. Choose another name.")),
+        }
+
+
+class MembershipForm(OneOrganizationForm):
+    class Meta:
+        error_messages: ClassVar[dict[str, Any]] = _taken(
+            _("This person is a member already. Change the membership that exists.")
+        )
 
 
 @admin.register(Role)
@@ -38,18 +73,23 @@ class RoleAdmin(OrganizationRowsAdmin, GuardedAdmin):
 
 @admin.register(Team)
 class TeamAdmin(OrganizationRowsAdmin):
+    form = TeamForm
     list_display = ("name", "organization", "parent", "size")
     list_filter = ("organization",)
     search_fields = ("name",)
     list_select_related = ("organization", "parent__organization")
 
-    @admin.display(description=_("own members"))
-    def size(self, team: Team) -> int:
-        return team.memberships.count()
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
+        return super().get_queryset(request).annotate(size=Count("memberships"))
+
+    @admin.display(description=_("own members"), ordering="size")
+    def size(self, team: Any) -> int:
+        return int(team.size)
 
 
 @admin.register(Membership)
 class MembershipAdmin(OneOrganizationAdmin, GuardedAdmin):
+    form = MembershipForm
     list_display = ("user", "organization", "role_names", "team_names", "is_active")
     list_filter = ("organization", "is_active", "roles", "teams")
     search_fields = ("user__email", "user__name")

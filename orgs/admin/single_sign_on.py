@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from orgs.access.permissions import Permission
 from orgs.admin.bases.identity_provider_form import IdentityProviderForm
-from orgs.admin.bases.scoped_admin import ScopedAdmin, read_permissions, remember
+from orgs.admin.bases.scoped_admin import ScopedAdmin, read_permissions, remember, without_links
 from orgs.models import (
     GroupMapping,
     IdentityProvider,
@@ -81,6 +81,11 @@ class SingleSignOnAdmin(ScopedAdmin):
 class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not subscriptable at runtime
     model = GroupMapping
     extra = 1
+    verbose_name = _("group")  # "Add another group"
+    verbose_name_plural = _("groups of the provider, and what their members get here")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.remote_field.model in (Role, Team):
@@ -163,6 +168,10 @@ class SignInDomainAdmin(SingleSignOnAdmin):
         ),
     )
     actions = ("verify",)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        kwargs["error_messages"] = {"domain": {"invalid": gettext("Enter a domain such as example.com.")}}
+        return super().get_form(request, obj, change, **kwargs)
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False  # a verified domain cannot become another one

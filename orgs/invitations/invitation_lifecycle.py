@@ -18,7 +18,7 @@ from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.delegation import AccessChangeRefused
 from orgs.access.effective_permissions import effective_permissions
-from orgs.access.permissions import Permission
+from orgs.access.permissions import Permission, describe_permissions
 from orgs.models import Invitation, Membership, Organization, Role, Team
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
@@ -51,10 +51,10 @@ def require_may_grant(inviter: User, organization: Organization, roles: Iterable
         return
     permissions = {right for pk, right in effective_permissions(Caller(inviter)).permissions if pk == organization.pk}
     granted = {permission for role in roles for permission in role.permissions}
-    if missing := sorted(({Permission.MEMBERS_MANAGE.value} | granted) - permissions):
+    if missing := ({Permission.MEMBERS_MANAGE.value} | granted) - permissions:
         raise InvitationRefused(
             gettext("You can only give permissions you hold yourself. You lack {missing}.").format(
-                missing=", ".join(missing)
+                missing=describe_permissions(missing)
             )
         )
 

@@ -58,7 +58,7 @@ class Invitation(TrackedModelMixin, UUIDModel):
         )
 
     def __str__(self) -> str:
-        return f"{self.email} into {self.organization}"
+        return f"{self.email} · {self.organization}"
 
     @property
     def state(self) -> str:

@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
+from django.utils.translation import gettext
 
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from accounts.models import User
@@ -124,13 +125,15 @@ class Team(TrackedModelMixin, UUIDModel):
         """
         super().clean()
         if self.parent and self.parent.organization_id != self.organization_id:
-            raise ValidationError({"parent": "Choose a team of the same organisation."})
+            raise ValidationError({"parent": gettext("Choose a team of the same organisation.")})
         if self.children.exclude(organization=self.organization_id).exists():
-            raise ValidationError({"organization": "Teams of the organisation that it is in now are a part of it."})
+            text = gettext("Teams of the organisation that it is in now are a part of it.")
+            raise ValidationError({"organization": text})
         above, seen = self.parent, set[uuid.UUID]()
         while above and above.pk not in seen:  # rows that no form has checked may contain a cycle
             if above.pk == self.pk:
-                raise ValidationError({"parent": f"{self.parent} is a part of this team, or this team itself."})
+                text = gettext("{team} is a part of this team, or this team itself. Choose another one.")
+                raise ValidationError({"parent": text.format(team=self.parent.name)})
             seen.add(above.pk)
             above = above.parent
 
@@ -171,4 +174,4 @@ class Membership(TrackedModelMixin, UUIDModel):
         constraints = (models.UniqueConstraint(fields=["user", "organization"], name="one_membership_a_user"),)
 
     def __str__(self) -> str:
-        return f"{self.user} in {self.organization}"
+        return f"{self.user} · {self.organization}"

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from ragsite.postgres import identity
@@ -91,9 +92,9 @@ class IdentityProvider(TrackedModelMixin, UUIDModel):
             return
         user = self.emergency_user
         if user is None or not user.is_active or not user.has_usable_password():
-            raise ValidationError({"emergency_user": "Choose an active account that has a password."})
+            raise ValidationError({"emergency_user": gettext("Choose an active account that has a password.")})
         if not self.organization.memberships.filter(user=user, is_active=True).exists():
-            raise ValidationError({"emergency_user": "Choose an active member of the organisation."})
+            raise ValidationError({"emergency_user": gettext("Choose an active member of the organisation.")})
 
 
 class SignInDomain(TrackedModelMixin, UUIDModel):
@@ -145,10 +146,10 @@ class GroupMapping(TrackedModelMixin, UUIDModel):
         """
         super().clean()
         if self.role is None and self.team is None:
-            raise ValidationError("Choose a role, a team, or both.")
+            raise ValidationError(gettext("Choose a role, a team, or both."))
         for field, row in (("role", self.role), ("team", self.team)):
             if row is not None and row.organization_id != self.provider.organization_id:
-                raise ValidationError({field: "It belongs to another organisation."})
+                raise ValidationError({field: gettext("It belongs to another organisation.")})
 
 
 class LinkedIdentity(TrackedModelMixin, UUIDModel):

@@ -34,6 +34,8 @@ def reparse(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, document
         return
     count = sum(job.documents.count() for job in jobs)
     text = ngettext(
-        "Queued {count} document to be parsed again.", "Queued {count} documents to be parsed again.", count
+        "Queued {count} document to be parsed again. The page Jobs shows the progress.",
+        "Queued {count} documents to be parsed again. The page Jobs shows the progress.",
+        count,
     )
     model_admin.message_user(request, text.format(count=count), messages.SUCCESS)

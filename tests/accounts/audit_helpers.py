@@ -12,7 +12,7 @@ PAGE = "/admin/accounts/auditevent/"
 def export_csv(client: Client, query: str = "") -> str:
     reply: Any = client.get(f"{PAGE}export.csv?{query}", secure=True)
     assert reply.status_code == 200
-    return b"".join(reply).decode()
+    return b"".join(reply).decode("utf-8-sig")
 
 
 def newest_event() -> AuditEvent:

@@ -61,6 +61,13 @@ def test_the_export_applies_the_filters_of_the_list(world: World, query: str) ->
     assert (newest_event().kind, newest_event().action) == ("audit_trail", "exported")
 
 
+def test_spreadsheets_read_the_umlauts_of_the_export(world: World) -> None:
+    ingest_text(world.source(), "Grüße.md", "Zebras.")
+    root = browser(User.objects.create_superuser("root@platform.example"))
+    reply: Any = root.get(f"{PAGE}export.csv", secure=True)
+    assert b"".join(reply).startswith(b"\xef\xbb\xbfat,"), "Excel reads files without this mark as Latin-1"
+
+
 @pytest.mark.parametrize(
     "query", ["actor_id__gt=0", "organization__slug=home", "at__regex=.", "organization=x", "p=-1"]
 )

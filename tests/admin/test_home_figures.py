@@ -52,8 +52,9 @@ def two_busy_organizations(world: World) -> World:
 def test_an_administrator_sees_their_organisation_only(two_busy_organizations: World, client: Client) -> None:
     page = sign_in(client, two_busy_organizations.users["owner"])
     assert "<strong>1</strong> document" in page
-    assert "<strong>1</strong> jobs queued" in page
+    assert "<strong>1</strong> job queued" in page
     assert "Questions per hour: highest 1," in page
+    assert "Times are in UTC." in page
     assert "Failed documents per hour" not in page, "nothing failed at home"
     assert "Abroad" not in page
     assert not re.search(r"\b97[78]\b", page)

@@ -73,7 +73,7 @@ def test_a_documents_page_shows_error_and_advice_but_no_content(world: World, ow
     text = page(owner, f"{DOCUMENTS}{row.pk}/change/")
     assert "parsing 12 ms, embedding 3.4 s, indexing 1 min 35 s" in text
     assert "It failed of PARSE_ERROR." in text
-    assert "then retry the document" in text
+    assert "otherwise retry the document" in text
     assert f"{JOBS}{job.pk}/change/" in text
     for url in (f"{DOCUMENTS}{row.pk}/change/", f"{JOBS}{job.pk}/change/", DOCUMENTS, f"{DOCUMENTS}?q=secret"):
         assert "Secret text" not in page(owner, url)
@@ -101,7 +101,7 @@ def test_failed_documents_are_retried_by_job_and_individually(world: World, owne
     all_of_job = {"action": "retry", "_selected_action": [job.pk]}
     content = owner.post(JOBS, all_of_job, follow=True).content.decode()
     assert "Queued again: 1 document." in content
-    assert "Not queued: 1 documents." in content
+    assert "Not queued: 1 document." in content
     assert job.documents.filter(state=State.QUEUED).count() == 2
 
 

@@ -44,7 +44,7 @@ def add(client: Client, world: World, **fields: Any) -> str:
 
 
 def test_a_connection_acts_for_who_saves_it(admin: Client, world: World, folder: Path) -> None:
-    add(admin, world, location=str(folder))
+    assert "The first sync begins within a minute." in add(admin, world, location=str(folder))
     connection = SyncConnection.objects.get()
     assert (connection.acts_for, connection.due_at is not None) == (world.users["admin"], True)
     second = browser(world.users["owner"])
@@ -55,6 +55,16 @@ def test_a_connection_acts_for_who_saves_it(admin: Client, world: World, folder:
     events = AuditEvent.objects.filter(object_label="sync of library")
     assert sorted(events.values_list("action", flat=True)) == ["changed", "created"]
     assert str(folder) not in str(list(events.values())), "a location may hold a secret"
+
+
+def test_without_a_schedule_the_page_says_how_a_sync_begins(admin: Client, world: World, folder: Path) -> None:
+    assert "run the action “Sync now”" in add(admin, world, location=str(folder), interval_minutes="")
+
+
+def test_the_title_of_a_sync_has_its_time_with_the_zone(admin: Client, connection: SyncConnection) -> None:
+    run = SyncRun.objects.create(connection=connection, state=State.FAILED)
+    title = f"{run.created_at.day} {run.created_at:%b %Y, %H:%M} UTC (failed)"
+    assert f"<h1>{title}</h1>" in admin.get(f"{RUNS}{run.pk}/change/").content.decode()
 
 
 def test_folders_that_the_operator_does_not_allow_are_refused(

@@ -43,6 +43,7 @@ def test_the_secret_is_shown_once(admin: Client, world: World) -> None:
 
 
 def test_private_addresses_are_refused(admin: Client, world: World) -> None:
+    assert "Enter an address such as https://example.com/hook" in add(admin, world, url="nonsense")
     assert "private network" in add(admin, world, url="http://10.0.0.1/")
     assert not Webhook.objects.exists()
 
@@ -67,6 +68,8 @@ def test_deliveries_are_shown_and_sent_again(admin: Client, world: World) -> Non
     admin.post(DELIVERIES, {"action": "send_again", "_selected_action": [delivery.pk]})
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempts) == ("pending", 0)
+    again = {"action": "send_again", "_selected_action": [delivery.pk]}
+    assert "None of these deliveries has failed" in admin.post(DELIVERIES, again, follow=True).content.decode()
 
 
 def test_only_those_who_manage_the_sources_open_the_pages(admin: Client, world: World) -> None:

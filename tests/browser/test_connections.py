@@ -63,7 +63,7 @@ def test_an_owner_adds_a_webhook_and_sends_a_failed_delivery_again(site: Site, v
     expect(row).to_contain_text("The address answered 500.")
     assert not person.check_page()
     choose(page, row, "send_again")
-    expect(page.get_by_text("Being sent again: 1.")).to_be_visible()
+    expect(page.get_by_text("1 delivery is sent again.")).to_be_visible()
     expect(row.locator(".field-state")).to_have_text("Pending")
     expect(row.locator(".field-attempts")).to_have_text("0")
     row.get_by_role("link").first.click()

@@ -93,6 +93,13 @@ def _only_organization(request: HttpRequest) -> uuid.UUID | None:
     return remember(request, "only organization", find)
 
 
+def without_links(field: Any) -> Any:
+    """Return a form's field without Django's icons, which open the pages of its rows in another window."""
+    if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
+        field.widget = field.widget.widget
+    return field
+
+
 class ScopedRelatedFilter(admin.RelatedFieldListFilter):
     """Limits the choices of a filter to the rows that the page's forms offer."""
 
@@ -210,10 +217,7 @@ class ScopedAdmin(ObjectPagesMixin):
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Offer rows of other models without icons that open their pages in another window."""
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
-            field.widget = field.widget.widget
-        return field
+        return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:

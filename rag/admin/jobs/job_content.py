@@ -133,8 +133,11 @@ class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
             skipped = selected_count - retried_count
             messages.warning(
                 request,
-                gettext(
-                    "Not queued: {skipped} documents. Their content is no longer stored, their job was "
-                    "cancelled, or you may not send documents to their source. Send them again in a new job."
+                ngettext(
+                    "Not queued: {skipped} document. Its content is not stored, its job was cancelled, or you may not "
+                    "send documents to its source. Send it again in a new job.",
+                    "Not queued: {skipped} documents. Their content is not stored, their job was cancelled, or you may "
+                    "not send documents to their source. Send them again in a new job.",
+                    skipped,
                 ).format(skipped=skipped),
             )

@@ -158,7 +158,9 @@ _ADVICE: dict[str, Any] = {
     Condition.RUNNING: _("Nothing. A worker is processing it."),
     Condition.LOST: _("Nothing. The next sweep, within seconds, gives it to another worker."),
     Condition.WAITING: _("See the error: the embedding model did not respond. The document is retried automatically."),
-    IngestionDocument.State.FAILED: _("See the error. Fix its cause, then retry the document."),
+    IngestionDocument.State.FAILED: _(
+        "See the error. If its cause is in the document, mend it and send it again, otherwise retry the document."
+    ),
 }
 
 

@@ -57,7 +57,8 @@ def export_golden_questions(request: HttpRequest, source_id: uuid.UUID) -> HttpR
     source = get_managed_source(request, source_id)
     content = golden_questions.export_csv(source, get_caller(request))
     file_name = f"golden-questions-{source.slug}.csv"
-    response = HttpResponse(content, content_type="text/csv; charset=utf-8")
+    # With a byte order mark: Excel reads other files as Latin-1.
+    response = HttpResponse(content.encode("utf-8-sig"), content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{file_name}"'
     return response
 

@@ -130,13 +130,11 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
     @admin.display(description=_("stored"))
     def storage_totals(self, source: DataSource) -> str:
         count, chunks, size = documents.get_storage_totals(source)
-        parts = (
+        texts = (
             ngettext("{number} document", "{number} documents", count).format(number=intcomma(count)),
-            ngettext("{count} chunk, {size}", "{count} chunks, {size}", chunks).format(
-                count=intcomma(chunks), size=filesizeformat(size)
-            ),
+            ngettext("{number} chunk", "{number} chunks", chunks).format(number=intcomma(chunks)),
         )
-        return ", ".join(parts)
+        return ", ".join((*texts, filesizeformat(size)))
 
     @admin.display(description=_("who may query it"), ordering="visibility")
     def visibility_display(self, source: Any) -> str:

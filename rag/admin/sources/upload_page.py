@@ -87,7 +87,7 @@ class UploadPageMixin:
         if _wants_json(request):
             return JsonResponse({"job": str(job.pk), "url": url})
         job_link = format_html('<a href="{}">{}</a>', url, job.pk) if url else str(job.pk)
-        messages.success(request, format_html("Uploaded. Job {} ingests the documents.", job_link))
+        messages.success(request, format_html(gettext("Uploaded. Job {} ingests the documents."), job_link))
         return HttpResponseRedirect(request.path)
 
     def _reject(self, request: HttpRequest, source: DataSource, rejection: _UploadRejected) -> HttpResponse:

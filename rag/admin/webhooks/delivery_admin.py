@@ -7,7 +7,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
@@ -55,4 +55,8 @@ class WebhookDeliveryAdmin(ReadOnlyMixin, ScopedAdmin):
     @admin.action(description=_("Send the selected failed deliveries again"), permissions=["view"])
     def send_again(self, request: HttpRequest, deliveries: QuerySet[WebhookDelivery]) -> None:
         number = sum(endpoints.retry_delivery(delivery) for delivery in deliveries)
-        messages.success(request, gettext("Being sent again: {number}.").format(number=number))
+        if number:
+            text = ngettext("{number} delivery is sent again.", "{number} deliveries are sent again.", number)
+            messages.success(request, text.format(number=number))
+        else:
+            messages.info(request, gettext("None of these deliveries has failed, so none is sent again."))

@@ -5,6 +5,8 @@ from typing import Self
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
@@ -174,7 +176,8 @@ class SyncRun(UUIDModel):
         )
 
     def __str__(self) -> str:
-        return f"{self.created_at:%Y-%m-%d %H:%M} ({self.state})"
+        started = date_format(timezone.localtime(self.created_at), "DATETIME_FORMAT")
+        return f"{started} ({self.get_state_display()})"
 
 
 class SyncItemQuerySet(models.QuerySet["SyncItem"]):

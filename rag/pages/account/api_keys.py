@@ -28,6 +28,11 @@ _SCOPE_LABELS = (
 )
 
 
+def describe_scopes(key: ApiKey) -> str:
+    """Return what a key may be used for, in the words of the form."""
+    return ", ".join(str(label) for scope, label in _SCOPE_LABELS if scope in key.scopes)
+
+
 class KeyForm(forms.Form):
     """A new API key of somebody who is a member of these organisations."""
 

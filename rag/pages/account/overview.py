@@ -19,6 +19,7 @@ from orgs.models import ApiKey, Membership
 from rag.pages.base import page, rate_limited
 from ragsite.postgres import identity
 
+from .api_keys import describe_scopes
 from .password import has_own_password
 
 _MAX_MEMBERSHIPS = 100
@@ -28,11 +29,12 @@ _MAX_MEMBERSHIPS = 100
 @require_safe
 def show_account(request: HttpRequest) -> HttpResponse:
     user = get_caller(request).authenticated_user
+    keys = ApiKey.objects.live().filter(user=user)
     context: dict[str, Any] = {
         "section": "account",
         "title": _("Account"),
         "memberships": _list_memberships(user),
-        "keys": ApiKey.objects.live().filter(user=user).select_related("organization").order_by("-pk"),
+        "keys": [(key, describe_scopes(key)) for key in keys.select_related("organization").order_by("-pk")],
         "has_password": has_own_password(user),
         "may_have_second_factor": user.is_staff and second_factor.is_enabled(),
         "has_second_factor": second_factor.has_second_factor(user),

@@ -96,7 +96,8 @@ def _problems_of_documents(state: InstallationState) -> list[Problem]:
             "{starved} document is starved: no worker takes documents.",
             "{starved} documents are starved: no worker takes documents.",
             starved,
-        ).format(starved=intcomma(starved))
+        )
+        text = text.format(starved=intcomma(starved))
         problems.append(
             Problem(Level.CRITICAL, text, gettext("Start a worker for the queue ingestion, and read its log."))
         )

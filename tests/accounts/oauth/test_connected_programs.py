@@ -12,7 +12,9 @@ PAGE = "/oauth/programs"
 
 def test_a_person_ends_the_access_of_a_program(program: Program, world: World) -> None:
     refresh_tokens.issue(world.users["member"])  # a sign-in of the person's own
-    assert "No program has access." in program.browser.get(PAGE).content.decode()
+    page = program.browser.get(PAGE).content.decode()
+    assert ("No program has access." in page, "You have allowed these programs" in page) == (True, False)
+    assert 'href="/account">Back' in page
     tokens = program.sign_in()
     grant = TokenFamily.objects.get(client__isnull=False)
     assert "End the access of Agent" in program.browser.get(PAGE).content.decode()

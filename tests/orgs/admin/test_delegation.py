@@ -17,7 +17,7 @@ from tests.admin.test_admin import browser
 from tests.support.factories import World
 
 LACKING = "permissions you hold yourself"
-LAST = "This removes the last active holder of members.manage"
+LAST = "This removes the last active holder of “change members, teams and roles”"
 
 
 def role(world: World, name: str) -> Role:

@@ -137,7 +137,10 @@ def test_only_those_with_every_permission_configure_it(world: World, issuer: str
 def test_superusers_verify_domains(world: World) -> None:
     admin, root = browser(world.users["admin"]), browser(User.objects.create_superuser("root@x.example", PASSWORD))
     assert admin.post(f"{DOMAINS}add/", {"organization": world.home.pk, "domain": "home.example"}).status_code == 302
-    assert b"Such as" in admin.post(f"{DOMAINS}add/", {"organization": world.home.pk, "domain": "a b"}).content
+    assert (
+        b"Enter a domain such as"
+        in admin.post(f"{DOMAINS}add/", {"organization": world.home.pk, "domain": "a b"}).content
+    )
     domain = SignInDomain.objects.get()
     verify = {"action": "verify", "_selected_action": [domain.pk]}
     admin.post(DOMAINS, verify, follow=True)

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -109,6 +109,16 @@ class SyncConnectionAdmin(ScopedAdmin):
     def save_model(self, request: HttpRequest, obj: SyncConnection, form: Any, change: bool) -> None:
         user = get_caller(request).authenticated_user
         connections.save(obj, secret=form.cleaned_data.get("new_secret") or "", by=user)
+
+    def response_post_save_add(self, request: HttpRequest, obj: SyncConnection) -> HttpResponse:
+        """Say how documents are fetched for the first time."""
+        if obj.due_at:
+            messages.info(request, _("The first sync begins within a minute. The page Syncs shows what it fetches."))
+        else:
+            messages.info(
+                request, _("It has no schedule. To fetch documents, select it and run the action “Sync now”.")
+            )
+        return super().response_post_save_add(request, obj)
 
     @admin.display(description=gettext_lazy("latest sync"))
     def latest_sync(self, connection: SyncConnection) -> SafeString | str:

@@ -1,0 +1,90 @@
+"""What the pages of people, roles and teams say: plain sentences, also in German, and names as they are written."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone, translation
+
+from orgs.models import Invitation, Membership, Team
+from tests.admin.test_admin import browser
+from tests.orgs.admin.test_delegation import member_form, membership
+from tests.support.factories import World
+
+ROLES, TEAMS, MEMBERSHIPS = (f"/admin/orgs/{name}/" for name in ("role", "team", "membership"))
+INVITATIONS = "/admin/orgs/invitation/"
+
+
+@pytest.fixture
+def owner(world: World) -> Client:
+    return browser(world.users["owner"])
+
+
+def page(client: Client, url: str, **options: Any) -> str:
+    reply = client.get(url, **options)
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+@pytest.mark.parametrize(("url", "kind", "taken"), [(ROLES, "role", "editor"), (TEAMS, "team", "support")])
+def test_the_form_says_which_names_a_role_or_team_may_have(
+    owner: Client, world: World, url: str, kind: str, taken: str
+) -> None:
+    assert "Letters from a to z, digits, hyphens and underscores" in page(owner, f"{url}add/")
+
+    def add(name: str) -> str:
+        return owner.post(f"{url}add/", {"organization": world.home.pk, "name": name}).content.decode()
+
+    assert "Use only letters from a to z" in add("Vertrieb Süd")
+    assert f"The organisation has a {kind} with this name." in add(taken)
+
+
+def test_a_second_membership_of_a_person_is_refused_in_plain_words(owner: Client, world: World) -> None:
+    values = {"user": world.users["member"].pk, "organization": world.home.pk, "is_active": "on"}
+    assert "This person is a member already." in owner.post(f"{MEMBERSHIPS}add/", values).content.decode()
+
+
+def test_a_refusal_names_permissions_as_roles_do(world: World, owner: Client) -> None:
+    membership(world, "admin").roles.clear()
+    own = membership(world, "owner")
+    form = member_form(own, roles=[])
+    with translation.override("de"):  # as the page's language
+        content = owner.post(f"{MEMBERSHIPS}{own.pk}/change/", form, HTTP_ACCEPT_LANGUAGE="de").content.decode()
+    assert "„" in content or "“" in content
+    assert "Mitglieder, Teams und Rollen ändern" in content
+    assert "members.manage" not in content
+
+
+def test_the_list_of_teams_takes_as_many_queries_for_many_teams(owner: Client, world: World) -> None:
+    def count_queries() -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            page(owner, TEAMS)
+        return len(queries)
+
+    count_queries()  # what is read once for a session
+    before = count_queries()
+    teams = [Team.objects.create(organization=world.home, name=f"team-{number}") for number in range(5)]
+    Membership.objects.get(user=world.users["member"]).teams.add(*teams)
+    assert count_queries() == before
+
+
+def test_messages_show_names_as_they_are_written_and_states_in_the_language_of_the_page(
+    owner: Client, world: World
+) -> None:
+    now = timezone.now()
+    invitation = Invitation.objects.create(
+        **{"organization": world.home, "email": "anna@mail.example", "invited_by": world.users["owner"]},
+        **{"token_hash": "x", "sent_at": now, "expires_at": now + timedelta(days=1), "revoked_at": now},
+    )
+    action = {"action": "send_again", "_selected_action": [invitation.pk]}
+    content = owner.post(INVITATIONS, action, follow=True).content.decode()
+    assert "anna@mail.example: This invitation was accepted or revoked." in content
+    german = page(owner, INVITATIONS, HTTP_ACCEPT_LANGUAGE="de")
+    assert "zurückgezogen" in german or "widerrufen" in german
+    assert ">revoked<" not in german
+    assert f"anna@mail.example · {world.home}" in page(owner, f"{INVITATIONS}{invitation.pk}/change/")
