@@ -14,7 +14,6 @@ from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey
 from orgs.models.api_keys import ApiKeyQuerySet
 
-
 _STATES = {
     "active": _("active"),
     "flagged": _("active, but it was sent without HTTPS"),

@@ -17,7 +17,6 @@ from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin, OneOrg
 from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin
 from orgs.models import Membership, Role, Team
 
-
 _NAME_HELP = _("Letters from a to z, digits, hyphens and underscores, such as sales-south.")
 _NAME_ERRORS = {"invalid": _("Use only letters from a to z, digits, hyphens and underscores, such as sales-south.")}
 
