@@ -73,6 +73,10 @@ class RoleAdmin(OrganizationRowsAdmin, GuardedAdmin):
 @admin.register(Team)
 class TeamAdmin(OrganizationRowsAdmin):
     form = TeamForm
+    empty_text = _(
+        "A team is a group of members that a data source can be opened to. Add the first one, then choose it for "
+        "people on the page Memberships."
+    )
     list_display = ("name", "organization", "parent", "size")
     list_filter = ("organization",)
     search_fields = ("name",)

@@ -30,6 +30,10 @@ from .large_lists import LargeListMixin, NewestValuesFilter
 from .reparsing import reparse
 
 
+# The filter "Source" leads to the others.
+_MAX_UPLOAD_SOURCES = 20
+
+
 @admin.register(Document)
 class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceContentAdmin):
     """Documents can be shown, parsed again and deleted; only ingestion creates and changes them.
@@ -38,7 +42,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     only to those who may query the data source.
     """
 
-    empty_text = _("There are no documents yet. Open a data source to upload some.")
+    empty_text = _("There are no documents yet. Upload some to a data source.")
     list_display = ("title", "path", "source", "source_type", "lang", "chunks", "updated_at")
     list_filter = ("source", "source_type", ("lang", NewestValuesFilter))
     search_fields = ("title__contains_word", "path__contains_word")
@@ -75,6 +79,10 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     def get_urls(self) -> list[Any]:
         view = self.admin_site.admin_view(self.download)
         return [path("<path:object_id>/original/", view, name="rag_document_original"), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        extra_context = {**(extra_context or {}), "upload_sources": _list_upload_sources(request)}
+        return super().changelist_view(request, extra_context)
 
     def download(self, request: HttpRequest, object_id: str) -> FileResponse:
         """Send the original file to users who may query its data source. Browsers save it and never display it."""
@@ -157,6 +165,17 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:
         for document in queryset.select_related("source"):
             self.delete_model(request, document)
+
+
+def _list_upload_sources(request: HttpRequest) -> list[DataSource]:
+    """Return the data sources to whose pages for uploads the list leads.
+
+    That is the source of the filter. People who manage sources have a page for each one; the others have only this list.
+    """
+    sources = visible_sources(request, Action.INGEST).order_by("name", "pk")
+    if chosen := as_uuid(request.GET.get("source__id__exact", "")):
+        return list(sources.filter(pk=chosen))
+    return [] if holds_permission(request, Permission.SOURCES_MANAGE) else list(sources[:_MAX_UPLOAD_SOURCES])
 
 
 def _readable_parts(request: HttpRequest, object_id: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from .base import explain, page, problem_fragment, rate_limited, wants_stream
 from .forms import AskForm
 from .rendering.answer_rendering import render_answer, show_answer
 from .rendering.curl_command import curl_command
-from .sources import count_queryable_sources, list_queryable_sources, may_trace
+from .sources import count_queryable_sources, list_queryable_sources, may_manage_sources, may_trace
 
 
 @page
@@ -126,6 +126,7 @@ def _render(
         "reasons": ConversationMessage.RatingReason.choices,
         "is_stored": ask_replies.is_stored(caller),
         "may_trace": may_trace(caller),
+        "may_manage_sources": not sources and may_manage_sources(caller),
         "is_member": bool(sources) or caller.authenticated_user.memberships.exists(),
         "suggestions": [] if exchanges or form.is_bound else suggested_questions.suggest_questions(caller, sources),
     }

@@ -1,6 +1,7 @@
 """The data sources that the pages offer."""
 
 from orgs.access.caller import Caller
+from orgs.access.permissions import Permission
 from rag.models import Action, DataSource
 from rag.services.sources import lookup
 
@@ -18,6 +19,12 @@ def count_queryable_sources(caller: Caller, listed: list[DataSource]) -> int:
     if len(listed) < MAX_LISTED_SOURCES:
         return len(listed)
     return lookup.visible_sources(caller, Action.QUERY).count()
+
+
+def may_manage_sources(caller: Caller) -> bool:
+    """Return whether the visitor may open the admin's pages of data sources, and create one there."""
+    user = caller.authenticated_user
+    return user.is_staff and user.memberships.allowing(user, Permission.SOURCES_MANAGE).exists()
 
 
 def may_trace(caller: Caller) -> bool:

@@ -94,6 +94,20 @@ def test_who_may_upload(world: World, name: str, status: int) -> None:
     assert client.get("/admin/rag/datasource/none/upload/").status_code == 404
 
 
+def test_the_list_of_documents_leads_to_the_uploads_of_people_who_manage_no_source(world: World) -> None:
+    source, closed = world.source(), world.source("foreign", organization=world.abroad)
+    editor, owner = browser(world.users["editor"]), browser(world.users["owner"])
+
+    def links(client: Client, query: str = "") -> list[bool]:
+        content = client.get(f"/admin/rag/document/{query}").content.decode()
+        return [page(row) in content for row in (source, closed)]
+
+    assert links(editor) == [True, False]
+    assert links(owner) == [False, False], "each source has a page of its own, with the upload"
+    chosen = f"?source__id__exact={source.pk}"
+    assert (links(editor, chosen), links(owner, chosen)) == ([True, False], [True, False])
+
+
 def test_uploads_need_a_session_and_a_csrf_token(world: World, stored_files: Path) -> None:
     source = world.source()
     assert Client().post(page(source), {"files": [file()]}).status_code == 302

@@ -1,5 +1,6 @@
 """The page "Account": people change their password, manage their API keys and end their sign-ins."""
 
+import datetime
 import re
 
 import pytest
@@ -125,6 +126,12 @@ def test_a_key_needs_a_name_a_use_and_a_future(world: World, field: str, value: 
     fields = {"name": "n8n", "organization": str(world.home.pk), "scopes": ["query"], "expires_on": ""}
     page = browser(world.users["editor"]).post("/account/keys/new", {**fields, field: value})
     assert ('class="error"' in page.content.decode(), ApiKey.objects.count()) == (True, 0)
+
+
+def test_the_end_of_a_key_is_shown_with_its_time_and_zone(world: World) -> None:
+    key = world.key("editor", "query", name="n8n")
+    ApiKey.objects.filter(prefix=key[:11]).update(expires_at=datetime.datetime(2099, 5, 1, 9, 30, tzinfo=datetime.UTC))
+    assert "expires on 1 May 2099, 09:30 UTC" in browser(world.users["editor"]).get("/account").content.decode()
 
 
 def test_no_key_for_an_organization_of_others(world: World) -> None:

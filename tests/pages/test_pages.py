@@ -78,6 +78,24 @@ def test_a_superuser_without_an_organisation_learns_how_to_ask(world: World) -> 
     assert "/membership/add/" not in browser(world.users["supporter"]).get("/").content.decode()
 
 
+def test_who_manages_sources_learns_how_to_have_one_to_ask(world: World) -> None:
+    def first_page(name: str) -> str:
+        client = Client()
+        client.force_login(world.users[name])
+        return client.get("/").content.decode()
+
+    User.objects.filter(pk__in=[world.users["owner"].pk, world.users["editor"].pk]).update(is_staff=True)
+    create = 'href="/admin/rag/datasource/add/"'
+    assert [create in first_page(name) for name in ("owner", "admin", "editor", "member")] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    world.source()
+    assert create not in first_page("owner")
+
+
 def test_the_sign_in_page_has_the_locks_and_the_second_factor(world: World) -> None:
     member = world.users["member"]
     with identity.run_as(identity.SIGN_IN):

@@ -62,6 +62,9 @@ class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
     """Does not show the content of documents: that needs permission to query their data source."""
 
     change_form_template = "admin/rag/job_change_form.html"
+    empty_text = _(
+        "There are no documents of jobs yet. Each document that is sent is listed here, with what became of it."
+    )
     list_display = ("path", "source", "condition_now", "outcome", "error_code", "attempts", "duration", "finished_at")
     list_filter = ("state", ConditionFilter, CodeFilter, JobFilter, "source")
     search_fields = ("path__contains_word",)

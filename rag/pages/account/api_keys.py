@@ -46,7 +46,7 @@ class KeyForm(forms.Form):
     expires_on = forms.DateField(
         label=gettext_lazy("Expires on"),
         required=False,
-        help_text=gettext_lazy("Without a date it works until somebody revokes it."),
+        help_text=gettext_lazy("It works until this day ends in UTC, without a date until somebody revokes it."),
         widget=forms.DateInput(attrs={"type": "date"}),
     )
 

@@ -73,6 +73,16 @@ def test_the_list_of_teams_takes_as_many_queries_for_many_teams(owner: Client, w
     assert count_queries() == before
 
 
+def test_empty_pages_say_what_to_do(owner: Client, world: World) -> None:
+    Team.objects.all().delete()
+    assert "Add the first one, then choose it for people on the page Memberships." in page(owner, TEAMS)
+    matrix = page(owner, "/admin/rag/datasource/matrix/")
+    assert '<a href="/admin/rag/datasource/add/">Create the first one</a>' in matrix
+    world.source()
+    assert "Create the first one" not in page(owner, "/admin/rag/datasource/matrix/")
+    assert "No data source has this name." in page(owner, "/admin/rag/datasource/matrix/?name=zoo")
+
+
 def test_messages_show_names_as_they_are_written_and_states_in_the_language_of_the_page(
     owner: Client, world: World
 ) -> None:

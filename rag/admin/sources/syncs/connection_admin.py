@@ -35,6 +35,7 @@ class SyncConnectionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
 
     class Meta:
         help_texts = {
+            "source": gettext_lazy("A data source has at most one connection. Those that have one are not listed."),
             "location": gettext_lazy(
                 "A folder such as /srv/handbook, a bucket with a prefix such as documents/handbook/, or an address."
             ),
