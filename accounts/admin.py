@@ -91,6 +91,7 @@ class FailedSignInAdmin(SuperuserAdmin):
     all accounts is released by deleting all rows of the address.
     """
 
+    empty_text = _("No failed sign-in counts at the moment, so nobody is locked out.")
     list_display = ("username", "ip_address", "failures_since_start", "attempt_time", "is_locked")
     search_fields = ("username", "ip_address")
     fields = readonly_fields = ("username", "ip_address", "failures_since_start", "attempt_time", "path_info")

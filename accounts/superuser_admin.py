@@ -3,11 +3,17 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils.text import capfirst
 
 
 class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Admits superusers. Django's model permissions have no effect, and are not read for each page."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Title the list like all others; Django's title is a sentence about what to do in it."""
+        title = {"title": capfirst(self.opts.verbose_name_plural)}
+        return super().changelist_view(request, {**title, **(extra_context or {})})
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)

@@ -121,6 +121,9 @@ class Site(AdminSite):
         """Carry out the action of the form. Returns the new recovery codes, if it creates any."""
         code = request.POST.get("code", "")[: second_factor.MAX_CODE_LENGTH]
         match request.POST.get("action"):
+            case "confirm" if second_factor.has_second_factor(user):  # the page was loaded again
+                messages.info(request, _("Your second factor is set up. Its recovery codes were shown once."))
+                return []
             case "confirm":
                 if device := second_factor.confirm(user, code):
                     request.session.cycle_key()

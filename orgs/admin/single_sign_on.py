@@ -13,7 +13,7 @@ from django.db.utils import IntegrityError
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
@@ -184,15 +184,19 @@ class SignInDomainAdmin(SingleSignOnAdmin):
 
     @admin.action(description=_("Confirm that the organisation owns these domains"))
     def verify(self, request: HttpRequest, domains: QuerySet[SignInDomain]) -> None:
+        confirmed = 0
         for domain in domains.filter(verified_at=None):
             try:
                 with transaction.atomic():
                     domain.verified_at = timezone.now()
                     domain.save()
+                confirmed += 1
             except IntegrityError:
                 messages.error(
                     request, gettext("{domain} belongs to another organisation already.").format(domain=domain)
                 )
+        text = ngettext("{number} domain is confirmed.", "{number} domains are confirmed.", confirmed)
+        messages.info(request, text.format(number=confirmed))
 
 
 @admin.register(LinkedIdentity)

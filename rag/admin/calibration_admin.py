@@ -20,6 +20,7 @@ _RIGHT = 20
 
 @admin.register(Calibration)
 class CalibrationAdmin(ReadOnlyMixin, SuperuserAdmin):
+    empty_text = _("Calibrations are made with manage.py calibrate.")
     list_display = ("model", "mode", "questions", "error", "high", "medium", "at")
     list_select_related = ("model",)
     fields = (

@@ -29,7 +29,6 @@ from .base import CountedDeletionMixin, ReadOnlyMixin, SourceContentAdmin, field
 from .large_lists import LargeListMixin, NewestValuesFilter
 from .reparsing import reparse
 
-
 # The filter "Source" leads to the others.
 _MAX_UPLOAD_SOURCES = 20
 
@@ -170,7 +169,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
 def _list_upload_sources(request: HttpRequest) -> list[DataSource]:
     """Return the data sources to whose pages for uploads the list leads.
 
-    That is the source of the filter. People who manage sources have a page for each one; the others have only this list.
+    That is the source of the filter. People who manage sources have a page for each one, the others only this list.
     """
     sources = visible_sources(request, Action.INGEST).order_by("name", "pk")
     if chosen := as_uuid(request.GET.get("source__id__exact", "")):

@@ -147,6 +147,8 @@ def test_setting_up_the_second_factor(staff: User) -> None:
     recovery = page.partition("<pre>")[2].partition("</pre>")[0].split()
     assert len(set(recovery)) == 10
     assert not StaticToken.objects.filter(token__in=recovery).exists(), "recovery codes are stored hashed"
+    reloaded = client.post("/admin/second-factor/", {"action": "confirm", "code": current_totp(staff)}).content.decode()
+    assert ("is not right" in reloaded, "Its recovery codes were shown once." in reloaded) == (False, True)
     assert client.get("/admin/").status_code == 200, "this session has entered a code"
     assert TOTPDevice.objects.get().key not in client.get("/admin/second-factor/").content.decode()
     assert sign_in(staff.email, code=recovery[0]).status_code == 302

@@ -63,6 +63,9 @@ def test_deliveries_are_shown_and_sent_again(admin: Client, world: World) -> Non
     admin.post(LIST, {"action": "send_test", "_selected_action": [Webhook.objects.get().pk]})
     delivery = WebhookDelivery.objects.get()
     WebhookDelivery.objects.update(state="failed", due_at=None, error="The address answered 500.")
+    assert f": {URL.split('?')[0]}" in admin.get(LIST).content.decode(), (
+        "screen readers hear whose deliveries are shown"
+    )
     assert "The address answered 500." in admin.get(DELIVERIES).content.decode()
     assert "webhook.test" in admin.get(f"{DELIVERIES}{delivery.pk}/change/").content.decode()
     admin.post(DELIVERIES, {"action": "send_again", "_selected_action": [delivery.pk]})

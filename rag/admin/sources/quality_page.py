@@ -65,7 +65,7 @@ def export_golden_questions(request: HttpRequest, source_id: uuid.UUID) -> HttpR
 
 def _queue_measurement(request: HttpRequest, source: DataSource) -> None:
     task_queue.send("rag.measure_quality", str(source.pk), True)  # even if that was done in the last hours
-    messages.success(request, gettext("Measurement queued. The figures will appear here."))
+    messages.success(request, gettext("Measurement queued. Load this page again in a moment to see the figures."))
 
 
 def _import_golden_questions(request: HttpRequest, source: DataSource) -> None:

@@ -103,7 +103,8 @@ class WebhookAdmin(ScopedAdmin):
     @admin.display(description=_("deliveries"))
     def deliveries_link(self, webhook: Webhook) -> SafeString:
         url = reverse("admin:rag_webhookdelivery_changelist")
-        return format_html('<a href="{}?webhook__id__exact={}">{}</a>', url, webhook.pk, gettext("Show"))
+        link = '<a href="{}?webhook__id__exact={}">{}<span class="visually-hidden">: {}</span></a>'
+        return format_html(link, url, webhook.pk, gettext("Show"), webhook)
 
     @admin.action(description=_("Replace the secrets of the selected webhooks"), permissions=["change"])
     def rotate_secret(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:

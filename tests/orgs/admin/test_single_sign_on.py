@@ -150,6 +150,7 @@ def test_superusers_verify_domains(world: World) -> None:
     verify["_selected_action"] = [row.pk for row in SignInDomain.objects.all()]
     page = root.post(DOMAINS, verify, follow=True).content.decode()
     assert "belongs to another organisation already" in page
+    assert "1 domain is confirmed." in page
     assert SignInDomain.objects.exclude(verified_at=None).count() == 1
 
 
