@@ -83,7 +83,8 @@ class TeamAdmin(OrganizationRowsAdmin):
     list_select_related = ("organization", "parent__organization")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Team]:
-        return super().get_queryset(request).annotate(size=Count("memberships"))
+        teams: QuerySet[Team] = super().get_queryset(request).annotate(size=Count("memberships"))
+        return teams
 
     @admin.display(description=_("own members"), ordering="size")
     def size(self, team: Any) -> int:

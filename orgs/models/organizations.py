@@ -133,7 +133,7 @@ class Team(TrackedModelMixin, UUIDModel):
         while above and above.pk not in seen:  # rows that no form has checked may contain a cycle
             if above.pk == self.pk:
                 text = gettext("{team} is a part of this team, or this team itself. Choose another one.")
-                raise ValidationError({"parent": text.format(team=self.parent.name)})
+                raise ValidationError({"parent": text.format(team=self.parent and self.parent.name)})
             seen.add(above.pk)
             above = above.parent
 

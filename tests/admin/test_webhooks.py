@@ -71,8 +71,8 @@ def test_deliveries_are_shown_and_sent_again(admin: Client, world: World) -> Non
     admin.post(DELIVERIES, {"action": "send_again", "_selected_action": [delivery.pk]})
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempts) == ("pending", 0)
-    again = {"action": "send_again", "_selected_action": [delivery.pk]}
-    assert "None of these deliveries has failed" in admin.post(DELIVERIES, again, follow=True).content.decode()
+    action = {"action": "send_again", "_selected_action": [delivery.pk]}
+    assert "None of these deliveries has failed" in admin.post(DELIVERIES, action, follow=True).content.decode()
 
 
 def test_only_those_who_manage_the_sources_open_the_pages(admin: Client, world: World) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -111,7 +111,7 @@ class SyncConnectionAdmin(ScopedAdmin):
         user = get_caller(request).authenticated_user
         connections.save(obj, secret=form.cleaned_data.get("new_secret") or "", by=user)
 
-    def response_post_save_add(self, request: HttpRequest, obj: SyncConnection) -> HttpResponse:
+    def response_post_save_add(self, request: HttpRequest, obj: SyncConnection) -> HttpResponseRedirect:
         """Say how documents are fetched for the first time."""
         if obj.due_at:
             messages.info(request, _("The first sync begins within a minute. The page Syncs shows what it fetches."))
