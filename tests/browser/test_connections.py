@@ -111,7 +111,7 @@ def test_an_unanswered_question_becomes_a_golden_question(site: Site, visitor: C
     page.get_by_role("link", name="Unanswered questions").click()
     expect(page.get_by_role("row", name="What do zebras earn?")).to_be_visible()
     assert not person.check_page()
-    page.get_by_role("button", name="Must find this document").click()
+    page.get_by_role("button", name="Must find this document: What do zebras earn?").click()
     expect(page.get_by_text("There are none.")).to_be_visible()
     assert GoldenQuestion.objects.filter(question="What do zebras earn?").exists()
     page.goto(f"{SOURCES}{site.source.pk}/search-trace/")

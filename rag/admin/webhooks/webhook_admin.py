@@ -103,8 +103,8 @@ class WebhookAdmin(ScopedAdmin):
     @admin.display(description=_("deliveries"))
     def deliveries_link(self, webhook: Webhook) -> SafeString:
         url = reverse("admin:rag_webhookdelivery_changelist")
-        link = '<a href="{}?webhook__id__exact={}">{}<span class="visually-hidden">: {}</span></a>'
-        return format_html(link, url, webhook.pk, gettext("Show"), webhook)
+        link = '<a href="{}?webhook__id__exact={}" aria-label="{}: {}">{}</a>'
+        return format_html(link, url, webhook.pk, gettext("Show"), webhook, gettext("Show"))
 
     @admin.action(description=_("Replace the secrets of the selected webhooks"), permissions=["change"])
     def rotate_secret(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
