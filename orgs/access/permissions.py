@@ -4,6 +4,7 @@ import enum
 from collections.abc import Iterable
 
 from django.db import models
+from django.utils.translation import gettext
 
 
 class Permission(models.TextChoices):
@@ -18,7 +19,7 @@ class Permission(models.TextChoices):
 def describe_permissions(names: Iterable[str]) -> str:
     """Return permissions as people know them from the pages of roles."""
     labels = dict(Permission.choices)
-    return ", ".join(f"“{labels.get(name, name)}”" for name in sorted(names))
+    return ", ".join(gettext("“{name}”").format(name=labels.get(name, name)) for name in sorted(names))
 
 
 # The roles of a new organisation.

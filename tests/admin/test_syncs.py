@@ -9,6 +9,7 @@ from django.utils import translation
 
 from accounts.audit.events import AuditEvent
 from rag.models import SyncConnection, SyncKind, SyncRun
+from rag.services.ingestion.sync import run_actions
 from ragsite.postgres import encryption
 from tests.admin.test_admin import browser
 from tests.support.factories import World
@@ -59,6 +60,13 @@ def test_a_connection_acts_for_who_saves_it(admin: Client, world: World, folder:
 
 def test_without_a_schedule_the_page_says_how_a_sync_begins(admin: Client, world: World, folder: Path) -> None:
     assert "run the action “Sync now”" in add(admin, world, location=str(folder), interval_minutes="")
+
+
+def test_why_a_sync_ended_is_said_in_the_language_of_the_page(admin: Client, connection: SyncConnection) -> None:
+    SyncRun.objects.create(connection=connection, state=State.FINISHED, error=run_actions.KEPT)
+    content = admin.get(RUNS, HTTP_ACCEPT_LANGUAGE="de").content.decode()
+    translation.activate("en")
+    assert "Es wurde nichts entfernt" in content
 
 
 def test_the_title_of_a_sync_has_its_time_with_the_zone(admin: Client, connection: SyncConnection) -> None:

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
@@ -25,13 +25,13 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
 
     empty_text = gettext_lazy("Nothing was synced yet. Each run of a sync connection is listed here.")
     _COUNTS = ("listed", "added", "changed", "renamed", "removed", "failed")
-    list_display = ("created_at", "source", "state", "phase_now", "counts", "error")
+    list_display = ("created_at", "source", "state", "phase_now", "counts", "reason")
     list_filter = ("state", "connection")
     list_select_related = ("connection__source__organization",)
     list_per_page = 50
     show_full_result_count = False
     fields = (
-        *("source", "location", "state", "phase_now", "error", "started_by", "created_at", "finished_at"),
+        *("source", "location", "state", "phase_now", "reason", "started_by", "created_at", "finished_at"),
         *(*_COUNTS, "missing", "skipped", "failed_items"),
     )
     actions = ("stop", "resume", "confirm_removal", "refuse_removal")
@@ -71,6 +71,11 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
         return (
             ", ".join(f"{number_format(count, force_grouping=True)} {label}" for count, label in counts if count) or "–"
         )
+
+    @admin.display(description=gettext_lazy("error"))
+    def reason(self, run: SyncRun) -> str:
+        """Return why it failed or ended early, in the language of the page if that is not what a server answered."""
+        return gettext(run.error) if run.error else "–"
 
     @admin.display(description=gettext_lazy("location"))
     def location(self, run: SyncRun) -> str:

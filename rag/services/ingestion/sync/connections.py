@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from rag.errors import InvalidRequest
@@ -18,7 +19,7 @@ from . import runs
 
 # What says where documents are fetched. A run never continues at another location: its items are those of its own.
 _LOCATION_FIELDS = ("kind", "location", "endpoint", "region")
-LOCATION_CHANGED = "The location was changed. The next sync starts from the beginning."
+LOCATION_CHANGED = gettext_noop("The location was changed. The next sync starts from the beginning.")
 
 
 def check(connection: SyncConnection) -> None:

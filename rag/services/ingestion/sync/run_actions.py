@@ -6,6 +6,7 @@ The caller has checked that the person may see the connection or run.
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from rag import task_queue
@@ -16,8 +17,8 @@ from . import runs
 
 State = SyncRun.State
 TASK = "rag.sync_sources"
-KEPT = "Nothing was removed: a person has refused it."
-SUPERSEDED = "Nothing was removed: a later sync has begun."
+KEPT = gettext_noop("Nothing was removed: a person has refused it.")
+SUPERSEDED = gettext_noop("Nothing was removed: a later sync has begun.")
 
 
 class SyncRefused(Exception):
