@@ -43,7 +43,7 @@ def test_the_secret_is_shown_once(admin: Client, world: World) -> None:
 
 
 def test_private_addresses_are_refused(admin: Client, world: World) -> None:
-    assert "Enter an address such as https://example.com/hook" in add(admin, world, url="nonsense")
+    assert "This must be an address such as https://example.com/hook" in add(admin, world, url="nonsense")
     assert "private network" in add(admin, world, url="http://10.0.0.1/")
     assert not Webhook.objects.exists()
 

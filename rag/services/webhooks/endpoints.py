@@ -126,7 +126,9 @@ def check_url(url: str) -> None:
         InvalidRequest: If it is malformed, or webhooks may not be sent to it.
     """
     if not _is_address(url):
-        message = gettext("Enter an address such as https://example.com/hook, without a user name and without #.")
+        message = gettext(
+            "This must be an address such as https://example.com/hook, without a user name and without #."
+        )
         raise InvalidRequest(message, field="url")
     try:
         private_networks.check_allowed(url, setting=private_networks.WEBHOOK_HOSTS)
