@@ -93,6 +93,11 @@ def test_a_conversation_is_rated_renamed_found_and_deleted(site: Site, visitor: 
     ask(page, "And how does it sleep?")
     expect(page.locator(".exchange").last).to_contain_text("standing up")
     assert not person.check_page()
+    page.emulate_media(media="print")
+    expect(page.locator(".answer-text").last).to_be_visible()
+    for part in (".site-header", "#ask-form", ".answer-footer", ".actions"):
+        expect(page.locator(part).last).to_be_hidden()
+    page.emulate_media(media="screen")
     page.get_by_text("Rename").click()
     page.get_by_label("Title").fill("About zebras")
     page.get_by_role("button", name="Save").click()
