@@ -73,7 +73,7 @@ class Question:
         mode: The retrieval mode; None for the configured one (RAG_RETRIEVAL_MODE).
         deduplicate: Return only the best of several copies of a passage. Has no effect in dense mode.
         names_sources: Whether the result names the sources that were searched, which takes time if they are many.
-        is_corrected: Whether misspelled words of `text` were replaced.
+        is_corrected: Whether misspelled words of `text` were replaced; None if nobody has looked for them yet.
     """
 
     text: str
@@ -85,7 +85,7 @@ class Question:
     mode: Mode | None = None
     deduplicate: bool = False
     names_sources: bool = False
-    is_corrected: bool = False
+    is_corrected: bool | None = None
 
 
 class ModelUse(enum.StrEnum):

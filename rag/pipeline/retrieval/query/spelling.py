@@ -7,6 +7,7 @@ from rag.errors import EmbeddingFailed
 from rag.providers import provider_factory
 from rag.text.function_words import FUNCTION_WORDS
 from rag.text.question_language import is_english
+from rag.text.words import stem
 from rag.types import Question, SearchScope
 
 from .typing_errors import find_plain_words, replace_words, similar_words
@@ -29,33 +30,37 @@ def correct_spelling(question: Question, scopes: Sequence[SearchScope]) -> Quest
         scopes: The scopes that will be searched.
 
     Returns:
-        The question; with `is_corrected` and another text if a word was replaced.
+        The question, with `is_corrected`. One that has it already is returned as it is.
 
     Raises:
         IndexUnavailable: If the store does not answer.
     """
-    words = _find_unusual_words(question.text) if scopes and is_english(question.text) else []
-    if not words:
+    if question.is_corrected is not None:
         return question
+    words = _find_unusual_words(question.text) if scopes and is_english(question.text) else []
+    replacements = _find_replacements(words, scopes) if words else {}
+    text = replace_words(question.text, replacements)
+    return dataclasses.replace(question, text=text, is_corrected=bool(replacements))
+
+
+def _find_replacements(words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, str]:
+    """Return those of the words that no chunk of the scopes has, with the words that are meant."""
     store = provider_factory.chunk_store()
     counts = store.count_words(words, scopes)
     similar = {word: similar_words(word) for word in words if not counts.get(word)}
     if not 0 < len(similar) <= _MAX_CORRECTED:
-        return question
+        return {}
     candidates = {candidate for similar_to_word in similar.values() for candidate in similar_to_word}
     counts = store.count_words(sorted(candidates), scopes)
-    replacements = {word: meant for word in similar if (meant := _find_meant(similar[word], counts))}
-    if not replacements:
-        return question
-    return dataclasses.replace(question, text=replace_words(question.text, replacements), is_corrected=True)
+    return {word: meant for word in similar if (meant := _find_meant(similar[word], counts))}
 
 
 def _find_unusual_words(text: str) -> list[str]:
-    """Return the plain words that the local model's vocabulary does not have; none if the model is not installed."""
+    """Return the plain words that the local model's vocabulary lacks in any form; none if it is not installed."""
     vocabulary = provider_factory.local_embedder()
     words = [word for word in find_plain_words(text) if word not in _FUNCTION_WORDS]
     try:
-        return [word for word in words if not vocabulary.has_word(word)]
+        return [word for word in words if not vocabulary.has_word(word) and not vocabulary.has_word(stem(word, "en"))]
     except EmbeddingFailed:
         return []
 
