@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, quote_answer, render_quotes
 from rag.pipeline.answering.extractive.quotes import CitationFormatter, Quote
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
@@ -74,8 +74,7 @@ def prepare_generation(
         )
     if model is None or generation.model == EXTRACTIVE_MODEL:
         passages = context.numbered_passages
-        similarity = compare_sentences(query, passages, context.passages)
-        quotes = extract_quotes(query, passages, similarity)
+        quotes = quote_answer(query, passages, context.passages)
         text = render_quotes(quotes, style.format_citation)
         citations = tuple(citation for quote in quotes for citation in quote.citations)
         headings = tuple(dict.fromkeys(quote.heading for quote in quotes))

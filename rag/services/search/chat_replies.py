@@ -11,7 +11,7 @@ from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel
 from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
-from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import quote_answer, render_quotes
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.no_answer_sentences import CHAT_FOUND_NOTHING
@@ -164,8 +164,7 @@ def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
     grounding = assess_grounding(question.text, Context("", tuple(passages), token_count=0))
     relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
     merged = merge_passages(relevant)
-    similarity = compare_sentences(question.text, merged, relevant)
-    quotes = extract_quotes(question.text, merged, similarity)
+    quotes = quote_answer(question.text, merged, relevant)
     text = render_quotes(quotes, BY_TITLE.format_citation) or CHAT_FOUND_NOTHING
     gaps = select_reportable_gaps(question.text, grounding.gaps) if quotes else grounding.gaps
     return f"{text} {describe_gaps(gaps)}".strip()

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from rag.types import Passage
 
 from .parts.self_contained_parts import PassageStructure
-from .question.question_type import analyse_question
+from .question.question_type import analyse_question, divide_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes
 from .scores.multilingual_similarity import compare_in_other_languages
 from .scores.sentence_similarity import MAX_PASSAGES, SentenceSimilarity, compare_token_signatures
-from .selection.select_parts import select_parts
+from .selection.select_parts import Selection, select_parts
 
 EXTRACTIVE_MODEL = "extractive"
 
@@ -31,16 +31,48 @@ def extract_quotes(
     structures = [PassageStructure(passage) for passage in passages[:MAX_PASSAGES]]
     question = analyse_question(query, [passage.lang for passage in passages[:MAX_PASSAGES]])
     selection = select_parts(structures, question, similarity or SentenceSimilarity())
-    quotes = [
-        quote
-        for number, structure in enumerate(structures, start=1)
-        for quote in quote_parts(number, structure, selection.parts.get(number, ()))
-    ]
+    quotes = _quote_selected(structures, selection)
     if selection.best is None:
         return quotes
     number, index = selection.best
     structure = structures[number - 1]
     return _put_first(quotes, number, structure.passage.start + structure.parts[index].start)
+
+
+def quote_answer(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> list[Quote]:
+    """Quote what answers a question. Two questions in one are answered one after the other, if two sections do that.
+
+    Args:
+        query: The question.
+        passages: The numbered passages of the prompt, best first. Only the best ones are quoted.
+        chunks: The chunks that the passages consist of.
+
+    Returns:
+        Quotes, as `extract_quotes` returns them.
+    """
+    answers = [_quote_section(half, passages, chunks) for half in divide_question(query)]
+    starts = [
+        {(citation.number, citation.start) for quote in quotes for citation in quote.citations} for quotes in answers
+    ]
+    if answers and all(answers) and starts[0].isdisjoint(starts[1]):
+        return [quote for quotes in answers for quote in quotes]
+    return extract_quotes(query, passages, compare_sentences(query, passages, chunks))
+
+
+def _quote_section(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> list[Quote]:
+    """Quote the section whose heading matches the question; nothing if none does."""
+    structures = [PassageStructure(passage) for passage in passages[:MAX_PASSAGES]]
+    question = analyse_question(query, [passage.lang for passage in passages[:MAX_PASSAGES]])
+    selection = select_parts(structures, question, compare_sentences(query, passages, chunks))
+    return _quote_selected(structures, selection) if selection.best is None else []
+
+
+def _quote_selected(structures: Sequence[PassageStructure], selection: Selection) -> list[Quote]:
+    return [
+        quote
+        for number, structure in enumerate(structures, start=1)
+        for quote in quote_parts(number, structure, selection.parts.get(number, ()))
+    ]
 
 
 def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.text.question_language import query_language
-from rag.text.words import content_words, split_words
+from rag.text.words import content_words, is_function_word, split_words
 
 from .answer_types import AnswerType, expected_answer_type
 
@@ -35,6 +35,8 @@ _PROCEDURE_QUESTION = re.compile(
 _SECOND_QUESTION = re.compile(
     rf"\w\W+(?:and|und|et|y) \w|\?\s+\w|[,;] {_QUESTION_WORDS}(?=.*\?)", re.IGNORECASE | re.DOTALL
 )
+# "Where is it and what does it cost?": between two whole questions.
+_BETWEEN_QUESTIONS = re.compile(rf"[,;]?\s+(?:and|und|et|y)\s+(?={_QUESTION_WORDS})|\?\s+(?=\w)", re.IGNORECASE)
 # "How often is it done, and how do I change that?": the second question asks about the answer to the first one.
 _FOLLOWING_QUESTION = re.compile(
     rf"(?:,|\band|;|\?) (?:and )?{_QUESTION_WORDS}[^?]{{1,60}}\b(?:it|that|this|them|those|these)\b", re.IGNORECASE
@@ -65,6 +67,16 @@ def compared_things(question: str) -> tuple[str, ...]:
     """Return the two things whose difference is asked for; empty if it is no such question."""
     match = _COMPARISON.search(question[:_MAX_CHARACTERS])
     return tuple(side for side in match.groups() if side) if match else ()
+
+
+def divide_question(question: str) -> tuple[str, ...]:
+    """Return the two questions of "Where are the logs and how are they deleted?"; empty if there are not two."""
+    halves = _BETWEEN_QUESTIONS.split(question[:_MAX_CHARACTERS].strip())
+    return tuple(halves) if len(halves) == 2 and all(map(_has_topic, halves)) else ()
+
+
+def _has_topic(question: str) -> bool:
+    return not all(is_function_word(word) for word in split_words(question))
 
 
 def is_negated(text: str) -> bool:
