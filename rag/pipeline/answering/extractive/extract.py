@@ -28,10 +28,7 @@ def extract_quotes(
     Returns:
         Quotes, the best one first and the others in reading order. Each can be understood without its passage.
     """
-    structures = [PassageStructure(passage) for passage in passages[:MAX_PASSAGES]]
-    question = analyse_question(query, [passage.lang for passage in passages[:MAX_PASSAGES]])
-    selection = select_parts(structures, question, similarity or SentenceSimilarity())
-    quotes = _quote_selected(structures, selection)
+    structures, selection, quotes = _select(query, passages, similarity or SentenceSimilarity())
     if selection.best is None:
         return quotes
     number, index = selection.best
@@ -61,18 +58,23 @@ def quote_answer(query: str, passages: Sequence[Passage], chunks: Sequence[Passa
 
 def _quote_section(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> list[Quote]:
     """Quote the section whose heading matches the question; nothing if none does."""
+    _, selection, quotes = _select(query, passages, compare_sentences(query, passages, chunks))
+    return quotes if selection.best is None else []
+
+
+def _select(
+    query: str, passages: Sequence[Passage], similarity: SentenceSimilarity
+) -> tuple[list[PassageStructure], Selection, list[Quote]]:
+    """Return the structures of the best passages, what is selected of them, and its quotes in reading order."""
     structures = [PassageStructure(passage) for passage in passages[:MAX_PASSAGES]]
     question = analyse_question(query, [passage.lang for passage in passages[:MAX_PASSAGES]])
-    selection = select_parts(structures, question, compare_sentences(query, passages, chunks))
-    return _quote_selected(structures, selection) if selection.best is None else []
-
-
-def _quote_selected(structures: Sequence[PassageStructure], selection: Selection) -> list[Quote]:
-    return [
+    selection = select_parts(structures, question, similarity)
+    quotes = [
         quote
         for number, structure in enumerate(structures, start=1)
         for quote in quote_parts(number, structure, selection.parts.get(number, ()))
     ]
+    return structures, selection, quotes
 
 
 def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
