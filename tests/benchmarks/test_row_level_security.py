@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from benchmarks.support.engine_without_rls.base import DatabaseWrapper
-from ragsite.postgres import identity
+from tests.access.database.injection import web_process
 
 _STATE = "SELECT current_user, current_setting('rag.identity', true), rolsuper FROM pg_roles WHERE rolname = user"
 
@@ -13,7 +13,7 @@ _STATE = "SELECT current_user, current_setting('rag.identity', true), rolsuper F
 def test_its_statements_are_of_the_superuser_and_have_no_identity():
     wrapper = DatabaseWrapper(connection.settings_dict | {"CONN_HEALTH_CHECKS": False})
     try:
-        with identity.run_as(identity.NOBODY):
+        with web_process():
             together = wrapper.read_rows(_STATE, [])
             with wrapper.cursor() as cursor:
                 cursor.execute(_STATE)
