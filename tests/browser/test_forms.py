@@ -27,11 +27,11 @@ def hold(monkeypatch: pytest.MonkeyPatch, page: Page, module: object, name: str)
     clicked = threading.Event()
     page.on("console", lambda message: clicked.set() if message.text == _CLICKED else None)
 
-    def held(*args: Any, **kwargs: Any) -> Any:
+    def wait_and_call(*args: Any, **kwargs: Any) -> Any:
         assert clicked.wait(20)
         return function(*args, **kwargs)
 
-    monkeypatch.setattr(module, name, held)
+    monkeypatch.setattr(module, name, wait_and_call)
 
 
 def test_two_clicks_send_a_form_once(
