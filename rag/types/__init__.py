@@ -19,7 +19,7 @@ from .answers import (
     Validation,
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, ParsedDocument, Submission
-from .passages import Hit, Passage, Retrieval, SearchResult, SearchTrace, SourceIds
+from .passages import Hit, Passage, Retrieval, SearchedQuestion, SearchResult, SearchTrace, SourceIds
 from .search import (
     FILTER_FIELDS,
     MAX_QUESTION_CHARACTERS,
@@ -67,6 +67,7 @@ __all__ = [
     "SearchResult",
     "SearchScope",
     "SearchTrace",
+    "SearchedQuestion",
     "SourceIds",
     "Submission",
     "Validation",

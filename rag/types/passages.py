@@ -175,6 +175,21 @@ class SourceIds:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchedQuestion:
+    """A question, or one of two questions that it consists of.
+
+    Attributes:
+        text: The question, which can be understood alone.
+        passages: The passages that the search for it found, best first.
+        probability: The probability that they contain the answer, 0…1.
+    """
+
+    text: str
+    passages: tuple[Passage, ...]
+    probability: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Retrieval:
     """The result of a search.
 
@@ -185,6 +200,7 @@ class Retrieval:
         warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED), UNDER_FILLED or
             SPELLING_CORRECTED.
         trace: The chunks that remained after each stage.
+        searched: The question and the two that it consists of, if the passages of these answer both of them.
     """
 
     passages: tuple[Passage, ...]
@@ -192,6 +208,7 @@ class Retrieval:
     source_ids: SourceIds
     warnings: tuple[str, ...] = ()
     trace: SearchTrace = SearchTrace()
+    searched: tuple[SearchedQuestion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from rag.pipeline.grounding.ground import CONFIDENCE_UNKNOWN, assess_grounding
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling
-from rag.pipeline.retrieval.retrieve import find_passages
 from rag.types import (
     Answer,
     AnswerEvents,
@@ -28,6 +27,7 @@ from rag.types import (
     Passage,
     Question,
     Retrieval,
+    SearchedQuestion,
     SearchScope,
     Validation,
 )
@@ -38,6 +38,7 @@ from .generate import PreparedGeneration, collect_text, prepare_generation, reso
 from .merge_passages import find_pages
 from .no_answer_sentences import NO_ANSWER, UNCLEAR_ANSWER
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
+from .retrieve_two_questions import add_probability_of_both, find_passages_to_answer
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
 _MAX_LISTED_GAPS = 10
@@ -59,16 +60,17 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         GenerationFailed: If the language model failed.
         InsufficientContext: If `options.strict`, and the passages do not contain the answer.
         NotGrounded: If `options.strict`, and the passages do not support the generated answer.
-        RagError: If `find_passages` fails.
+        RagError: If `find_passages_to_answer` fails.
     """
     validate_template(options.template or DEFAULT_TEMPLATE)
     question = correct_spelling(question, scopes)
-    retrieval = find_passages(question, scopes)
+    retrieval = find_passages_to_answer(question, scopes)
     if not retrieval.passages:
         raise NoResults
     with measurement_buffer.measure("query_stage", "ground"):
         sanitized = SanitizedPassages()
         context, grounding = assess(question, retrieval, options, sanitized)
+        grounding = add_probability_of_both(grounding, retrieval, context.passages)
     if options.strict and not grounding.is_groundable:
         raise InsufficientContext("The sources do not contain the answer.", gaps=list(grounding.gaps))
     closest = "" if grounding.is_groundable else _describe_closest(question.text, context)
@@ -80,7 +82,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         yield answer.text
     else:
         with measurement_buffer.measure("query_stage", "generate"):
-            answer = yield from _generate_answer(question, context, grounding, options)
+            answer = yield from _generate_answer(question, context, grounding, options, retrieval.searched)
     return AnswerResult(retrieval, context, grounding, answer)
 
 
@@ -120,10 +122,14 @@ def _build_context(
 
 
 def _generate_answer(
-    question: Question, context: Context, grounding: Grounding, options: AnswerOptions
+    question: Question,
+    context: Context,
+    grounding: Grounding,
+    options: AnswerOptions,
+    searched: Sequence[SearchedQuestion],
 ) -> Generator[str, None, Answer]:
     """Yield the answer's text in parts, and return the answer with verified citations, or a refusal."""
-    generation = prepare_generation(question.text, context, options.generation)
+    generation = prepare_generation(question.text, context, options.generation, searched=searched)
     text = yield from collect_text(generation.text_parts)
     if generation.quotes is not None:
         gaps = describe_gaps(select_reportable_gaps(question.text, grounding.gaps))

@@ -57,7 +57,7 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
     Raises:
         GroundingFailed: If `strict`, and the language model failed or did not reply with the requested JSON.
     """
-    local = _assess_locally(query, context.passages, mode)
+    local = assess_locally(query, context.passages, mode)
     model = provider_factory.language_model() if settings.RAG_GROUNDING == "model" else None
     if model is None:
         return local
@@ -80,8 +80,14 @@ def passage_evidence(query: str, passage: Passage) -> float:
     return _evidence_score(passage, parts, find_covered_parts(parts, passage))
 
 
-def _assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Grounding:
-    """Turn the evidence of each passage into a probability; the highest one is that of the question."""
+def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Grounding:
+    """Turn the evidence of each passage into a probability; the highest one is that of the question.
+
+    Args:
+        query: The question.
+        passages: The passages, best first.
+        mode: How the passages were found (rag.pipeline.grounding.calibration_curve.mode_name).
+    """
     parts = extract_query_parts(query, query_language(query, [passage.lang for passage in passages]))
     covered_parts = [find_covered_parts(parts, passage) for passage in passages]
     curve = select_curve(query, passages, mode)

@@ -65,7 +65,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
             passages, rerank_warnings = rerank(question, passages)
         warnings += rerank_warnings
     return Retrieval(
-        passages=_with_ranks(add_standout_scores(passages, question.top_k)),
+        passages=with_ranks(add_standout_scores(passages, question.top_k)),
         total_found=len(hits),
         source_ids=source_ids,
         warnings=warnings,
@@ -129,5 +129,6 @@ def _add_maxsim(
     return [scored.get(passage.chunk_id, passage) for passage in passages]
 
 
-def _with_ranks(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+def with_ranks(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """Return the passages with their positions, from 1, as ranks."""
     return tuple(passage.copy_with(rank=rank) for rank, passage in enumerate(passages, start=1))

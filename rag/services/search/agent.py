@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import structlog
 
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL as EXTRACTIVE
-from rag.pipeline.answering.extractive.extract import extract_quotes, quote_answer, render_quotes
+from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_signatures
 from rag.pipeline.answering.no_answer_sentences import AGENT_FOUND_NOTHING
 from rag.pipeline.answering.prompt import MAX_PROMPT_TOKENS
@@ -111,7 +111,8 @@ def _quote(question: str, selected: SelectedText, grounding: Grounding, toolbox:
         return render_quotes(extract_quotes(question, from_selected.relevant, similarity)), from_selected
     if not grounding.is_groundable:
         return "", grounding
-    return render_quotes(quote_answer(question, grounding.relevant, grounding.relevant)), grounding
+    similarity = compare_sentences(question, grounding.relevant, grounding.relevant)
+    return render_quotes(extract_quotes(question, grounding.relevant, similarity)), grounding
 
 
 def _score_without_candidates(question: str, passages: Sequence[Passage]) -> float:

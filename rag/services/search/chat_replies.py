@@ -11,16 +11,18 @@ from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel
 from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
-from rag.pipeline.answering.extractive.extract import quote_answer, render_quotes
+from rag.pipeline.answering.extractive.extract import render_quotes
+from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.no_answer_sentences import CHAT_FOUND_NOTHING
+from rag.pipeline.answering.retrieve_two_questions import add_probability_of_both
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval.query import query_rewriting
 from rag.providers import provider_factory
 from rag.services.access import access_rechecks
-from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Passage, Question, Retrieval
+from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
 from . import conversation_store, history_quota, permitted_queries
@@ -58,7 +60,7 @@ def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answer
         NoLanguageModel: If no language model is configured, and the turn has no question to retrieve for.
         GenerationFailed: If the language model failed.
         AccessEnded: If the caller lost access while the reply was streamed.
-        RagError: If `permitted_queries.search` fails.
+        RagError: If `permitted_queries.search_to_answer` fails.
     """
     return access_rechecks.watch_access(_chat(turn, selection), selection.caller)
 
@@ -73,7 +75,7 @@ def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answe
     # The messages that the request repeats may be stored in a shorter form.
     messages = [*history[: len(history) - overlap], *turn.messages]
     question = resolve_follow_up(turn, messages, selection) if turn.question else None
-    retrieval = permitted_queries.search(question, selection) if question else None
+    retrieval = permitted_queries.search_to_answer(question, selection) if question else None
     text_parts = _generate_reply(turn, messages, question, retrieval)
     yield retrieval or permitted_queries.NO_RESULTS
     text = yield from collect_text(text_parts)
@@ -151,7 +153,8 @@ def _generate_reply(
         )
     if model is None:
         assert question is not None
-        return iter([_extractive_reply(question, passages)])
+        assert retrieval is not None
+        return iter([_extractive_reply(question, retrieval)])
     system = build_system_prompt(turn.system, passages)
     recent = messages[-MAX_PROMPT_MESSAGES:]
     instructions = [system, NOTICE] if passages else [system]
@@ -159,12 +162,13 @@ def _generate_reply(
     return generate_text(model, prompt, turn.generation)
 
 
-def _extractive_reply(question: Question, passages: Sequence[Passage]) -> str:
+def _extractive_reply(question: Question, retrieval: Retrieval) -> str:
     """Return quotes that answer the question, then the parts of the question that no passage mentions."""
-    grounding = assess_grounding(question.text, Context("", tuple(passages), token_count=0))
+    grounding = assess_grounding(question.text, Context("", retrieval.passages, token_count=0))
+    grounding = add_probability_of_both(grounding, retrieval, retrieval.passages)
     relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
     merged = merge_passages(relevant)
-    quotes = quote_answer(question.text, merged, relevant)
+    quotes = quote_answer(question.text, merged, relevant, retrieval.searched)
     text = render_quotes(quotes, BY_TITLE.format_citation) or CHAT_FOUND_NOTHING
     gaps = select_reportable_gaps(question.text, grounding.gaps) if quotes else grounding.gaps
     return f"{text} {describe_gaps(gaps)}".strip()

@@ -2,7 +2,7 @@
 
 import contextlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
@@ -16,7 +16,8 @@ from rag.models import Action, DataSource
 from rag.models.sources import QueryableSources
 from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import answer_if_confident as confident_answering
-from rag.pipeline.retrieval import retrieve as retrieval
+from rag.pipeline.answering.retrieve_two_questions import find_passages_to_answer
+from rag.pipeline.retrieval.retrieve import find_passages
 from rag.services.access import access_rechecks
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
@@ -65,10 +66,7 @@ def retrieve(question: Question, selection: SourceSelection) -> Retrieval:
         UnknownSource: If a source of `data_sources` is not visible to the caller.
         RagError: If the retrieval pipeline fails.
     """
-    query = MeasuredQuery()
-    with query.measured():
-        query.scopes = _build_search_scopes(question, selection)
-        return retrieval.find_passages(question, query.scopes)
+    return _measure_search(find_passages, question, selection)
 
 
 def search(question: Question, selection: SourceSelection) -> Retrieval:
@@ -82,6 +80,28 @@ def search(question: Question, selection: SourceSelection) -> Retrieval:
         return retrieve(question, selection)
     except NoAccessibleSources:
         return NO_RESULTS
+
+
+def search_to_answer(question: Question, selection: SourceSelection) -> Retrieval:
+    """Return the passages to answer a question from, also for each of two questions in one; without access none.
+
+    Raises:
+        UnknownSource: If a source of `data_sources` is not visible to the caller.
+        RagError: If the retrieval pipeline fails.
+    """
+    try:
+        return _measure_search(find_passages_to_answer, question, selection)
+    except NoAccessibleSources:
+        return NO_RESULTS
+
+
+def _measure_search(
+    find: Callable[[Question, Sequence[SearchScope]], Retrieval], question: Question, selection: SourceSelection
+) -> Retrieval:
+    query = MeasuredQuery()
+    with query.measured():
+        query.scopes = _build_search_scopes(question, selection)
+        return find(question, query.scopes)
 
 
 def ask(

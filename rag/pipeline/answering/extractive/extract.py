@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rag.types import Passage
 
 from .parts.self_contained_parts import PassageStructure
-from .question.question_type import analyse_question, divide_question
+from .question.question_type import analyse_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes
 from .scores.multilingual_similarity import compare_in_other_languages
@@ -36,29 +36,15 @@ def extract_quotes(
     return _put_first(quotes, number, structure.passage.start + structure.parts[index].start)
 
 
-def quote_answer(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> list[Quote]:
-    """Quote what answers a question. Two questions in one are answered one after the other, if two sections do that.
+def quote_section(query: str, passages: Sequence[Passage], similarity: SentenceSimilarity) -> list[Quote]:
+    """Quote the section whose heading matches the question; nothing if none does.
 
     Args:
         query: The question.
         passages: The numbered passages of the prompt, best first. Only the best ones are quoted.
-        chunks: The chunks that the passages consist of.
-
-    Returns:
-        Quotes, as `extract_quotes` returns them.
+        similarity: The similarity of the passages' parts to the question.
     """
-    answers = [_quote_section(half, passages, chunks) for half in divide_question(query)]
-    starts = [
-        {(citation.number, citation.start) for quote in quotes for citation in quote.citations} for quotes in answers
-    ]
-    if answers and all(answers) and starts[0].isdisjoint(starts[1]):
-        return [quote for quotes in answers for quote in quotes]
-    return extract_quotes(query, passages, compare_sentences(query, passages, chunks))
-
-
-def _quote_section(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> list[Quote]:
-    """Quote the section whose heading matches the question; nothing if none does."""
-    _, selection, quotes = _select(query, passages, compare_sentences(query, passages, chunks))
+    _, selection, quotes = _select(query, passages, similarity)
     return quotes if selection.best is None else []
 
 

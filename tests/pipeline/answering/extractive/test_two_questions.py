@@ -1,17 +1,18 @@
-"""Answers to two questions in one."""
+"""Quotes for two questions in one."""
 
 from typing import Any
 
 import pytest
 
-from rag.pipeline.answering.extractive.extract import quote_answer, render_quotes
-from rag.pipeline.answering.extractive.question.question_type import divide_question
+from rag.pipeline.answering.extractive.extract import render_quotes
+from rag.pipeline.answering.extractive.two_answers import quote_answer
+from rag.types import SearchedQuestion
 
 from .test_extract import passage
 
 LOGS = "# Logs\n\n## Where are the log files?\n\nThey are in the folder logs."
 LEVEL = "# Logs\n\n## How do I set the log level?\n\nSet LOG_LEVEL.\n\n## How do I delete old log files?\n\nCall prune."
-BOTH = "Where are the log files, and how do I set the log level?"
+BOTH = ("Where are the log files, and how do I set the level?", "Where are the log files", "how do I set the level?")
 
 
 @pytest.fixture(autouse=True)
@@ -19,36 +20,27 @@ def words_only(settings: Any) -> None:
     settings.RAG_TOKEN_SIGNATURES = "off"
 
 
-def answer(question: str, *texts: str) -> str:
+def answer(questions: tuple[str, ...], *texts: str) -> str:
+    """Answer a question and the two that it consists of, each of which finds the passages in another order."""
     passages = [passage(text) for text in texts]
-    return render_quotes(quote_answer(question, passages, passages), lambda number, _: f"[{number}]")
+    orders = (passages, passages, passages[::-1])
+    searched = [SearchedQuestion(text, tuple(order)) for text, order in zip(questions, orders, strict=True)]
+    return render_quotes(quote_answer(questions[0], passages, passages, searched), lambda number, _: f"[{number}]")
 
 
-@pytest.mark.parametrize(
-    ("question", "halves"),
-    [
-        (BOTH, ("Where are the log files", "how do I set the log level?")),
-        ("Where are the logs? Can I delete them?", ("Where are the logs", "Can I delete them?")),
-        ("Wo liegen die Protokolle und wie löscht man sie?", ("Wo liegen die Protokolle", "wie löscht man sie?")),
-        ("Who can see and who can delete?", ("Who can see", "who can delete?")),
-        ("How do I add a member and a team?", ()),
-        ("What is it and where is it?", ()),
-        ("Where is it, and what is a log, and why?", ()),
-    ],
-)
-def test_only_two_whole_questions_are_divided(question: str, halves: tuple[str, ...]) -> None:
-    assert divide_question(question) == halves
+def test_both_answers_are_quoted_in_the_order_of_the_questions() -> None:
+    assert answer(BOTH, LOGS, LEVEL) == "They are in the folder logs. [1] Set LOG_LEVEL. [2]"
 
 
-def test_both_sections_are_quoted_in_the_order_of_the_questions() -> None:
-    assert answer(BOTH, LEVEL, LOGS) == "They are in the folder logs. [2] Set LOG_LEVEL. [1]"
+def test_an_answer_to_both_is_quoted_once() -> None:
+    both = "# Logs\n\n## Where are the log files, and how do I set the level?\n\nIn logs; set LOG_LEVEL."
+    assert answer(BOTH, both, LEVEL) == "In logs; set LOG_LEVEL. [1]"
 
 
-def test_one_section_that_answers_both_is_quoted_once() -> None:
-    text = "# Logs\n\n## Where are the log files, and how do I set the log level?\n\nIn logs; set LOG_LEVEL."
-    assert answer(BOTH, text) == "In logs; set LOG_LEVEL. [1]"
+def test_two_sections_of_one_passage_are_both_quoted() -> None:
+    assert answer(BOTH, LOGS + LEVEL.removeprefix("# Logs")) == "They are in the folder logs. [1] Set LOG_LEVEL. [1]"
 
 
-def test_without_a_section_for_each_the_best_one_is_quoted() -> None:
-    question = "Where are the log files, and how are zebras painted?"
-    assert answer(question, LEVEL, LOGS) == "They are in the folder logs. [2]"
+def test_sentences_of_texts_without_sections_are_not_quoted_for_each_question() -> None:
+    texts = ("The log files are in the folder logs.", "People set the level with LOG_LEVEL.")
+    assert answer(BOTH, *texts).count("[") == 1

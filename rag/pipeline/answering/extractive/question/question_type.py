@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.pipeline.retrieval.query.two_questions import QUESTION_WORDS
 from rag.text.question_language import query_language
-from rag.text.words import content_words, is_function_word, split_words
+from rag.text.words import content_words, split_words
 
 from .answer_types import AnswerType, expected_answer_type
 
@@ -18,12 +19,8 @@ _DEFINITION_QUESTION = re.compile(
 )
 _MAX_TERM_WORDS = 3
 _MAX_CHARACTERS = 500
-_QUESTION_WORDS = (
-    r"(?:how|what|when|where|which|who|whom|whose|why|wie|was|wann|wo|wohin|woher|welche[mnrs]?|wer|wen|wem|warum"
-    r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b"
-)
 # A question that "yes" or "no" does not answer, in English, German, French or Spanish.
-_OPEN_QUESTION = re.compile(rf"\s*{_QUESTION_WORDS}", re.IGNORECASE)
+_OPEN_QUESTION = re.compile(rf"\s*{QUESTION_WORDS}", re.IGNORECASE)
 # "How do I cancel a job?", "What must I do if a key is lost?"
 _PROCEDURE_QUESTION = re.compile(
     r"\s*(?:how (?:do|can|to|should|could|would|must)|what (?:do|can|should|must) (?:i|we|you) do|wie (?:kann|muss|soll"
@@ -33,13 +30,11 @@ _PROCEDURE_QUESTION = re.compile(
 )
 # "Where is it and what does it cost?", "What are its weight and price?", "Where is it? What does it cost?"
 _SECOND_QUESTION = re.compile(
-    rf"\w\W+(?:and|und|et|y) \w|\?\s+\w|[,;] {_QUESTION_WORDS}(?=.*\?)", re.IGNORECASE | re.DOTALL
+    rf"\w\W+(?:and|und|et|y) \w|\?\s+\w|[,;] {QUESTION_WORDS}(?=.*\?)", re.IGNORECASE | re.DOTALL
 )
-# "Where is it and what does it cost?": between two whole questions.
-_BETWEEN_QUESTIONS = re.compile(rf"[,;]?\s+(?:and|und|et|y)\s+(?={_QUESTION_WORDS})|\?\s+(?=\w)", re.IGNORECASE)
 # "How often is it done, and how do I change that?": the second question asks about the answer to the first one.
 _FOLLOWING_QUESTION = re.compile(
-    rf"(?:,|\band|;|\?) (?:and )?{_QUESTION_WORDS}[^?]{{1,60}}\b(?:it|that|this|them|those|these)\b", re.IGNORECASE
+    rf"(?:,|\band|;|\?) (?:and )?{QUESTION_WORDS}[^?]{{1,60}}\b(?:it|that|this|them|those|these)\b", re.IGNORECASE
 )
 # "What is the difference between a page and an article?", "How does it differ from an article?", "pages vs articles"
 _COMPARISON = re.compile(
@@ -67,16 +62,6 @@ def compared_things(question: str) -> tuple[str, ...]:
     """Return the two things whose difference is asked for; empty if it is no such question."""
     match = _COMPARISON.search(question[:_MAX_CHARACTERS])
     return tuple(side for side in match.groups() if side) if match else ()
-
-
-def divide_question(question: str) -> tuple[str, ...]:
-    """Return the two questions of "Where are the logs and how are they deleted?"; empty if there are not two."""
-    halves = _BETWEEN_QUESTIONS.split(question[:_MAX_CHARACTERS].strip())
-    return tuple(halves) if len(halves) == 2 and all(map(_has_topic, halves)) else ()
-
-
-def _has_topic(question: str) -> bool:
-    return not all(is_function_word(word) for word in split_words(question))
 
 
 def is_negated(text: str) -> bool:

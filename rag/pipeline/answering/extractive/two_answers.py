@@ -1,0 +1,87 @@
+"""Answers to two questions in one, quoted one after the other."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+from rag.text.words import content_words, stem, stems_among
+from rag.types import Passage, SearchedQuestion
+
+from .extract import compare_sentences, extract_quotes, quote_section
+from .quotes import Quote
+from .scores.sentence_similarity import SentenceSimilarity
+
+
+def quote_answer(
+    query: str, passages: Sequence[Passage], chunks: Sequence[Passage], searched: Sequence[SearchedQuestion] = ()
+) -> list[Quote]:
+    """Quote what answers a question, or the two questions that it consists of.
+
+    Args:
+        query: The question.
+        passages: The numbered passages of the prompt, best first. Only the best ones are quoted.
+        chunks: The chunks that the passages consist of.
+        searched: The question and the two that it consists of, if the passages answer both.
+
+    Returns:
+        Quotes, as `extract_quotes` returns them. If those for the question lack one of its words, and each of the two
+        questions has a section of its own, the beginnings of both sections. In a text without sections both answers
+        are often in the same sentences.
+    """
+    whole, *halves = searched or [SearchedQuestion(query, tuple(chunks))]
+    quotes = _quote(extract_quotes, whole, passages, chunks)
+    if not halves or _has_all_words(quotes, query):
+        return quotes
+    answers = [_quote(quote_section, half, passages, chunks) for half in halves]
+    starts = [
+        {(citation.number, citation.start) for quote in answer for citation in quote.citations} for answer in answers
+    ]
+    is_better = all(answers) and starts[0].isdisjoint(starts[1])
+    return [quote for answer in answers for quote in answer] if is_better else quotes
+
+
+def _quote(
+    quote: Callable[[str, Sequence[Passage], SentenceSimilarity], list[Quote]],
+    question: SearchedQuestion,
+    passages: Sequence[Passage],
+    chunks: Sequence[Passage],
+) -> list[Quote]:
+    """Quote from the passages in the order in which the search for the question found them."""
+    order = _sort_passages(passages, question.passages)
+    best = [passages[index] for index in order]
+    return _renumber(quote(question.text, best, compare_sentences(question.text, best, chunks)), order)
+
+
+def _sort_passages(passages: Sequence[Passage], found: Sequence[Passage]) -> list[int]:
+    """Return the indexes of the passages in the order in which a search found the first chunk of each."""
+
+    def rank(index: int) -> int:
+        passage = passages[index]
+        parts = (
+            rank
+            for rank, chunk in enumerate(found)
+            if chunk.document_id == passage.document_id and passage.start <= chunk.start < passage.end
+        )
+        return next(parts, len(found))
+
+    return sorted(range(len(passages)), key=rank)
+
+
+def _renumber(quotes: Sequence[Quote], order: Sequence[int]) -> list[Quote]:
+    """Give quotes the numbers that their passages have in the prompt."""
+    return [
+        dataclasses.replace(
+            quote,
+            number=order[quote.number - 1] + 1,
+            citations=tuple(
+                dataclasses.replace(citation, number=order[citation.number - 1] + 1) for citation in quote.citations
+            ),
+        )
+        for quote in quotes
+    ]
+
+
+def _has_all_words(quotes: Sequence[Quote], query: str) -> bool:
+    """Return whether quotes, with the headings above them, have all content words of a question."""
+    texts = [text for quote in quotes for text in (quote.heading, *(citation.quote for citation in quote.citations))]
+    words = {stem(word) for word in content_words(query)}
+    return len(stems_among("\n".join(texts), words)) == len(words)

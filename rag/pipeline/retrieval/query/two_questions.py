@@ -1,0 +1,84 @@
+"""Two questions in one: "Where are the logs, and how do I delete them?", "How do I create a team and rename it?"."""
+
+import re
+
+from rag.text.words import is_function_word, split_words
+
+_MAX_CHARACTERS = 500
+QUESTION_WORDS = (
+    r"(?:how|what|when|where|which|who|whom|whose|why|wie|was|wann|wo|wohin|woher|welche[mnrs]?|wer|wen|wem|warum"
+    r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b"
+)
+# What a question begins with that "yes" or "no" answers.
+_AUXILIARY = r"(?:can|could|may|must|should|do|does|is|are|will) (?:i|we|you|it|they|there|one)\b"
+# "Where is it and what does it cost?": between two whole questions.
+_BETWEEN_QUESTIONS = re.compile(
+    rf"[,;]?\s+(?:(?:and|und|et|y)\s+(?={QUESTION_WORDS})|and\s+(?={_AUXILIARY}))|\?\s+(?=\w)", re.IGNORECASE
+)
+_DETERMINER = r"(?:an?|one|the|my|our|your|their|this|that|another|several|some|all)\b"
+_BEGINNING = r"(?:(?:how|where|when)\s+)?(?:do|can|could|may|must|should)\s+(?:i|we|you|one|they)\s+|how\s+to\s+"
+_CONJUNCTION = re.compile(r"\b(?:and|or)\b", re.IGNORECASE)
+# What two questions have in common is at the beginning:
+# - "How do I connect a bucket or a folder?";
+_TWO_THINGS = re.compile(
+    rf"(?P<beginning>{_BEGINNING})(?P<first>.+?),?\s+(?:and|or)\s+(?P<second>{_DETERMINER}.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+# - "Is there an API or command line?";
+_ARE_THERE = re.compile(
+    r"(?P<beginning>(?:is|are)\s+there\s+(?:(?:an?|any)\s+)?)(?P<first>.+?),?\s+(?:and|or)\s+(?P<second>.+)",
+    re.IGNORECASE | re.DOTALL,
+)
+# - "How do I create a team and rename it?", at least two words before and after "and".
+_TWO_ACTIONS = re.compile(
+    rf"(?P<beginning>{_BEGINNING})(?P<first>\w+\s+.+?),?\s+and\s+(?:then\s+|also\s+)?(?P<second>\w+\s+\w.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+# "a team" of "How do I create a team?", and "teams" of "How do I set up teams?"
+_NOUN_PHRASE = re.compile(rf"\b(?P<phrase>{_DETERMINER}\s+\w.*)", re.IGNORECASE | re.DOTALL)
+_OBJECT = re.compile(
+    rf"(?:{_BEGINNING})\w+\s+(?:(?:up|out|off|on|in|down)\s+)?(?P<phrase>\w.*)", re.IGNORECASE | re.DOTALL
+)
+_PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
+
+
+def divide_question(question: str) -> tuple[str, ...]:
+    """Return the two questions of one, each of which can be understood alone; empty if there are not two.
+
+    What both have in common is repeated, and a pronoun in the second one is replaced: "How do I create a team and
+    rename it?" becomes "How do I create a team" and "How do I rename a team?".
+    """
+    text = question[:_MAX_CHARACTERS].strip()
+    halves = _BETWEEN_QUESTIONS.split(text)
+    if len(halves) == 1:
+        halves = _divide_parts(text)
+    if len(halves) != 2 or not all(map(_has_topic, halves)):
+        return ()
+    return halves[0], _replace_pronoun(halves[1], halves[0])
+
+
+def _divide_parts(text: str) -> list[str]:
+    """Divide what follows a beginning that both questions have."""
+    match = _ARE_THERE.fullmatch(text) or _TWO_THINGS.fullmatch(text) or _TWO_ACTIONS.fullmatch(text)
+    if not match:
+        return []
+    beginning, first, second = match.groups()
+    if _CONJUNCTION.search(first) or _CONJUNCTION.search(second):
+        return []
+    verb = _before_last_thing(first) if match.re is _TWO_THINGS else ""
+    return [beginning + first, beginning + verb + second]
+
+
+def _before_last_thing(text: str) -> str:
+    """Return "limit a search to " of "limit a search to a folder", or the first word if there is no determiner."""
+    things = list(re.finditer(rf"\b{_DETERMINER}", text, re.IGNORECASE))
+    return text[: things[-1].start()] if things else text.split()[0] + " "
+
+
+def _replace_pronoun(question: str, previous: str) -> str:
+    match = _NOUN_PHRASE.search(previous) or _OBJECT.match(previous)
+    return _PRONOUN.sub(lambda _: match["phrase"], question, count=1) if match else question
+
+
+def _has_topic(question: str) -> bool:
+    return not all(is_function_word(word) for word in split_words(question))

@@ -1,0 +1,40 @@
+"""Dividing two questions that are asked in one."""
+
+import pytest
+
+from rag.pipeline.retrieval.query.two_questions import divide_question
+
+
+@pytest.mark.parametrize(
+    ("question", "halves"),
+    [
+        (
+            "Where are the log files, and how do I set the log level?",
+            ("Where are the log files", "how do I set the log level?"),
+        ),
+        ("Where are the logs? Can I delete them?", ("Where are the logs", "Can I delete the logs?")),
+        ("How often is it backed up, and can I start that?", ("How often is it backed up", "can I start that?")),
+        ("Wo liegen die Protokolle und wie löscht man sie?", ("Wo liegen die Protokolle", "wie löscht man sie?")),
+        ("Who can see and who can delete?", ("Who can see", "who can delete?")),
+        # The beginning of both, and what a pronoun means
+        ("How do I create a team and rename it later?", ("How do I create a team", "How do I rename a team later?")),
+        ("How can we set up teams, and then delete them?", ("How can we set up teams", "How can we delete teams?")),
+        ("How to mount a disk and check it", ("How to mount a disk", "How to check a disk")),
+        ("How do I add a member and a team?", ("How do I add a member", "How do I add a team?")),
+        (
+            "Can I limit a search to a folder or a tag?",
+            ("Can I limit a search to a folder", "Can I limit a search to a tag?"),
+        ),
+        ("Is there an API or command line?", ("Is there an API", "Is there an command line?")),
+        # One question
+        ("How do I add members and teams?", ()),
+        ("How do you increment and decrement a counter?", ()),
+        ("How can I tell that a reply was wrong or not helpful?", ()),
+        ("What is the difference between a member and a team?", ()),
+        ("What is it and where is it?", ()),
+        ("How do I create a team and rename it and delete it?", ()),
+        ("Where is it, and what is a log, and why?", ()),
+    ],
+)
+def test_two_questions_are_divided_so_that_each_can_be_understood_alone(question: str, halves: tuple[str, ...]) -> None:
+    assert divide_question(question) == halves
