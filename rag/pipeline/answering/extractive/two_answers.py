@@ -51,17 +51,17 @@ def _quote(
     return _renumber(quote(question.text, best, compare_sentences(question.text, best, chunks)), order)
 
 
-def _sort_passages(passages: Sequence[Passage], found: Sequence[Passage]) -> list[int]:
+def _sort_passages(passages: Sequence[Passage], ranked: Sequence[Passage]) -> list[int]:
     """Return the indexes of the passages in the order in which a search found the first chunk of each."""
 
     def rank(index: int) -> int:
         passage = passages[index]
         parts = (
             rank
-            for rank, chunk in enumerate(found)
+            for rank, chunk in enumerate(ranked)
             if chunk.document_id == passage.document_id and passage.start <= chunk.start < passage.end
         )
-        return next(parts, len(found))
+        return next(parts, len(ranked))
 
     return sorted(range(len(passages)), key=rank)
 
