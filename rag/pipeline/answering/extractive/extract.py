@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rag.types import Passage
 
+from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.self_contained_parts import PassageStructure
 from .question.question_type import analyse_question
 from .quotes import Quote, quote_parts
@@ -37,15 +38,23 @@ def extract_quotes(
 
 
 def quote_section(query: str, passages: Sequence[Passage], similarity: SentenceSimilarity) -> list[Quote]:
-    """Quote the section whose heading matches the question; nothing if none does.
+    """Quote the section that answers the question; nothing if it is doubtful which one does.
+
+    Its heading matches the question; or it is in the best passage, and its heading is a question.
 
     Args:
         query: The question.
         passages: The numbered passages of the prompt, best first. Only the best ones are quoted.
         similarity: The similarity of the passages' parts to the question.
     """
-    _, selection, quotes = _select(query, passages, similarity)
-    return quotes if selection.best is None else []
+    structures, selection, quotes = _select(query, passages, similarity)
+    if selection.best is None:
+        return quotes
+    number, index = selection.best
+    heading = structures[number - 1].heading_index(index)
+    headings = passages[0].headings if heading is None else (structures[number - 1].visible_text(heading),)
+    is_question = bool(headings) and headings[-1].rstrip(" #=*_").endswith(QUESTION_ENDINGS)
+    return quotes if number == 1 and is_question else []
 
 
 def _select(

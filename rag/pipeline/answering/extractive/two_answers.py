@@ -23,13 +23,12 @@ def quote_answer(
         searched: The question and the two that it consists of, if the passages answer both.
 
     Returns:
-        Quotes, as `extract_quotes` returns them. If those for the question lack one of its words, and each of the two
-        questions has a section of its own, the beginnings of both sections. In a text without sections both answers
-        are often in the same sentences.
+        Quotes, as `extract_quotes` returns them: of two sections, if one answers each of the two questions, and no
+        heading names both. In a text without sections the same sentences often answer both.
     """
     whole, *halves = searched or [SearchedQuestion(query, tuple(chunks))]
     quotes = _quote(extract_quotes, whole, passages, chunks)
-    if not halves or _has_all_words(quotes, query):
+    if not halves or _names_all(quotes, query):
         return quotes
     answers = [_quote(quote_section, half, passages, chunks) for half in halves]
     starts = [
@@ -80,8 +79,10 @@ def _renumber(quotes: Sequence[Quote], order: Sequence[int]) -> list[Quote]:
     ]
 
 
-def _has_all_words(quotes: Sequence[Quote], query: str) -> bool:
-    """Return whether quotes, with the headings above them, have all content words of a question."""
-    texts = [text for quote in quotes for text in (quote.heading, *(citation.quote for citation in quote.citations))]
+def _names_all(quotes: Sequence[Quote], query: str) -> bool:
+    """Return whether the headings above the quotes have all content words of a question."""
+    passages = (citation.passage for quote in quotes for citation in quote.citations)
+    headings = [heading for passage in passages for heading in passage.headings]
+    headings += [quote.heading for quote in quotes]
     words = {stem(word) for word in content_words(query)}
-    return len(stems_among("\n".join(texts), words)) == len(words)
+    return len(stems_among("\n".join(headings), words)) == len(words)

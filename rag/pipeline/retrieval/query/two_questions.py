@@ -29,16 +29,27 @@ _ARE_THERE = re.compile(
     r"(?P<beginning>(?:is|are)\s+there\s+(?:(?:an?|any)\s+)?)(?P<first>.+?),?\s+(?:and|or)\s+(?P<second>.+)",
     re.IGNORECASE | re.DOTALL,
 )
+# - "Can I rename or delete a team?";
+_TWO_VERBS = re.compile(
+    rf"(?P<beginning>{_BEGINNING})(?P<first>\w+)\s+(?:and|or)\s+(?P<second>\w+)(?P<thing>\s+{_DETERMINER}.+)",
+    re.IGNORECASE | re.DOTALL,
+)
 # - "How do I create a team and rename it?", at least two words before and after "and".
 _TWO_ACTIONS = re.compile(
     rf"(?P<beginning>{_BEGINNING})(?P<first>\w+\s+.+?),?\s+and\s+(?:then\s+|also\s+)?(?P<second>\w+\s+\w.*)",
     re.IGNORECASE | re.DOTALL,
 )
-# "a team" of "How do I create a team?", and "teams" of "How do I set up teams?"
-_NOUN_PHRASE = re.compile(rf"\b(?P<phrase>{_DETERMINER}\s+\w.*)", re.IGNORECASE | re.DOTALL)
-_OBJECT = re.compile(
-    rf"(?:{_BEGINNING})\w+\s+(?:(?:up|out|off|on|in|down)\s+)?(?P<phrase>\w.*)", re.IGNORECASE | re.DOTALL
+# "a team" of "How do I create a team for guests?", and "teams" of "How do I set up teams?"
+_REST_OF_NOUN = (
+    r"(?:(?!\b(?:as|at|by|for|from|in|into|on|over|through|to|via|with|without|that|which|who|is|are|was|were|has|have"
+    r"|do|does|come|fail)\b).)+"
 )
+_NOUN_PHRASE = re.compile(rf"\b(?P<phrase>{_DETERMINER}{_REST_OF_NOUN})", re.IGNORECASE | re.DOTALL)
+_OBJECT = re.compile(
+    rf"(?:{_BEGINNING})\w+\s+(?:(?:up|out|off|on|in|down)\s+)?(?P<phrase>\w{_REST_OF_NOUN})", re.IGNORECASE | re.DOTALL
+)
+# "What changes then?" cannot be understood alone.
+_ASKS_ABOUT_ANSWER = re.compile(r"\b(?:that|this|these|those|then|which)\W*\Z", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 
 
@@ -52,21 +63,24 @@ def divide_question(question: str) -> tuple[str, ...]:
     halves = _BETWEEN_QUESTIONS.split(text)
     if len(halves) == 1:
         halves = _divide_parts(text)
-    if len(halves) != 2 or not all(map(_has_topic, halves)):
+    if len(halves) != 2 or not all(map(_has_topic, halves)) or _ASKS_ABOUT_ANSWER.search(halves[1]):
         return ()
     return halves[0], _replace_pronoun(halves[1], halves[0])
 
 
 def _divide_parts(text: str) -> list[str]:
     """Divide what follows a beginning that both questions have."""
+    if match := _TWO_VERBS.fullmatch(text):
+        beginning, first, second, thing = match.groups()
+        return [] if _CONJUNCTION.search(thing) else [beginning + first + thing, beginning + second + thing]
     match = _ARE_THERE.fullmatch(text) or _TWO_THINGS.fullmatch(text) or _TWO_ACTIONS.fullmatch(text)
     if not match:
         return []
     beginning, first, second = match.groups()
     if _CONJUNCTION.search(first) or _CONJUNCTION.search(second):
         return []
-    verb = _before_last_thing(first) if match.re is _TWO_THINGS else ""
-    return [beginning + first, beginning + verb + second]
+    before = _before_last_thing(first) if match.re is _TWO_THINGS else ""
+    return [beginning + first, beginning + before + second]
 
 
 def _before_last_thing(text: str) -> str:
@@ -77,7 +91,7 @@ def _before_last_thing(text: str) -> str:
 
 def _replace_pronoun(question: str, previous: str) -> str:
     match = _NOUN_PHRASE.search(previous) or _OBJECT.match(previous)
-    return _PRONOUN.sub(lambda _: match["phrase"], question, count=1) if match else question
+    return _PRONOUN.sub(lambda _: match["phrase"].strip(), question, count=1) if match else question
 
 
 def _has_topic(question: str) -> bool:
