@@ -27,7 +27,7 @@ from rag.services.search.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
 from .base import explain, page, problem_fragment, rate_limited, wants_stream
-from .forms import AskForm
+from .forms import MAX_SOURCES_IN_ADDRESS, AskForm
 from .rendering.answer_rendering import render_answer, show_answer
 from .rendering.curl_command import curl_command
 from .sources import count_queryable_sources, list_queryable_sources, may_manage_sources, may_trace
@@ -41,7 +41,7 @@ def ask(request: HttpRequest, conversation_id: uuid.UUID | None = None) -> HttpR
     caller = get_caller(request)
     sources = list_queryable_sources(caller)
     if request.method != "POST":
-        initial = {"question": request.GET.get("q", "")[:2000]}
+        initial = {"question": request.GET.get("q", "")[:2000], **AskForm.initial_options(request.GET)}
         return _render(request, AskForm(sources=sources, initial=initial), sources, conversation_id)
     form = AskForm(request.POST, sources=sources)
     if not form.is_valid():
@@ -64,7 +64,7 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
     def render_result(outcome: ask_replies.ConversationAnswer) -> object:
         html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
         conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
-        url = reverse("conversation", args=[conversation]) if conversation else ""
+        url = _conversation_url(outcome.conversation_id, form) if outcome.conversation_id else ""
         shown = {"pk": conversation, "title": question[:MAX_TITLE_CHARACTERS]}
         context = {"conversation": shown, "csrf_token": csrf_token}
         heading = render_to_string("pages/conversation_heading.html", context) if conversation else ""
@@ -89,13 +89,19 @@ def _show_answer(request: HttpRequest, form: AskForm, sources: list[DataSource])
         )
     )
     if outcome.conversation_id:  # a reload must not ask again
-        return HttpResponseRedirect(reverse("conversation", args=[outcome.conversation_id]) + "#latest")
+        return HttpResponseRedirect(_conversation_url(outcome.conversation_id, form) + "#latest")
     exchange = {
         "question": form.cleaned_data["question"],
         "part": show_answer(outcome.answer),
         "curl": curl_command(request, form),
     }
     return _render(request, form, sources, None, exchanges=[exchange])
+
+
+def _conversation_url(conversation_id: uuid.UUID, form: AskForm) -> str:
+    """Return the address of a conversation with the chosen options, so that they are kept when it is loaded again."""
+    options = {name: chosen for name, chosen in form.chosen_options.items() if len(chosen) <= MAX_SOURCES_IN_ADDRESS}
+    return reverse("conversation", args=[conversation_id], query=options)
 
 
 def _render(

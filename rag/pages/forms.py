@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
+from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -21,6 +22,8 @@ from rag.types import MAX_QUESTION_CHARACTERS, AnswerOptions, Filters, Generatio
 _MAX_LIST_ITEMS = 20
 _MAX_LIST_CHARACTERS = 400
 DEFAULT_TOP_K, MAX_TOP_K = 10, 50
+MAX_SOURCES_IN_ADDRESS = 40
+_QUESTION_FIELDS = ("question", "conversation")
 MODES = {
     "": _("Default"),
     Mode.HYBRID.value: _("By meaning and by words"),
@@ -64,15 +67,32 @@ class AskForm(forms.Form):
         choices["sources"].choices = [(str(source.pk), source.name) for source in sources]
         choices["model"].choices = [("", _("Default")), *((name, name) for name in model_choices())]
 
+    @classmethod
+    def initial_options(cls, query: QueryDict) -> dict[str, object]:
+        """Return the options that a page's address names, as initial values."""
+        options: dict[str, object] = {
+            name: query[name][:_MAX_LIST_CHARACTERS]
+            for name in cls.base_fields
+            if name in query and name not in _QUESTION_FIELDS
+        }
+        return options | {"sources": query.getlist("sources")[:MAX_SOURCES_IN_ADDRESS]}
+
+    @property
+    def chosen_options(self) -> dict[str, list[str]]:
+        """The options that differ from the defaults, even while the form has errors."""
+        values = {name: self[name].value() for name in AskForm.base_fields if name not in _QUESTION_FIELDS}
+        options = {name: value if isinstance(value, list) else [str(value)] for name, value in values.items() if value}
+        return {name: chosen for name, chosen in options.items() if chosen != [str(DEFAULT_TOP_K)]}
+
     @property
     def selected_sources(self) -> list[str]:
         """The ids of the chosen sources, even while the form has errors."""
-        return [str(value) for value in self["sources"].value() or []]
+        return self.chosen_options.get("sources", [])
 
     @property
-    def has_options(self) -> bool:
-        """Whether anything but the question differs from the defaults."""
-        return any(self[name].value() for name in self.fields if name not in ("question", "conversation", "top_k"))
+    def has_filters(self) -> bool:
+        """Whether anything but the question and the sources differs from the defaults."""
+        return bool(self.chosen_options.keys() - {"sources"})
 
     def clean_question(self) -> str:
         return str(self.cleaned_data["question"]).replace("\x00", "")

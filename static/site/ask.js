@@ -206,4 +206,12 @@ thread.addEventListener("click", (event) => {
   navigator.clipboard.writeText(event.target.closest(".curl").querySelector("code").textContent);
   event.target.textContent = event.target.dataset.copied;
 });
+// Escape closes what "Rename" and "Delete" open.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const popover of document.querySelectorAll(".popover[open]")) {
+    popover.open = false;
+    popover.querySelector("summary").focus();
+  }
+});
 prepare(document);

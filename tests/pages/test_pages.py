@@ -132,6 +132,19 @@ def test_without_scripts_the_answer_is_part_of_the_page(world: World, source: Da
     assert page.redirect_chain[0][0].startswith("/conversations/"), "a reload must not ask again"
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_the_address_of_a_conversation_keeps_the_options(world: World, source: DataSource, streams: bool) -> None:
+    client, options = browser(world.users["member"]), {"sources": str(source.pk), "tags": "zoo, a&b", "top_k": "10"}
+    ingest_text(source, "tagged.md", "A zebra weighs up to 300 kilograms.", tags=("zoo", "a&b"))
+    url = stream(client, **options)[-1][1]["url"] if streams else ask(client, **options).redirect_chain[0][0]
+    assert url.partition("#")[0].endswith(f"?sources={source.pk}&tags=zoo%2C+a%26b")
+    html = client.get(url).content.decode()
+    assert re.search(rf'name="sources" value="{source.pk}" checked', html)
+    assert 'value="zoo, a&amp;b"' in html
+    assert '<details class="options" open>' in html
+    assert '<details class="options">' in client.get(url.partition("?")[0]).content.decode()
+
+
 def test_an_answer_is_streamed_and_its_citation_opens_the_passage(world: World, source: DataSource) -> None:
     client = browser(world.users["member"])
     events = stream(client)
