@@ -34,7 +34,7 @@ from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 
 from .models import User
-from .sign_in import known_devices, lockout, password_checks, refresh_tokens, second_factor
+from .sign_in import known_devices, lockout, password_backend, refresh_tokens, second_factor
 from .sign_in.refresh_tokens import RefreshToken
 from .sign_out_everywhere import SignInEnded, has_ended, require_not_ended
 
@@ -113,7 +113,7 @@ class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = RefreshToken(attrs["refresh"])
         user = _user_of(token)
-        if not password_checks.may_use_password(user) or not refresh_tokens.rotate(token):
+        if not password_backend.may_use_password(user) or not refresh_tokens.rotate(token):
             raise InvalidToken(_ENDED)
         return {"refresh": str(token), "access": str(token.access_token)}
 
@@ -127,7 +127,7 @@ class Verification(UnknownFieldWarnings, TokenVerifySerializer):
         token = UntypedToken(attrs["token"])
         user = _user_of(token)
         if token["token_type"] == RefreshToken.token_type and not (
-            password_checks.may_use_password(user) and refresh_tokens.is_newest(token)
+            password_backend.may_use_password(user) and refresh_tokens.is_newest(token)
         ):
             raise InvalidToken(_ENDED)
         return {}

@@ -24,7 +24,7 @@ from rest_framework_simplejwt.settings import api_settings
 
 from accounts import audited_events
 from accounts.models import OAuthClient, OAuthCode, TokenFamily, User
-from accounts.sign_in import password_checks, refresh_tokens
+from accounts.sign_in import password_backend, refresh_tokens
 from accounts.sign_out_everywhere import require_not_ended
 from ragsite.postgres.models import uuid7
 
@@ -177,7 +177,7 @@ def _may_continue(user: User, *, by_password: bool, password_digest: str | None)
     to sign in with an identity provider.
     """
     is_unchanged = user.is_active and password_digest == user.password_digest
-    return is_unchanged and (not by_password or password_checks.may_use_password(user))
+    return is_unchanged and (not by_password or password_backend.may_use_password(user))
 
 
 def _pair(family: TokenFamily, resource: str, *, by_password: bool) -> dict[str, object]:

@@ -15,7 +15,7 @@ from django.views.decorators.csrf import csrf_protect
 
 from accounts.models import OAuthClient, User
 from accounts.sign_in.pages import sign_in_redirect
-from accounts.sign_in.password_checks import PasswordBackend
+from accounts.sign_in.password_backend import PasswordBackend
 from accounts.sign_out_everywhere import SignInEnded
 from ragsite.postgres import identity
 

@@ -23,7 +23,7 @@ from accounts.models import User
 from . import known_devices, second_factor
 from .forms import StaffSignInForm
 from .pages import render_too_many_checks
-from .password_checks import TooManyPasswordChecks
+from .password_backend import TooManyPasswordChecks
 
 
 class Site(AdminSite):

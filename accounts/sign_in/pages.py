@@ -24,7 +24,7 @@ from ragsite.postgres import identity
 
 from . import known_devices, password_reset, second_factor
 from .forms import SignInForm
-from .password_checks import TooManyPasswordChecks
+from .password_backend import TooManyPasswordChecks
 
 # The session's key for the address at which its user signs out of their identity provider.
 END_SESSION_URL = "end_session_url"

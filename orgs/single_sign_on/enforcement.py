@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from accounts.models import User
-from accounts.sign_in import password_checks
+from accounts.sign_in import password_backend
 from orgs.models import IdentityProvider, Membership
 from ragsite.postgres import identity
 
@@ -32,7 +32,7 @@ def providers_enforced_for(user: User) -> QuerySet[IdentityProvider]:
     return enforced.exclude(emergency_user=user)
 
 
-class PasswordBackend(password_checks.PasswordBackend):
+class PasswordBackend(password_backend.PasswordBackend):
     """Refuses the right password of somebody who has to use single sign-on, as if it was wrong.
 
     Another response would tell an attacker that the password is right. Sessions and refresh tokens that began with the

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import User
 from accounts.sign_in.forms import NewPasswordForm
 from accounts.sign_in.pages import render_too_many_checks
-from accounts.sign_in.password_checks import TooManyPasswordChecks, may_use_password
+from accounts.sign_in.password_backend import TooManyPasswordChecks, may_use_password
 from orgs.access.caller import get_caller
 from rag.pages.base import page, rate_limited
 from ragsite.postgres import identity
