@@ -18,7 +18,7 @@ from accounts.admin import UserAdmin
 from accounts.models import User
 from orgs.admin.bases.delegated_admin import GuardedAdmin
 from orgs.admin.bases.object_pages import ObjectPagesMixin
-from rag.services.maintenance import personal_data
+from rag.services.maintenance import personal_data_export
 
 from .base import CountedDeletionMixin
 
@@ -36,7 +36,7 @@ class UserWithPersonalDataAdmin(CountedDeletionMixin, ObjectPagesMixin, GuardedA
             return None
         file = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the response)
         text = io.TextIOWrapper(file, encoding="utf-8")
-        personal_data.export_personal_data(queryset.get(), text)
+        personal_data_export.export_personal_data(queryset.get(), text)
         text.detach()
         file.seek(0)
         return FileResponse(file, as_attachment=True, filename="person.json", content_type="application/json")

@@ -266,7 +266,7 @@ def test_the_admin_exports_one_person_at_a_time(world: World) -> None:
 
 
 def test_every_model_with_a_user_is_considered_in_the_export() -> None:
-    """A new model with a foreign key to a user must be considered in rag/services/maintenance/personal_data.py."""
+    """rag/services/maintenance/personal_data_export.py must consider each model with a foreign key to a user."""
     exported = {"Membership", "ApiKey", "DataSource", "Grant", "SearchRecord", "Conversation", "IngestionJob"}
     exported |= {"TokenFamily", "LinkedIdentity", "UnansweredQuestion", "Invitation"}
     # These only record who set up or started something, count what is exported, or are kept for a day.

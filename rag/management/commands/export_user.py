@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.models import User
-from rag.services.maintenance import personal_data
+from rag.services.maintenance import personal_data_export
 
 
 class Command(BaseCommand):
@@ -26,5 +26,5 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"The file cannot be created: {error.strerror}.") from None
         with open(descriptor, "w", encoding="utf-8") as file:
-            personal_data.export_personal_data(user, file)
+            personal_data_export.export_personal_data(user, file)
         self.stdout.write("Done. The file has the searches and conversations of this user: handle it with care.")
