@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from rag.contracts.fallback_errors import error_response
 from rag.services.operations.measurements import figures
-from rag.services.operations.metrics import content_gauges
+from rag.services.operations.metrics.all_gauges import collect_gauges
 from ragsite.http.require_https import is_loopback
 from ragsite.observability.measurement_buffer import BOUNDS_MS
 from ragsite.postgres import identity
@@ -33,7 +33,7 @@ _DURATIONS = (
 class _DatabaseCollector(Collector):
     def collect(self) -> Iterator[Metric]:
         has_database = False
-        for gauge in content_gauges.collect_gauges():
+        for gauge in collect_gauges():
             has_database = has_database or gauge.name != "ragsite_up"
             family = GaugeMetricFamily(gauge.name, gauge.help, labels=[gauge.label] if gauge.label else None)
             for label, value in gauge.values.items():

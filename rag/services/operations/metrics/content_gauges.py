@@ -1,7 +1,4 @@
-"""The gauges of /metrics about jobs, documents, quotas and quality, and `collect_gauges` for all gauges.
-
-They are read from the database on request, so every process returns the same values.
-"""
+"""The gauges of /metrics about jobs, documents, quotas and quality."""
 
 from collections.abc import Iterator
 
@@ -11,10 +8,8 @@ from django.utils import timezone
 from rag.models import Condition, IngestionDocument, IngestionJob, Usage
 from rag.services.evaluation import quality
 from rag.services.jobs import job_lookup
-from rag.services.operations import component_checks
 
 from .gauge import Gauge
-from .installation_gauges import collect_installation_gauges
 
 # How many organisations have labels of their own: those with the most chunks.
 _MAX_ORGANIZATIONS = 100
@@ -30,20 +25,11 @@ _MAX_SOURCES = 200
 State, Status = IngestionDocument.State, IngestionJob.Status
 
 
-def collect_gauges() -> Iterator[Gauge]:
-    """Yield all gauges; only `ragsite_up` if the database does not answer.
+def collect_content_gauges() -> Iterator[Gauge]:
+    """Yield the gauges.
 
     The cost does not grow with the stored data: of jobs and documents, only the open ones are counted.
     """
-    up = component_checks.check_components()
-    yield Gauge(
-        "ragsite_up",
-        "Whether the component answers: 1 or 0.",
-        "component",
-        {name: float(is_up) for name, is_up in up.items()},
-    )
-    if not up["database"]:
-        return
     yield Gauge("ragsite_open_jobs", "Ingestion jobs that have not ended.", "status", _open_jobs())
     open_documents = IngestionDocument.objects.filter(state__in=[State.QUEUED, State.RUNNING])
     by_state = dict.fromkeys((State.QUEUED.value, State.RUNNING.value), 0.0)
@@ -59,7 +45,6 @@ def collect_gauges() -> Iterator[Gauge]:
         values={"": age_seconds},
     )
     yield from _stored()
-    yield from collect_installation_gauges()
     ndcg_by_source = quality.latest_ndcg(_MAX_SOURCES)
     yield Gauge(
         "ragsite_quality_ndcg10",

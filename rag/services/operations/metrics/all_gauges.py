@@ -1,0 +1,24 @@
+"""All gauges of /metrics. They are read from the database on request, so every process returns the same values."""
+
+from collections.abc import Iterator
+
+from rag.services.operations import component_checks
+
+from .content_gauges import collect_content_gauges
+from .gauge import Gauge
+from .installation_gauges import collect_installation_gauges
+
+
+def collect_gauges() -> Iterator[Gauge]:
+    """Yield all gauges; only `ragsite_up` if the database does not answer."""
+    up = component_checks.check_components()
+    yield Gauge(
+        "ragsite_up",
+        "Whether the component answers: 1 or 0.",
+        "component",
+        {name: float(is_up) for name, is_up in up.items()},
+    )
+    if not up["database"]:
+        return
+    yield from collect_content_gauges()
+    yield from collect_installation_gauges()
