@@ -1,4 +1,4 @@
-"""The budget of password checks. One takes more than half a second of CPU time, so only a few run at a time."""
+"""Sign-in with a password. A check takes more than half a second of CPU time, so only a few run at a time."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ PASSWORD_CHECKS = FairSlots(
 
 
 class PasswordBackend(ModelBackend):
-    """Django's check of a password, within the budget. It comes after the check of lockouts (axes)."""
+    """Django's check of a password, when a slot is free. It comes after the check of lockouts (axes)."""
 
     # The base class has parameters of its own for the user name and the password.
     def authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # type: ignore[override]

@@ -67,7 +67,7 @@ def is_newest(token: Token) -> bool:
 def use(family_id: Any, token_id: uuid.UUID | None) -> TokenFamily | None:
     """Lock the family until the end of the transaction.
 
-    If this is not its newest token, end it and record the reuse. The caller must not roll this back.
+    If this is not its newest token, end it and record the reuse. The calling code must not roll this back.
     """
     families = TokenFamily.objects.select_for_update(of=("self",)).select_related("user")
     family = families.filter(pk=family_id).first()

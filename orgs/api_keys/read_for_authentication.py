@@ -52,6 +52,7 @@ def _fields(model: type[Model]) -> "Sequence[Field[Any, Any]]":
 
 
 def _split(values: Sequence[Any]) -> list[tuple[type[Model], Sequence[Any]]]:
+    """Return each model of _MODELS with its values in the row."""
     parts: list[tuple[type[Model], Sequence[Any]]] = []
     start = 0
     for model in _MODELS:

@@ -23,7 +23,7 @@ _USE_INTERVAL = datetime.timedelta(minutes=1)
 
 
 def renew(token: ScimToken) -> str:
-    """Give the row a new token, and return it. When the caller saves the row, the token before it no longer works."""
+    """Give the row a new token, and return it. When the row is saved, the token before it no longer works."""
     secret = f"scim_{secrets.token_urlsafe(32)}"
     token.prefix, token.hash = secret[:PREFIX_CHARACTERS], _hash(secret)
     token.last_used_at = None

@@ -87,7 +87,7 @@ def create_user(organization: Organization, values: UserValues) -> Membership:
             raise ScimError(403, "Superusers are not managed by a directory.")
         membership = Membership.objects.create(user=user or _create_account(values), organization=organization)
         membership.roles.set(Role.objects.filter(organization=organization, name=_DEFAULT_ROLE))
-        _apply(membership, values)
+        _save_values(membership, values)
     return membership
 
 
@@ -98,7 +98,7 @@ def replace_user(membership: Membership, values: UserValues) -> None:
         ScimError: If the change is not allowed; 409 for the last holder of a permission.
     """
     with transaction.atomic():
-        _apply(membership, values)
+        _save_values(membership, values)
 
 
 def delete_user(membership: Membership) -> None:
@@ -127,7 +127,8 @@ def _create_account(values: UserValues) -> User:
         raise ScimError(409, "There is an account of this userName already.", "uniqueness") from None
 
 
-def _apply(membership: Membership, values: UserValues) -> None:
+def _save_values(membership: Membership, values: UserValues) -> None:
+    """Save the values of the account, if the organisation owns it, and those of the membership."""
     user, organization = membership.user, membership.organization
     if (user.email, user.name) != (values.email, values.name) and is_owned(organization, user):
         _require_verified(organization, values.email)

@@ -89,7 +89,7 @@ def _select_rows(
 ) -> list[tuple[ResourceKind, QuerySet[Any]]]:
     """Return the rows of each kind that the filter matches.
 
-    A kind without an attribute of the filter has none.
+    Kinds that lack an attribute of the filter are left out.
 
     Raises:
         ScimError: If the filter is valid for no kind.
@@ -141,18 +141,20 @@ class ResourceDetail(ScimView):
 
     def patch(self, request: Request, pk: str) -> Response:
         self._check_version(request, pk)
-        before = self._before_patch(request, pk)
-        return self._replace(request, pk, self._after_patch(before, patches.apply(before, request.data)))
+        before = self._attributes_to_patch(request, pk)
+        after = self._resolve_conflicts(before, patches.apply(before, request.data))
+        return self._replace(request, pk, after)
 
     def delete(self, request: Request, pk: str) -> Response:
         self._check_version(request, pk)
         self.kind.remove(self._row(request, pk))
         return Response(status=204)
 
-    def _before_patch(self, request: Request, pk: str) -> dict[str, Any]:
+    def _attributes_to_patch(self, request: Request, pk: str) -> dict[str, Any]:
         return self._body(request, pk)
 
-    def _after_patch(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    def _resolve_conflicts(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+        """Return the patched attributes without those that a changed attribute replaces."""
         return after
 
     def _replace(self, request: Request, pk: str, body: Any) -> Response:
@@ -205,14 +207,14 @@ class UserSearch(Search):
 class User(ResourceDetail):
     kind = USERS
 
-    def _before_patch(self, request: Request, pk: str) -> dict[str, Any]:
+    def _attributes_to_patch(self, request: Request, pk: str) -> dict[str, Any]:
         """Use the membership's `is_active`, not the account's.
 
         So a PATCH of another attribute does not deactivate the membership of a suspended account.
         """
-        return {**super()._before_patch(request, pk), "active": self._row(request, pk).is_active}
+        return {**super()._attributes_to_patch(request, pk), "active": self._row(request, pk).is_active}
 
-    def _after_patch(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    def _resolve_conflicts(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
         """Keep only the changed one of `name` and `displayName`, which show the same stored value.
 
         If one of them is removed, the other is removed too. If both parts of `name` are set, they are the new value.

@@ -59,7 +59,7 @@ class Start(SignInPage):
     """
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Lead to the form. Only the form begins a sign-in: a link of another site would sign people in unasked."""
+        """Redirect to the form. Only the form begins a sign-in, so a link of another site cannot sign people in."""
         return HttpResponseRedirect(reverse("sign_in"))
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -146,10 +146,10 @@ class EnterCode(SignInPage):
     """Asks staff whom a provider has signed in for the code of their own device, if the operator requires it."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        return self._refuse_others(request) or render(request, _CODE_PAGE)
+        return self._redirect_others(request) or render(request, _CODE_PAGE)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        if response := self._refuse_others(request):
+        if response := self._redirect_others(request):
             return response
         user = cast("User", request.user)
         if not second_factor.complete_sign_in(
@@ -160,8 +160,8 @@ class EnterCode(SignInPage):
             return render(request, _CODE_PAGE, {"error": second_factor.WRONG_CODE}, status=400)
         return HttpResponseRedirect(_safe_next(request, request.GET))
 
-    def _refuse_others(self, request: HttpRequest) -> HttpResponse | None:
-        """Return where everybody goes who has not just come from a provider, or needs no code."""
+    def _redirect_others(self, request: HttpRequest) -> HttpResponse | None:
+        """Return the redirect for everybody who has not just come from a provider, or needs no code; else None."""
         is_from_provider = request.user.is_authenticated and request.session.get(BACKEND_SESSION_KEY) == _BACKEND
         if is_from_provider and not second_factor.is_verified(request.user):
             return None

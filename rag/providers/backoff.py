@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-# A pause is up to this share longer than its nominal length, so that callers do not all return at once.
+# A pause is up to this share longer than its nominal length, so that not all retry at once.
 _JITTER = 0.5
 # Larger exponents would overflow; every policy has reached its longest pause by then.
 _MAX_DOUBLINGS = 16
@@ -37,7 +37,7 @@ class Backoff:
 # Within one call, while a request or a worker waits.
 EMBEDDING_CALL = Backoff(first_seconds=0.5, max_seconds=5)
 GENERATION_CALL = Backoff(first_seconds=0.25, max_seconds=5)
-# A longer Retry-After is not waited for within a call: the caller can do something else meanwhile.
+# A longer Retry-After is not waited for within a call: the calling code can do something else meanwhile.
 MAX_RETRY_AFTER_WITHIN_CALL_SECONDS = 5.0
 # Between calls, while documents or a re-embedding wait in the database.
 DOCUMENTS = Backoff(first_seconds=10, max_seconds=240)

@@ -81,7 +81,7 @@ def has_originals() -> bool:
 
 
 def open_original(original: Original) -> "File[bytes]":
-    """Open a file for reading; the caller closes it.
+    """Open a file for reading; the calling code closes it.
 
     Raises:
         StorageFailed: If the file is missing, or the storage does not answer.

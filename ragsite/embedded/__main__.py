@@ -23,7 +23,7 @@ def main(folder: Path, mode: str, command: list[str]) -> int:
         services.delete_data(folder)
         return 0
     try:
-        # A secret key and local mode for this run, unless the caller sets them.
+        # A secret key and local mode for this run, unless the environment sets them.
         local = {"SECRET_KEY": secrets.token_urlsafe(64), "RAG_LOCAL": "1", "RAGSITE_DATA": str(folder)}
         variables = services.start(folder, throwaway=mode == "--throwaway", superuser=True)
         environment = {**local, **os.environ, **variables}

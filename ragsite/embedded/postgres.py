@@ -47,7 +47,9 @@ local all all scram-sha-256
 
 
 def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> str:
-    """Create the cluster if it does not exist and start it if it is not running. The caller holds the folder's lock.
+    """Create the cluster if it does not exist, and start it if it is not running.
+
+    The calling code holds the folder's lock.
 
     Args:
         folder: the data folder.

@@ -17,7 +17,7 @@ from .folder import EmbeddedError, package_folder, socket_folder
 
 
 def start(folder: Path) -> str:
-    """Start the server if it is not running. The caller holds the folder's lock.
+    """Start the server if it is not running. The calling code holds the folder's lock.
 
     Returns:
         Its REDIS_URL.

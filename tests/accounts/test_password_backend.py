@@ -1,4 +1,4 @@
-"""The budget of password checks: they need much CPU time, so only a few run at a time (docs/security.md)."""
+"""Sign-in with a password: checks need much CPU time, so only a few run at a time (docs/security.md)."""
 
 import threading
 import time

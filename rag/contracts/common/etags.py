@@ -30,8 +30,6 @@ IF_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The `ETag` of the version to change or delete. A 412 if it has changed meanwhile.",
 )
-
-
 _SUCCESSES = (200, 201)
 
 
@@ -60,10 +58,11 @@ def add_etag(request: Request, response: Response) -> None:
     A response to POST or PATCH gets one only if it shows a data source or document.
     """
     if response.status_code in _SUCCESSES and (request.method in SAFE_METHODS or "ETag" in response.headers):
-        response.add_post_render_callback(lambda rendered: _finish(request, rendered))
+        response.add_post_render_callback(lambda rendered: _complete_etag(request, rendered))
 
 
-def _finish(request: Request, response: HttpResponse) -> HttpResponse | None:
+def _complete_etag(request: Request, response: HttpResponse) -> HttpResponse | None:
+    """Add the body's digest to the ETag. Return the 304 to send instead if the client has this version; else None."""
     digest = hashlib.sha256(response.content).hexdigest()[:16]
     version = response.headers.get("ETag", "").strip('"')
     response.headers["ETag"] = f'"{version}.{digest}"' if version else f'"{digest}"'

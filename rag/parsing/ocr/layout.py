@@ -16,7 +16,7 @@ _SAME_ROW = 0.5  # how far the middles of two pieces of a row may be apart
 _HEADING_SIZE = 1.25
 _TITLE_SIZE = 1.75
 # Columns of text have at least this many lines, most of them with this many characters; others are cells of a table.
-_MIN_COLUMN_LINES, _MIN_COLUMN_CHARACTERS, _MOST = 3, 15, 0.75
+_MIN_COLUMN_LINES, _MIN_COLUMN_CHARACTERS, _MIN_SHARE_OF_LONG_LINES = 3, 15, 0.75
 _MAX_HEADING_CHARACTERS = 120
 _WORD = re.compile(r"[^\W\d_]")
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
@@ -24,7 +24,7 @@ _HYPHENATED = re.compile(r"[^\W\d_]-$")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a line with its upright box."""
+    """A piece of a line, and the sides of its horizontal box in pixels."""
 
     text: str
     left: float
@@ -59,7 +59,7 @@ def add_lines(builder: MarkdownBuilder, lines: Sequence[Line]) -> None:
 
 
 def _straighten(lines: Sequence[Line]) -> list[Piece]:
-    """Turn the page back by the angle of its lines."""
+    """Rotate the boxes of the lines by the median of their angles, so that the lines are horizontal."""
     slope = median(line.box.angle for line in lines)
     pieces = []
     for line in lines:
@@ -97,7 +97,7 @@ def _column_cut(pieces: list[Piece], size: float) -> float | None:
 
 def _is_text_column(pieces: list[Piece]) -> bool:
     long = sum(len(piece.text) >= _MIN_COLUMN_CHARACTERS for piece in pieces)
-    return len(_rows(pieces)) >= _MIN_COLUMN_LINES and long >= _MOST * len(pieces)
+    return len(_rows(pieces)) >= _MIN_COLUMN_LINES and long >= _MIN_SHARE_OF_LONG_LINES * len(pieces)
 
 
 def _gaps(intervals: list[tuple[float, float]], least: float) -> list[float]:

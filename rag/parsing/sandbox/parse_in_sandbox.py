@@ -138,6 +138,7 @@ def _run_parser(
 
 
 def _send(parser: ParserProcess, request: ParseRequest, limits: Limits) -> int:
+    """Return the exit code of the request. The parser is kept for the next one, or ended after a failure."""
     try:
         exit_code = parser.send(request, timeout_seconds=limits.max_seconds)
     except ParserTimeout:

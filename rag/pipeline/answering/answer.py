@@ -144,14 +144,14 @@ def _generate_answer(
         )
     cited = extract_citations(text, context.numbered_passages)
     if not (cited.citations or cited.unsupported_sentences):
-        return _refuse(grounding, CONTEXT_IGNORED, model=generation.model)
+        return _no_answer(grounding, CONTEXT_IGNORED, model=generation.model)
     # Validated against the passages, not the prompt: the question itself cannot support the answer.
     passages = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
     cited, validation = _validate(cited, passages, [passage.lang for passage in context.numbered_passages])
     if not (cited.citations and validation.is_valid):
         if options.strict:
             raise NotGrounded(f"The sources do not support the generated answer: {validation.details}")
-        return _refuse(grounding, NOT_GROUNDED, model=generation.model)
+        return _no_answer(grounding, NOT_GROUNDED, model=generation.model)
     return Answer(
         cited.text,
         _with_pages(cited.citations, context),
@@ -202,13 +202,14 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
 def _decline(query: str, grounding: Grounding, closest: str) -> Answer:
     """Decline a question that the passages probably do not answer, and show what comes closest."""
     if grounding.score < _MIN_UNCLEAR or not closest:
-        return _refuse(grounding, NOT_GROUNDED, closest=closest)
+        return _no_answer(grounding, NOT_GROUNDED, closest=closest)
     gaps = describe_gaps(select_reportable_gaps(query, grounding.gaps))
     text = " ".join(filter(None, (UNCLEAR_ANSWER, gaps, closest)))
     return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
 
 
-def _refuse(grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
+def _no_answer(grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
+    """Return the answer that the sources do not contain the answer, with the gaps and the closest passage."""
     text = " ".join(filter(None, (NO_ANSWER, describe_gaps(grounding.gaps), closest)))
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 

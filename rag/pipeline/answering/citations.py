@@ -120,7 +120,7 @@ def _split_cited_sentences(answer: str, lang: str) -> Iterator[tuple[str, str, s
     Markers with no word between them belong to the same sentence.
     """
     previous_end, sentence = 0, ""
-    for start, end in _join_markers(answer):
+    for start, end in _group_markers(answer):
         preceding, following = answer[previous_end:start], answer[end : end + _LOOKAHEAD_CHARACTERS]
         sentence = _last_sentence(preceding, lang) or sentence or _first_sentence(following, lang)
         yield sentence, preceding, answer[start:end]
@@ -128,7 +128,7 @@ def _split_cited_sentences(answer: str, lang: str) -> Iterator[tuple[str, str, s
     yield "", answer[previous_end:], ""
 
 
-def _join_markers(answer: str) -> list[tuple[int, int]]:
+def _group_markers(answer: str) -> list[tuple[int, int]]:
     """Return start and end of each group of markers that have no word between them on the same line."""
     groups: list[tuple[int, int]] = []
     for start, end in citation_markers.find_markers(answer):

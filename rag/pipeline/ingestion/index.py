@@ -1,4 +1,4 @@
-"""Step: prepared documents -> their rows, chunks, vectors and terms, inside the caller's transaction."""
+"""Step: prepared documents -> their rows, chunks, vectors and terms, inside the current transaction."""
 
 import functools
 import uuid
@@ -43,7 +43,7 @@ def update_if_unchanged(
 ) -> IndexOutcome | None:
     """Save the new metadata of a document whose stored content is the submitted one. Nothing is embedded.
 
-    Other writers of this path wait until the caller's transaction ends.
+    Other writers of this path wait until the current transaction ends.
 
     Returns:
         The outcome; None if the content must be written again. Nothing was changed then.
@@ -67,7 +67,7 @@ def index_documents(
 ) -> dict[uuid.UUID, IndexOutcome]:
     """Create the documents or replace their content. Unchanged chunks keep their rows and vectors.
 
-    Other writers of these paths wait until the caller's transaction ends. When the quota is updated, near the end of
+    Other writers of these paths wait until the current transaction ends. When the quota is updated, near the end of
     the transaction, all other writers of the organisation wait as well. Call it once per transaction.
 
     Args:
@@ -207,6 +207,7 @@ def _build_version(
 
 
 def _write(versions: Sequence[DocumentVersion], updates: Sequence[MetadataUpdate], source: DataSource) -> None:
+    """Write the documents' rows, and then what the store has of them."""
     store = provider_factory.chunk_store()
     Document.objects.bulk_create([version.document for version in versions if version.is_new])
     for version in versions:

@@ -86,9 +86,9 @@ def check_quota_of_documents(source: DataSource, sizes: Mapping[str, tuple[int, 
 
 
 def check_quota_of_open_documents(organization_id: uuid.UUID) -> None:
-    """Check that all queued and running documents, including those of the caller's transaction, fit in the quota.
+    """Check that all queued and running documents, including those of the current transaction, fit in the quota.
 
-    The check is exact: if bytes are limited, other callers and writers wait until the caller's transaction ends. The
+    The check is exact: if bytes are limited, other callers and writers wait until the current transaction ends. The
     inputs of failed documents, which are kept for a retry, use what is left; the oldest are deleted first.
 
     Raises:
@@ -106,7 +106,7 @@ def check_quota_of_open_documents(organization_id: uuid.UUID) -> None:
 
 
 def update_usage(organization_id: uuid.UUID, *, chunks: int, bytes: int) -> None:  # noqa: A002
-    """Add the chunks and bytes that the caller's transaction has written to the usage, or subtract deleted ones.
+    """Add the chunks and bytes that the current transaction has written to the usage, or subtract deleted ones.
 
     Call it once per transaction, and as late as possible: the organisation's other writers wait from here until the
     transaction ends. The check of the quota is exact, because PostgreSQL checks the condition of an UPDATE again after

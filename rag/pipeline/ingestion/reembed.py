@@ -54,7 +54,7 @@ def embed(chunks: Sequence[StoredChunk], model: EmbeddingModel) -> Vectors:
 
 
 def add_vectors(model: EmbeddingModel, chunks: Sequence[StoredChunk], vectors: Vectors) -> int:
-    """Write the vectors of chunks that still exist, in the caller's transaction, which has locked their source.
+    """Write the vectors of chunks that still exist, in the current transaction, which has locked their source.
 
     Documents that another transaction is writing are left to the next pass, so that neither waits for the other. The
     other documents are locked, because the fields that searches filter by are copied from them.

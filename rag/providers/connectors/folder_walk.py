@@ -60,7 +60,10 @@ def is_below(parts: Iterable[str]) -> bool:
 def _walk(
     list_folder: ListFolder, folder: tuple[str, ...], after: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], str | None]]:
-    """Yield the parts and the version of each file after `after`. Names that begin with a dot are hidden."""
+    """Yield the path and the version of each file after `after`, in the order of the paths.
+
+    Paths are tuples of the names of folders and of the file. Names that begin with a dot are hidden.
+    """
     if len(folder) > _MAX_DEPTH:
         raise ListingFailed(f"There are more than {_MAX_DEPTH} folders within each other.")
     for entry in sorted(list_folder(folder), key=lambda entry: entry.name):
@@ -68,7 +71,7 @@ def _walk(
         if entry.name.startswith("."):
             continue
         if entry.is_folder:
-            if parts >= after[: len(parts)]:
+            if parts >= after[: len(parts)]:  # otherwise all of its files come before `after`
                 yield from _walk(list_folder, parts, after if parts == after[: len(parts)] else ())
         elif parts > after:
             yield parts, entry.version

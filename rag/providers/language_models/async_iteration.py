@@ -5,7 +5,7 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 
-# The caller gets control at least this often.
+# The calling code gets control at least this often.
 POLL_SECONDS = 1.0
 
 

@@ -80,7 +80,7 @@ class OpenAILanguageModel:
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
         """Request the whole answer once, and read it until the deadline."""
         request = self._request(messages, temperature, deadline)
-        # Read in parts: a server that sends slowly must not delay the caller beyond the deadline.
+        # Read in parts: a server that sends slowly must not delay the calling code beyond the deadline.
         with (
             self._client.chat.completions.with_streaming_response.create(**request) as response,
             self._translated_reading_errors(),

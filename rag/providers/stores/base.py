@@ -37,10 +37,10 @@ class VectorIndex:
 class ChunkStore(Protocol):
     """The index of chunks: vectors, terms and token signatures, together with the fields that searches filter by.
 
-    Writes take part in the caller's database transaction: readers see the old chunks of a document or the new ones,
-    never a mixture. The caller prevents concurrent writes to the same document. `write` and `update_metadata` update
-    the term statistics last, and other writers of the source's organisation wait from then until the transaction ends:
-    call each at most once per transaction and towards its end.
+    Writes take part in the current database transaction: readers see the old chunks of a document or the new ones,
+    never a mixture. The calling code prevents concurrent writes to the same document. `write` and `update_metadata`
+    update the term statistics last, and other writers of the source's organisation wait from then until the transaction
+    ends: call each at most once per transaction and towards its end.
     """
 
     @property
@@ -76,7 +76,7 @@ class ChunkStore(Protocol):
     def apply_changes(self, *, limit: int) -> int:
         """Copy up to `limit` committed changes to an index outside of the database, and return their number.
 
-        Always 0 for a store that writes nothing outside of the caller's transaction.
+        Always 0 for a store that writes nothing outside of the current transaction.
 
         Raises:
             IndexUnavailable: If the index does not answer. The changes remain to be copied.
@@ -174,7 +174,7 @@ class ChunkStore(Protocol):
         Args:
             chunks: Chunks that `chunks_without_vector` returned.
             chunk_vectors: The vectors of the chunks, float32 of shape (len(chunks), dimensions).
-            documents: The documents, which the caller has locked. Their source and FILTER_FIELDS are copied.
+            documents: The documents, which the calling code has locked. Their source and FILTER_FIELDS are copied.
             model: The embedding model of the vectors.
 
         Returns:
@@ -204,7 +204,7 @@ class ChunkStore(Protocol):
         ...
 
     def add_missing_terms(self, document_ids: Sequence[uuid.UUID], *, limit: int) -> None:
-        """Index by words up to `limit` chunks that are not indexed yet. The caller has locked the documents."""
+        """Index by words up to `limit` chunks that are not indexed yet. The calling code has locked the documents."""
         ...
 
     def count_wrong_statistics(self, source_id: uuid.UUID) -> int:

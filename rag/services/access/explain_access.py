@@ -95,8 +95,8 @@ def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *
 
 
 def _explain_action(source: DataSource, person: User | None, action: Action) -> Verdict:
-    rule = DataSource.objects.filter(pk=source.pk)
-    is_allowed = person is not None and rule.visible_to(Caller(person), action).exists()
+    sources = DataSource.objects.filter(pk=source.pk)
+    is_allowed = person is not None and sources.visible_to(Caller(person), action).exists()
     decision = _decide(source, person, action)
     if decision.is_allowed != is_allowed:  # rows were changed in between, or the reasons below miss a rule
         logger.warning("access_reason_disagrees", source=str(source.pk), action=action.value, allowed=is_allowed)

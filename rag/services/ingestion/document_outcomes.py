@@ -41,7 +41,7 @@ def record_success(
         warnings: Id of a claimed document → what of it was not read, a sentence.
 
     Raises:
-        LeaseEnded: If this process no longer holds one of the documents. The caller must roll its transaction back.
+        LeaseEnded: If this process no longer holds one of the documents. The current transaction must be rolled back.
     """
     # Locked in the order of their keys, against deadlocks.
     documents = sorted(index_outcomes, key=lambda document: document.pk)

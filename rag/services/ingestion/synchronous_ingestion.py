@@ -32,7 +32,7 @@ def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | N
     """Ingest one document. It can be searched when this returns.
 
     Args:
-        source: A source that the caller has found among those that they may send documents to. A new source is saved in
+        source: A source that was found among those that the caller may send documents to. A new source is saved in
             the transaction that writes the document, so that it never exists without the document.
         submission: The document, sent as text.
         caller: The caller who sends it; required for a source that is not saved yet.

@@ -62,7 +62,7 @@ def cancel_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization 
 
 
 def cancel_jobs(jobs: QuerySet[IngestionJob]) -> None:
-    """Cancel the jobs that have open documents, inside the caller's transaction.
+    """Cancel the jobs that have open documents, inside the current transaction.
 
     A worker writes a document's chunks and its outcome in one transaction, and the outcome only while it holds the
     document's lease. Either it has committed before the lease is removed here, or its transaction is rolled back.

@@ -26,7 +26,7 @@ def submit_job(
     A submission with a `parse_error` becomes a failed document, so that it appears in the job's report.
 
     Args:
-        source: A source that the caller has found among those that the actor may send documents to.
+        source: A source that was found among those that the actor may send documents to.
         submissions: The documents, in the order in which the job lists them.
         options: How the documents are split into chunks.
         actor: The user who sends them.

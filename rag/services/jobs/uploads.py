@@ -60,7 +60,7 @@ def submit_documents(
     document.
 
     Args:
-        source: A source that the caller has found among those that the actor may send documents to.
+        source: A source that was found among those that the actor may send documents to.
         documents: Texts and files, in the order in which the job lists them.
         options: How the documents are split into chunks.
         actor: The user who sends them.

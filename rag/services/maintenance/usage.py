@@ -66,11 +66,11 @@ def _with_sums(
     return organizations.annotate(
         counted_chunks=Coalesce("usage__chunks", zero),
         counted_bytes=Coalesce("usage__bytes", zero),
-        stored_chunks=Coalesce(_sum("chunk_count"), zero),
-        stored_bytes=Coalesce(_sum("bytes"), zero),
+        stored_chunks=Coalesce(_stored_sum("chunk_count"), zero),
+        stored_bytes=Coalesce(_stored_sum("bytes"), zero),
     ).values_list("pk", "slug", "counted_chunks", "counted_bytes", "stored_chunks", "stored_bytes")
 
 
-def _sum(column: str) -> Subquery:
+def _stored_sum(column: str) -> Subquery:
     stored = Document.objects.live().filter(source__organization=OuterRef("pk"), source__deleted_at=None)
     return Subquery(stored.order_by().values("source__organization").annotate(sum=Sum(column)).values("sum"))

@@ -69,13 +69,14 @@ def read_state() -> InstallationState:
     """Measure the state of the installation. It returns within a second if Redis or the database does not answer."""
     state = InstallationState(timezone.now(), queues=queue_depths.list_queues())
     try:
-        _read(state)
+        _read_database(state)
     except DatabaseError:
         state.has_database = False
     return state
 
 
-def _read(state: InstallationState) -> None:
+def _read_database(state: InstallationState) -> None:
+    """Set what the state has from the database."""
     open_documents = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES)
     state.workers = workers.list_workers()
     state.conditions = {condition.value: 0 for condition in Condition} | job_lookup.count_by_condition(open_documents)

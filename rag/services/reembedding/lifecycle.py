@@ -1,7 +1,7 @@
 """Re-embedding: moving a data source to another embedding model without downtime.
 
 A re-embedding is started, switched, rolled back, dropped or cancelled here; a worker does the work
-(rag.services.reembedding.worker). The functions do not check permissions: callers have found the source, or the
+(rag.services.reembedding.worker). The functions do not check permissions: the calling code has found the source, or the
 re-embedding, among those that the user may MANAGE.
 """
 
@@ -246,7 +246,7 @@ def quality_gate_failure(reembedding: Reembedding) -> str:
 
 
 def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
-    """Create the re-embedding and notify a worker, inside the caller's transaction, which has locked the source."""
+    """Create the re-embedding and notify a worker, inside the current transaction, which has locked the source."""
     if source.reembeddings.unfinished().exists():
         raise _invalid(
             gettext("Another re-embedding of this source is not finished, or its vectors are still being removed.")
@@ -259,7 +259,7 @@ def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **val
 
 
 def _lock(source: DataSource) -> DataSource:
-    """Lock the source for the caller's transaction. Transactions that write documents do not have to wait (no_key)."""
+    """Lock the source until the transaction ends. Transactions that write documents do not have to wait (no_key)."""
     sources: QuerySet[DataSource] = DataSource.objects.select_for_update(of=("self",), no_key=True)
     locked = sources.select_related("embedding_model").filter(pk=source.pk, deleted_at=None).first()
     if locked is None:

@@ -115,16 +115,17 @@ def read_answers(
     chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(pk__in=chunk_ids, document__deleted_at=None)
     chunks = chunks.select_related("document", "source").defer("document__text")
     by_id = {str(chunk.pk): chunk for chunk in chunks} if chunk_ids else {}
-    return [_read(text, details, message, visible_ids, by_id) for text, details, message in answers]
+    return [_withhold_if_hidden(text, details, message, visible_ids, by_id) for text, details, message in answers]
 
 
-def _read(
+def _withhold_if_hidden(
     text: str,
     details: Mapping[str, Any],
     message: ConversationMessage | None,
     visible_ids: set[str],
     chunks: Mapping[str, Chunk],
 ) -> ReadableAnswer:
+    """Return the answer; without text and citations unless all of its data sources are visible."""
     is_withheld = not visible_ids.issuperset(details.get("sources", ()))
     citations: Sequence[Mapping[str, Any]] = () if is_withheld else details.get("citations", ())
     return ReadableAnswer(

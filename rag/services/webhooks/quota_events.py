@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from rag.models import Usage, Webhook, WebhookEvent
@@ -30,8 +29,8 @@ def record_nearly_reached() -> None:
 
 @transaction.atomic
 def _record(webhook: Webhook, quotas: list[dict[str, Any]]) -> None:
-    is_first = Q(pk=webhook.pk, quota_notified_at=None)
-    if Webhook.objects.filter(is_first).update(quota_notified_at=timezone.now()):
+    unnotified = Webhook.objects.filter(pk=webhook.pk, quota_notified_at=None)
+    if unnotified.update(quota_notified_at=timezone.now()):
         data = {"organization": webhook.organization.slug, "quotas": quotas}
         events.record_for(webhook, WebhookEvent.QUOTA_NEARLY_REACHED, data)
 

@@ -38,14 +38,14 @@ _WITHOUT_TERMS = ~Exists(ChunkTerms.objects.filter(chunk=OuterRef("pk")))
 
 
 def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = (), limit: int | None = None) -> None:
-    """Write the missing terms of these documents' chunks and delete outdated terms, in the caller's transaction.
+    """Write the missing terms of these documents' chunks and delete outdated terms, in the current transaction.
 
     Terms of chunks that no longer exist are deleted. Existing terms are kept unless the document's language has changed
     or the document is to be rebuilt.
 
     Call it once per transaction and towards its end: other writers of the same sources wait from the moment when this
     begins to count until the transaction ends. Reading and stemming happen before that, except for documents to
-    rebuild. The caller keeps other writers of these documents waiting.
+    rebuild. The calling code keeps other writers of these documents waiting.
 
     Args:
         document_ids: The documents.
@@ -74,7 +74,7 @@ def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = ()
 
 
 def delete(chunk_ids: Sequence[uuid.UUID]) -> None:
-    """Delete the terms of chunks that the caller is about to delete. Call it once per transaction."""
+    """Delete the terms of chunks that are about to be deleted. Call it once per transaction."""
     source_ids = ChunkTerms.objects.filter(pk__in=list(chunk_ids)).values_list("source_id", flat=True)
     lock_statistics(set(source_ids))
     _delete("chunk_id = ANY(%s)", [list(chunk_ids)])
@@ -128,7 +128,7 @@ def _add_missing(configs: Mapping[uuid.UUID, str], limit: int | None) -> list[uu
     """Write the missing terms of these documents' chunks, and return the chunks' ids. They are not counted yet."""
     added: list[uuid.UUID] = []
     chunks = Chunk.objects.filter(_WITHOUT_TERMS, document__in=list(configs))
-    chunks = chunks.order_by() if limit is None else chunks.order_by("pk")  # callers with a limit continue by id
+    chunks = chunks.order_by() if limit is None else chunks.order_by("pk")  # the next call continues by id
     values = chunks.values_list("pk", "source_id", "document_id", "text", "headings", "document__title")
     remaining = values[:limit].iterator(_WRITE_BATCH)
     while batch := list(itertools.islice(remaining, _WRITE_BATCH)):

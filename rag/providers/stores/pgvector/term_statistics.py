@@ -48,7 +48,7 @@ def count_wrong(source_id: uuid.UUID) -> int:
 
 
 def repair(source_id: uuid.UUID) -> None:
-    """Correct the wrong counts of the source, whose statistics the caller has locked (`bm25_index.lock_statistics`)."""
+    """Correct the wrong counts of the source. The calling code has locked them (`bm25_index.lock_statistics`)."""
     with connection.cursor() as cursor:
         for table, column, rows in _STATISTICS:
             cursor.execute(

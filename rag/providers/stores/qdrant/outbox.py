@@ -89,7 +89,7 @@ def _postpone(document_id: uuid.UUID, change_ids: Sequence[int] = ()) -> None:
 
 
 def copy(client: QdrantClient, document_ids: Iterable[uuid.UUID]) -> list[uuid.UUID]:
-    """Copy the documents that no other process is copying, in the caller's transaction, and return their ids."""
+    """Copy the documents that no other process is copying, in the current transaction, and return their ids."""
     locked = [pk for pk in document_ids if try_advisory_xact_lock(f"qdrant/{pk}")]
     if locked:
         points.copy_documents(client, locked, EmbeddingModel.objects.order_by("pk"))

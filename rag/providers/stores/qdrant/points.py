@@ -47,7 +47,7 @@ _CONTENT = (
 def copy_documents(client: QdrantClient, document_ids: Sequence[uuid.UUID], models: Iterable[EmbeddingModel]) -> int:
     """Make the documents' points equal to their chunks in the collection of each model, and return how many changed.
 
-    The caller keeps other processes from copying the same documents.
+    The calling code keeps other processes from copying the same documents.
     """
     collections = client.collections()
     changed = 0

@@ -36,6 +36,7 @@ def list_items(run: SyncRun, deadline: float) -> bool:
 
 @transaction.atomic
 def _store(run: SyncRun, page: Page, patterns: list[str]) -> None:
+    """Store the items of the page that match a pattern, and where the listing continues."""
     versions = {
         item.path: item.version
         for item in page.items

@@ -1,6 +1,6 @@
 """The actions on a run of a sync: start, stop and resume it, and confirm or refuse its removal of documents.
 
-The caller has checked that the person may see the connection or run.
+The calling code has checked that the person may see the connection or run.
 """
 
 from django.db import IntegrityError, transaction

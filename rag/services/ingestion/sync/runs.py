@@ -20,7 +20,7 @@ def update(run: SyncRun, **values: object) -> None:
 
 
 def increment(run: SyncRun, name: str) -> None:
-    """Add 1 to a counter of the run, in the caller's transaction."""
+    """Add 1 to a counter of the run, in the current transaction."""
     update(run, **{name: F(name) + 1})
 
 

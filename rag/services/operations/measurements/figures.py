@@ -76,13 +76,13 @@ def summarize(kind: str, *, organizations: Collection[uuid.UUID] = (EVERYBODY,))
     rows = defaultdict(list)
     for row in _rows(kind, HOUR, organizations):
         rows[row.name].append(row)
-    return [_add(name, rows[name]) for name in sorted(rows)]
+    return [_add_up(name, rows[name]) for name in sorted(rows)]
 
 
 def summarize_all_time(kind: str) -> list[Summary]:
     """Return the measurements of one kind since the installation began, by name: they never fall."""
     rows = Measurement.objects.filter(organization=EVERYBODY, period=ALL_TIME, kind=kind).order_by("name")
-    return [_add(row.name, [row]) for row in rows[:_MAX_NAMES]]
+    return [_add_up(row.name, [row]) for row in rows[:_MAX_NAMES]]
 
 
 def summarize_by_hour(kind: str, *, organizations: Collection[uuid.UUID] = (EVERYBODY,)) -> Hourly:
@@ -96,7 +96,7 @@ def summarize_by_hour(kind: str, *, organizations: Collection[uuid.UUID] = (EVER
     for row in _rows(kind, timezone.now() - first, organizations):
         rows[row.name, row.period.replace(minute=0)].append(row)
     starts = [first + hour * HOUR for hour in range(_HOURS)]
-    return lambda name: [(start, _add(name, rows[name, start])) for start in starts]
+    return lambda name: [(start, _add_up(name, rows[name, start])) for start in starts]
 
 
 def _rows(kind: str, since: datetime.timedelta, organizations: Collection[uuid.UUID]) -> Iterable[Measurement]:
@@ -106,7 +106,7 @@ def _rows(kind: str, since: datetime.timedelta, organizations: Collection[uuid.U
     ).only("name", "period", "count", "failures", "milliseconds", "histogram")
 
 
-def _add(name: str, rows: Sequence[Measurement]) -> Summary:
+def _add_up(name: str, rows: Sequence[Measurement]) -> Summary:
     if not rows:
         return Summary(name)
     return Summary(

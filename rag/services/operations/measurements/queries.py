@@ -51,9 +51,9 @@ class MeasuredQuery:
         organizations = tuple(dict.fromkeys(key for scope in self.scopes for key in scope.organization_ids))
         measurement_buffer.record("operation", "query", milliseconds, failed=failed, organizations=organizations)
         if self.is_grounded is not None:
-            is_refused = not self.is_grounded
+            is_declined = not self.is_grounded
             measurement_buffer.record(
-                "operation", "answer", milliseconds, failed=is_refused, organizations=organizations
+                "operation", "answer", milliseconds, failed=is_declined, organizations=organizations
             )
         measurement_buffer.record_slow(
             measurement_buffer.Slow(
