@@ -13,7 +13,7 @@ from accounts.models import User
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Membership, Organization, Role
 from tests.access.rule.oracle import PERMISSIONS
-from tests.access.rule.test_visible_to import rolled_back
+from tests.support.database import rolled_back
 from tests.support.rows import insert_rows
 
 pytestmark = pytest.mark.django_db

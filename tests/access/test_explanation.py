@@ -18,8 +18,8 @@ from orgs.models import Membership, Team
 from rag.models import Action, DataSource
 from rag.services.access import explain_access
 from tests.access.rule import oracle
-from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import build, worlds
+from tests.support.database import rolled_back
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db

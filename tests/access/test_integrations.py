@@ -17,8 +17,8 @@ from ragsite.postgres import identity
 from tests.access import check_counts
 from tests.access.calls import Calls
 from tests.access.rule import oracle
-from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import Rows, add_content, build, worlds
+from tests.support.database import rolled_back
 
 pytestmark = pytest.mark.django_db
 QUERY = "query"

@@ -10,7 +10,7 @@ from orgs.access.permissions import Visibility
 from orgs.models import Membership, Team
 from rag.models import Action, DataSource, Grant
 from rag.services.access.matrix_changes import list_changes
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 URL = "/admin/rag/datasource/matrix/change/"
@@ -33,7 +33,7 @@ def test_a_change_opens_and_closes_a_source(world: World, visibility: Visibility
     above = Team.objects.create(organization=world.home, name="service")
     Team.objects.filter(name="support").update(parent=above)
     source, member = world.source(visibility=visibility), membership(world, "supporter")
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     for change in list_changes(source, member):
         assert change.is_opening
         page = owner.get(URL, fields(source, member)).content.decode()
@@ -56,10 +56,10 @@ def test_public_and_personal_sources_are_not_changed_here(world: World) -> None:
     member = membership(world, "member")
     for number, visibility in enumerate((Visibility.PUBLIC, Visibility.PERSONAL)):
         source = world.source(f"s{number}", visibility=visibility)
-        page = browser(world.users["owner"]).get(URL, fields(source, member)).content.decode()
+        page = staff_browser(world.users["owner"]).get(URL, fields(source, member)).content.decode()
         assert "choose another visibility" in page
         key = f"open-user-{member.user_id}"
-        browser(world.users["owner"]).post(URL, {**fields(source, member), "change": key})
+        staff_browser(world.users["owner"]).post(URL, {**fields(source, member), "change": key})
     assert not Grant.objects.exists()
 
 
@@ -68,8 +68,8 @@ def test_only_managers_change_access_and_only_for_members(world: World) -> None:
     foreign = Membership.objects.get(user=world.users["foreigner"])
     change = {**fields(source, member), "change": f"open-user-{member.user_id}"}
     for name in ("editor", "member", "foreigner"):
-        assert browser(world.users[name]).post(URL, change).status_code == 404
+        assert staff_browser(world.users[name]).post(URL, change).status_code == 404
     other = {**fields(source, foreign), "change": f"open-user-{foreign.user_id}"}
-    assert browser(world.users["owner"]).post(URL, other).status_code == 404
-    assert browser(world.users["owner"]).get(URL, {"source": "x", "person": "\0"}).status_code == 404
+    assert staff_browser(world.users["owner"]).post(URL, other).status_code == 404
+    assert staff_browser(world.users["owner"]).get(URL, {"source": "x", "person": "\0"}).status_code == 404
     assert not Grant.objects.exists()

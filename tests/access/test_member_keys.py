@@ -9,8 +9,8 @@ from orgs.models import ApiKey
 from ragsite.postgres import identity
 from tests.access import check_counts
 from tests.access.rule import oracle
-from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import build, worlds
+from tests.support.database import rolled_back
 
 pytestmark = pytest.mark.django_db
 

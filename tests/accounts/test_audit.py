@@ -17,8 +17,9 @@ from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import DataSource, Grant, Reembedding
 from tests.accounts.audit_helpers import export_csv, newest_event
-from tests.admin.test_admin import browser, form
+from tests.admin.test_admin import form
 from tests.support import factories
+from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
 
@@ -148,7 +149,7 @@ def test_a_refused_key_is_audited_once_an_hour(world: World) -> None:
     send_keys(one, one, other)
     assert newest_event().after == {"reason": "revoked"}
     assert rows.count() == 3
-    assert "expired" in export_csv(browser(world.users["owner"]), "action=refused")
+    assert "expired" in export_csv(staff_browser(world.users["owner"]), "action=refused")
 
 
 def test_changes_of_memberships_roles_and_teams_are_recorded(world: World, list_events: Any) -> None:
@@ -196,7 +197,7 @@ def test_changes_of_an_account_are_recorded_without_personal_values(world: World
 
 def test_changes_of_sources_and_grants_in_the_admin_are_recorded(world: World, list_events: Any) -> None:
     owner = world.users["owner"]
-    client = browser(owner)
+    client = staff_browser(owner)
     count_before = len(list_events())
     client.post("/admin/rag/datasource/add/", form(world))
     source, grant = list_events()[count_before:]

@@ -12,14 +12,14 @@ from accounts.models import User
 from rag.models import DataSource
 from rag.services.sources import documents
 from tests.accounts.audit_helpers import PAGE, export_csv, newest_event
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
 
 def test_managers_see_only_the_events_of_their_organisation(world: World) -> None:
     world.source("home-library")
     world.source("foreign-library", organization=world.abroad)
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     text = owner.get(f"{PAGE}?organization={world.home.pk}", secure=True).content.decode()
     assert "home-library" in text
     assert "foreign" not in text
@@ -29,12 +29,12 @@ def test_managers_see_only_the_events_of_their_organisation(world: World) -> Non
     assert owner.get(f"{PAGE}{foreign_event.pk}/change/", secure=True).status_code == 302
     assert "foreign" not in export_csv(owner, f"organization={world.abroad.pk}")
     for name in ("editor", "member"):
-        assert browser(world.users[name]).get(PAGE, secure=True).status_code == 403
-        assert browser(world.users[name]).get(f"{PAGE}export.csv", secure=True).status_code == 403
+        assert staff_browser(world.users[name]).get(PAGE, secure=True).status_code == 403
+        assert staff_browser(world.users[name]).get(f"{PAGE}export.csv", secure=True).status_code == 403
 
 
 def test_the_admin_shows_events_read_only(world: World) -> None:
-    root = browser(User.objects.create_superuser("root@platform.example"))
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
     event = newest_event()
     page = root.get(f"{PAGE}{event.pk}/change/", secure=True)
     assert page.status_code == 200
@@ -51,7 +51,7 @@ def test_the_export_applies_the_filters_of_the_list(world: World, query: str) ->
     documents.delete_document(source.documents.get())
     source.deleted_at = timezone.now()
     source.save(update_fields=["deleted_at"])
-    root = browser(User.objects.create_superuser("root@platform.example"))
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
     page = root.get(f"{PAGE}?{query}", secure=True)
     assert page.status_code == 200
     rows = list(csv.DictReader(io.StringIO(export_csv(root, query))))
@@ -63,7 +63,7 @@ def test_the_export_applies_the_filters_of_the_list(world: World, query: str) ->
 
 def test_spreadsheets_read_the_umlauts_of_the_export(world: World) -> None:
     ingest_text(world.source(), "Grüße.md", "Zebras.")
-    root = browser(User.objects.create_superuser("root@platform.example"))
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
     reply: Any = root.get(f"{PAGE}export.csv", secure=True)
     assert b"".join(reply).startswith(b"\xef\xbb\xbfat,"), "Excel reads files without this mark as Latin-1"
 
@@ -72,7 +72,7 @@ def test_spreadsheets_read_the_umlauts_of_the_export(world: World) -> None:
     "query", ["actor_id__gt=0", "organization__slug=home", "at__regex=.", "organization=x", "p=-1"]
 )
 def test_invalid_query_parameters_cause_no_server_error(world: World, query: str) -> None:
-    root = browser(User.objects.create_superuser("root@platform.example"))
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
     reply: Any = root.get(f"{PAGE}export.csv?{query}", secure=True)
     assert reply.status_code in (200, 400, 404)
     b"".join(reply)  # reading to the end closes the file

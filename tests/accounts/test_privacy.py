@@ -27,7 +27,7 @@ from rag.services.maintenance import history_retention
 from rag.services.search import chat_replies, permitted_queries, search_history
 from rag.services.sources import original_files, purge
 from rag.types import Message, Question, Submission
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World, ingest_text, process_queue
 from tests.support.http import Client
 
@@ -149,7 +149,7 @@ def occurrences(*needles: object) -> dict[str, list[str]]:
 
 def test_deleting_a_user_deletes_their_personal_data(world: World) -> None:
     """Searches, chats, keys, tokens and names. Documents stay; nobody else may read their personal sources."""
-    root = browser(User.objects.create_superuser("root@platform.example"))
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
     member = world.users["member"]
     world.key("member")
     source = world.source("diary", owner=member, visibility=Visibility.PERSONAL)
@@ -162,7 +162,7 @@ def test_deleting_a_user_deletes_their_personal_data(world: World) -> None:
         actor=member,
     )
     search_and_chat(world)
-    client = browser(member)
+    client = staff_browser(member)
     client.post("/api/auth/token", {"email": member.email, "password": PASSWORD}, "application/json", secure=True)
     root.post(f"/admin/accounts/user/{member.pk}/change/", {"email": member.email, "name": "N"}, secure=True)
     assert AuditEvent.objects.filter(actor_id=member.pk).exclude(address=None).exists()
@@ -206,7 +206,7 @@ def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, 
     world.key("owner")
     service = get_service_user("home")
     ingest_text(world.source("abroad", organization=world.abroad), "a", "Zebras graze abroad.")
-    root = browser(User.objects.create_superuser("root@platform.example"))
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
     address = f"/admin/orgs/organization/{world.home.pk}"
     assert "Documents: 2" in root.get(f"{address}/delete/", secure=True).content.decode()
     assert root.post(f"{address}/delete/", {"post": "yes"}, secure=True).status_code == 302
@@ -254,7 +254,7 @@ def test_export_user_writes_all_data_about_a_person(world: World, tmp_path: Path
 
 def test_the_admin_exports_one_person_at_a_time(world: World) -> None:
     page = "/admin/accounts/user/"
-    root = browser(User.objects.create_superuser("root@platform.example"))
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
     member, owner = world.users["member"], world.users["owner"]
     form = {"action": "export_data", "_selected_action": [str(member.pk)]}
     reply: Any = root.post(page, form, secure=True)
@@ -262,7 +262,7 @@ def test_the_admin_exports_one_person_at_a_time(world: World) -> None:
     assert AuditEvent.objects.latest("id").subject_email == member.email
     both = {**form, "_selected_action": [str(member.pk), str(owner.pk)]}
     assert root.post(page, both, secure=True).status_code == 302
-    assert browser(owner).post(page, form, secure=True).status_code == 403
+    assert staff_browser(owner).post(page, form, secure=True).status_code == 403
 
 
 def test_every_model_with_a_user_is_considered_in_the_export() -> None:

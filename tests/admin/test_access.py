@@ -13,7 +13,7 @@ from rag.models import Action, DataSource, Grant
 from rag.services.sources import access_lists, editing
 from rag.services.sources.access_lists import AccessLists
 from rag.services.sources.editing import SourceSettings
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 ONE_WEEK = timedelta(days=7)
@@ -53,7 +53,7 @@ def can_read(world: World) -> bool:
 
 
 def test_who_sets_an_expiry_becomes_the_grantor(world: World, grant: Grant) -> None:
-    client, expires_at = browser(world.users["admin"]), timezone.now().replace(microsecond=0) + ONE_WEEK
+    client, expires_at = staff_browser(world.users["admin"]), timezone.now().replace(microsecond=0) + ONE_WEEK
     reply = client.post(page(grant), form(grant, expires_at))
     assert reply.status_code == 302, reply.content.decode()
     changed = Grant.objects.get()
@@ -65,13 +65,13 @@ def test_who_sets_an_expiry_becomes_the_grantor(world: World, grant: Grant) -> N
 
 
 def test_an_expiry_in_the_past_is_rejected(world: World, grant: Grant) -> None:
-    reply = browser(world.users["owner"]).post(page(grant), form(grant, timezone.now() - ONE_WEEK))
+    reply = staff_browser(world.users["owner"]).post(page(grant), form(grant, timezone.now() - ONE_WEEK))
     assert "This time is in the past. Choose a later one, or delete the row" in reply.content.decode()
     assert Grant.objects.get().expires_at is None
 
 
 def test_an_expired_grant_is_marked_and_can_be_renewed(world: World, grant: Grant) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     assert "expired" not in client.get(page(grant)).content.decode()
     Grant.objects.update(expires_at=timezone.now().replace(microsecond=0) - ONE_WEEK)
     assert ">expired<" in client.get(page(grant)).content.decode()
@@ -105,7 +105,7 @@ def test_a_team_can_be_part_of_another_team_of_its_organisation_but_not_of_itsel
     support = world.home.teams.get(name="support")
     service, company = (Team.objects.create(organization=world.home, name=name) for name in ("service", "company"))
     foreign = Team.objects.create(organization=world.abroad, name="foreign")
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
 
     def nest(team: Team, parent: Team, **extra: Any) -> str:
         values = {"organization": team.organization_id, "name": team.name, "parent": parent.pk, **extra}
@@ -119,7 +119,7 @@ def test_a_team_can_be_part_of_another_team_of_its_organisation_but_not_of_itsel
     assert "valid choice" in nest(company, foreign), "teams of other organisations are not offered"
     root = world.users["admin"]
     root.is_superuser = True
-    client = browser(root)
+    client = staff_browser(root)
     assert "Choose a team of the same organisation" in nest(company, foreign)
     assert "are a part of it" in nest(company, foreign, organization=world.abroad.pk)
     company.refresh_from_db()
@@ -135,7 +135,7 @@ def test_keys_are_ended_after_an_overlap(world: World) -> None:
     type(short).objects.filter(pk=short.pk).update(expires_at=soon)
     type(short).objects.filter(pk=revoked.pk).update(revoked_at=soon)
     action = {"action": "end_after_overlap", "_selected_action": [str(key.pk) for key in (long, short, revoked)]}
-    reply = browser(world.users["owner"]).post("/admin/orgs/apikey/", action, follow=True)
+    reply = staff_browser(world.users["owner"]).post("/admin/orgs/apikey/", action, follow=True)
     assert "Ending in 24 hours: 1." in reply.content.decode()
     for key in (long, short, revoked):
         key.refresh_from_db()

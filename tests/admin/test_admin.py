@@ -1,7 +1,6 @@
 """The admin's pages of data sources, documents and jobs show, offer and accept only what their user may manage."""
 
 import pytest
-from django.test import Client
 
 from accounts.models import User
 from orgs.access.permissions import Visibility
@@ -10,6 +9,7 @@ from rag.models import DataSource, EmbeddingModel, Grant, Usage
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.types import Submission
+from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
 PAGES = [
@@ -27,14 +27,6 @@ PAGES = [
     "/admin/rag/ingestionjob/",
     "/admin/rag/ingestiondocument/",
 ]
-
-
-def browser(user: User) -> Client:
-    user.is_staff = True
-    user.save()
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture
@@ -57,7 +49,7 @@ def foreign(world: World) -> DataSource:
 @pytest.mark.parametrize("page", PAGES)
 def test_no_page_shows_anything_of_another_organisation(world: World, foreign: DataSource, page: str) -> None:
     world.source("domestic")
-    reply = browser(world.users["owner"]).get(page)
+    reply = staff_browser(world.users["owner"]).get(page)
     assert reply.status_code == 200
     text = reply.content.decode().lower()
     for name in ("foreign", "abroad", str(foreign.pk), str(world.abroad.pk)):
@@ -65,7 +57,7 @@ def test_no_page_shows_anything_of_another_organisation(world: World, foreign: D
 
 
 def test_objects_of_another_organisation_do_not_exist(world: World, foreign: DataSource) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     for url in (
         f"/admin/rag/datasource/{foreign.pk}/change/",
         f"/admin/rag/document/{foreign.documents.get().pk}/change/",
@@ -80,7 +72,7 @@ def test_objects_of_another_organisation_do_not_exist(world: World, foreign: Dat
 @pytest.mark.parametrize("name", ["editor", "member", "foreigner"])
 def test_without_permission_pages_are_hidden_and_forbidden(world: World, name: str) -> None:
     world.source("domestic")
-    client = browser(world.users[name])
+    client = staff_browser(world.users[name])
     index = client.get("/admin/").content.decode()
     assert ("/admin/rag/document/" in index) == (name != "member"), "users who may send documents may delete them"
     assert not any(f"/admin/rag/{page}/" in index for page in ("datasource", "ingestionjob", "embeddingmodel"))
@@ -107,20 +99,20 @@ def form(world: World, **changes: object) -> dict[str, object]:
 
 def test_creating_a_source_with_a_grant(world: World) -> None:
     owner = world.users["owner"]
-    reply = browser(owner).post("/admin/rag/datasource/add/", form(world))
+    reply = staff_browser(owner).post("/admin/rag/datasource/add/", form(world))
     assert reply.status_code == 302, reply.content.decode()
     grant = Grant.objects.get()
     assert (grant.source.slug, grant.user, grant.granted_by) == ("board-papers", world.users["member"], owner)
-    page = browser(owner).get(reply.headers["Location"]).content.decode()
+    page = staff_browser(owner).get(reply.headers["Location"]).content.decode()
     assert "Upload documents" in page
     assert "you cannot query it yourself" in page
     Grant.objects.create(source=grant.source, user=owner)
-    assert "you cannot query it yourself" not in browser(owner).get(reply.headers["Location"]).content.decode()
+    assert "you cannot query it yourself" not in staff_browser(owner).get(reply.headers["Location"]).content.decode()
 
 
 def test_of_two_windows_the_second_does_not_overwrite_what_the_first_has_changed(world: World) -> None:
     source = world.source("papers", name="Papers")
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     url = f"/admin/rag/datasource/{source.pk}/change/"
     page = client.get(url).content.decode()
     version = page.partition('name="version" value="')[2].partition('"')[0]
@@ -151,7 +143,7 @@ def test_invalid_sources_are_rejected(world: World, changes: dict[str, object], 
     world.abroad.teams.create(name="abroad")
     ids = {"abroad": world.abroad.pk}
     values = {name: ids.get(str(value), value) if value is not None else None for name, value in changes.items()}
-    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **values))
+    reply = staff_browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **values))
     assert reply.status_code == 200
     assert message in reply.content.decode()
     assert not DataSource.objects.exists()
@@ -161,14 +153,14 @@ def test_document_text_is_not_shown_to_managers_who_may_not_query(world: World) 
     """Shared rules: nothing widens querying, "not being organisation owner"."""
     source = world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"])
     outcome = ingest_text(source, "diary", "Zebras have stripes.")
-    reply = browser(world.users["owner"]).get(f"/admin/rag/document/{outcome.document_id}/change/")
+    reply = staff_browser(world.users["owner"]).get(f"/admin/rag/document/{outcome.document_id}/change/")
     assert reply.status_code == 200
     assert "stripes" not in reply.content.decode()
 
 
 def test_a_duplicate_slug_is_rejected(world: World) -> None:
     world.source("board-papers")
-    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world))
+    reply = staff_browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world))
     assert "already has a data source with this slug" in reply.content.decode()
 
 
@@ -184,24 +176,24 @@ def test_query_parameters_cannot_filter_by_hidden_fields(world: World, query: st
     ingest_text(
         world.source("secret", visibility=Visibility.PERSONAL, owner=world.users["editor"]), "diary", "Zebras: stripes."
     )
-    assert browser(world.users["owner"]).get(f"/admin/rag/document/?{query}").status_code in (302, 400)
+    assert staff_browser(world.users["owner"]).get(f"/admin/rag/document/?{query}").status_code in (302, 400)
 
 
 @pytest.mark.parametrize("query", ["status__exact=%00", "source__id__exact=x", "q=%00", "p=-1", "o=x"])
 def test_invalid_query_parameters_are_no_server_error(world: World, query: str) -> None:
-    assert browser(world.users["owner"]).get(f"/admin/rag/ingestionjob/?{query}").status_code in (200, 302, 400)
+    assert staff_browser(world.users["owner"]).get(f"/admin/rag/ingestionjob/?{query}").status_code in (200, 302, 400)
 
 
 def test_a_duplicate_grant_is_rejected(world: World) -> None:
     duplicate = {"grants-TOTAL_FORMS": 2, "grants-1-grantee": world.users["member"].email}
-    reply = browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **duplicate))
+    reply = staff_browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **duplicate))
     assert "repeats another" in reply.content.decode()
 
 
 def test_a_key_variable_must_name_an_api_key(world: World) -> None:
     superuser = User.objects.create_superuser("root@home.example", "x")
     values = {"name": "x", "provider": "openai", "dimensions": 384, "api_key_variable": "SECRET_KEY"}
-    reply = browser(superuser).post("/admin/rag/embeddingmodel/add/", values)
+    reply = staff_browser(superuser).post("/admin/rag/embeddingmodel/add/", values)
     assert "ends with _API_KEY" in reply.content.decode()
 
 
@@ -209,7 +201,7 @@ def test_managers_of_a_source_cancel_its_jobs(world: World, foreign: DataSource)
     submission = Submission(path="a", title="A", text="Zebras.")
     options, actor = build_submissions.default_chunking_options(), world.users["editor"]
     job = submit.submit_job(source=world.source("domestic"), submissions=[submission], options=options, actor=actor)
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}
     assert (
         "Cancelled: 1. Already finished: 0."
@@ -228,7 +220,7 @@ def test_managers_of_a_source_cancel_its_jobs(world: World, foreign: DataSource)
 def test_a_source_is_deleted_after_confirmation(world: World, foreign: DataSource, by_action: bool) -> None:
     source = world.source("domestic")
     ingest_text(source, "a", "Zebras.")
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     if by_action:
         url = "/admin/rag/datasource/"
         values = {"action": "delete_selected", "_selected_action": [source.pk, foreign.pk]}
@@ -246,7 +238,7 @@ def test_a_source_is_deleted_after_confirmation(world: World, foreign: DataSourc
 def test_page_labels(world: World) -> None:
     """No page for Django's unused groups; British spelling; dimensions as numbers."""
     model = world.source("domestic").embedding_model
-    root = browser(User.objects.create_superuser("root@home.example", "x"))
+    root = staff_browser(User.objects.create_superuser("root@home.example", "x"))
     index = root.get("/admin/").content.decode()
     assert ("Groups" in index, "Organisations" in index, "Organizations" in index) == (False, True, False)
     page = root.get(f"/admin/rag/embeddingmodel/{model.pk}/change/").content.decode()
@@ -254,7 +246,7 @@ def test_page_labels(world: World) -> None:
 
 
 def test_names_are_written_as_people_write_them(world: World) -> None:
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
 
     def read(page: str) -> str:
         return owner.get(f"/admin/{page}").content.decode()
@@ -273,7 +265,7 @@ def test_names_are_written_as_people_write_them(world: World) -> None:
 
 
 def test_an_empty_list_offers_nothing_to_do_with_its_rows(world: World) -> None:
-    page = browser(world.users["owner"]).get("/admin/rag/webhookdelivery/").content.decode()
+    page = staff_browser(world.users["owner"]).get("/admin/rag/webhookdelivery/").content.decode()
     assert "Each message to a webhook is listed here" in page
     assert 'name="action"' not in page
 
@@ -284,7 +276,7 @@ def test_editors_delete_documents(world: World, foreign: DataSource, by_action: 
     source = world.source("domestic", visibility=Visibility.PERSONAL)
     ingest_text(source, "a", "Zebras have secret stripes.")
     document, abroad = source.documents.get(), foreign.documents.get()
-    client = browser(world.users["editor"])
+    client = staff_browser(world.users["editor"])
     if by_action:
         url = "/admin/rag/document/"
         values = {"action": "delete_selected", "_selected_action": [document.pk, abroad.pk]}
@@ -308,7 +300,7 @@ def test_editors_delete_documents(world: World, foreign: DataSource, by_action: 
 def test_members_see_no_documents_in_the_admin(world: World) -> None:
     ingest_text(world.source("domestic"), "a", "Zebras.")
     key = world.home.sources.get().documents.get().pk
-    client = browser(world.users["member"])
+    client = staff_browser(world.users["member"])
     assert client.get("/admin/rag/document/").status_code == 403
     assert client.post(f"/admin/rag/document/{key}/delete/", {"post": "yes"}).status_code in (302, 403)
     assert world.home.sources.get().documents.filter(deleted_at=None).exists()

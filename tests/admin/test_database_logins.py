@@ -10,7 +10,7 @@ from accounts.models import AuditEvent, User
 from accounts.sign_in import second_factor
 from orgs.models import Membership, Role
 from tests.access.database import injection
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,7 +18,7 @@ PASSWORD = "a long enough phrase"
 
 
 def test_a_superuser_sets_a_password_and_removes_second_factors_and_accounts(live_world: World) -> None:
-    client = browser(User.objects.create_superuser("root@platform.example"))
+    client = staff_browser(User.objects.create_superuser("root@platform.example"))
     member = live_world.users["member"]
     for _ in range(2):
         second_factor.get_or_create_unconfirmed(member)
@@ -55,7 +55,7 @@ def test_an_administrator_gives_up_the_right_to_manage_members(live_world: World
             "is_active": "on",
             "roles": [reader.pk],
         }
-    client = browser(live_world.users["admin"])
+    client = staff_browser(live_world.users["admin"])
     with injection.web_process(is_restricted=True):
         response = client.post(f"/admin/orgs/membership/{membership.pk}/{'delete' if deletes else 'change'}/", form)
         assert response.status_code == (302 if deletes else 403), "the page is closed to them afterwards"
@@ -67,7 +67,7 @@ def test_whoever_may_not_open_the_admin_gets_its_sign_in(live_world: World, sett
     """It is a page of sign-in, whose login reads no permissions. It lists nothing, so it needs none."""
     settings.RAG_STAFF_OTP = "optional"
     user = live_world.users["editor"]
-    client = browser(user)
+    client = staff_browser(user)
     User.objects.filter(pk=user.pk).update(is_staff=is_staff)
     TOTPDevice.objects.create(user=user, confirmed=True)  # whose code is not entered yet
     with injection.web_process(is_restricted=True):

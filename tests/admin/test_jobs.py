@@ -11,7 +11,7 @@ from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import submit
 from rag.types import Submission
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 State = IngestionDocument.State
@@ -37,7 +37,7 @@ def fail(job: IngestionJob, path: str, code: str) -> IngestionDocument:
 
 @pytest.fixture
 def owner(world: World) -> Client:
-    return browser(world.users["owner"])
+    return staff_browser(world.users["owner"])
 
 
 def page(client: Client, url: str) -> str:
@@ -122,7 +122,7 @@ def test_documents_of_another_organisation_are_neither_shown_nor_retried(world: 
     owner.post(DOCUMENTS, {"action": "retry", "_selected_action": [row.pk]})
     row.refresh_from_db()
     assert row.state == State.FAILED
-    assert browser(world.users["editor"]).get(DOCUMENTS).status_code == 403
+    assert staff_browser(world.users["editor"]).get(DOCUMENTS).status_code == 403
 
 
 def test_pages_warn_if_no_worker_processes_documents(world: World, owner: Client) -> None:
@@ -133,4 +133,4 @@ def test_pages_warn_if_no_worker_processes_documents(world: World, owner: Client
     row: Any = job.documents.get()
     for url in (JOBS, DOCUMENTS, f"{JOBS}{job.pk}/change/", f"{DOCUMENTS}{row.pk}/change/"):
         assert warning in page(owner, url), url
-    assert warning not in page(browser(world.users["admin"]), "/admin/rag/document/")
+    assert warning not in page(staff_browser(world.users["admin"]), "/admin/rag/document/")

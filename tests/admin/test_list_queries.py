@@ -11,7 +11,7 @@ from rag.admin import large_lists
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.operations import row_counts
 from ragsite.postgres.base import run_as_owner
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 LISTS = ("document", "ingestionjob", "ingestiondocument", "datasource")
@@ -33,7 +33,7 @@ def add_rows(world: World, first: int, number: int) -> None:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(world: World, name: str) -> None:
-    client, counts = browser(world.users["owner"]), []
+    client, counts = staff_browser(world.users["owner"]), []
     for first, number in ((0, 3), (3, 12)):
         add_rows(world, first, number)
         client.get(f"/admin/rag/{name}/")
@@ -47,7 +47,7 @@ def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(world: World, nam
 
 def test_the_list_of_jobs_is_newest_first_or_in_the_chosen_order(world: World) -> None:
     add_rows(world, 0, 3)
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     for query, slugs in (("", [2, 1, 0]), ("?o=1", [0, 1, 2]), ("?o=-1", [2, 1, 0])):
         page: Any = client.get(f"/admin/rag/ingestionjob/{query}")
         assert [job.source.slug for job in page.context["cl"].result_list] == [f"source-{slug}" for slug in slugs]
@@ -56,7 +56,7 @@ def test_the_list_of_jobs_is_newest_first_or_in_the_chosen_order(world: World) -
 def test_the_list_of_jobs_counts_each_job_s_documents(world: World) -> None:
     add_rows(world, 0, 2)
     empty = IngestionJob.objects.create(source=world.source("empty"), **OPTIONS)
-    page: Any = browser(world.users["owner"]).get("/admin/rag/ingestionjob/")
+    page: Any = staff_browser(world.users["owner"]).get("/admin/rag/ingestionjob/")
     counts = {job.pk: (job.total, job.done, job.failed, job.chunks) for job in page.context["cl"].result_list}
     assert counts.pop(empty.pk) == (0, 0, 0, 0)
     assert set(counts.values()) == {(3, 2, 1, 6)}
@@ -64,7 +64,7 @@ def test_the_list_of_jobs_counts_each_job_s_documents(world: World) -> None:
 
 def test_only_numbers_of_very_many_rows_are_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     add_rows(world, 0, 3)
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
 
     def counted() -> tuple[int, list[int]]:
         documents: Any = client.get("/admin/rag/document/")
@@ -86,7 +86,7 @@ def test_a_search_ignores_case_and_takes_characters_of_patterns_literally(world:
     add_rows(world, 0, 2)
     Document.objects.filter(path="0.md").update(title=r"Übersicht 50%_a_b\c", path="pages/50.md")
     Document.objects.filter(path="1.md").update(title="ubersicht 500 axb", path="pages5.md")
-    page: Any = browser(world.users["owner"]).get("/admin/rag/document/", {"q": words})
+    page: Any = staff_browser(world.users["owner"]).get("/admin/rag/document/", {"q": words})
     assert [document.path for document in page.context["cl"].result_list] == ["pages/50.md"]
 
 
@@ -102,7 +102,7 @@ def test_a_search_matches_long_titles_as_well_and_shows_the_newest_first(world: 
     add_rows(world, 0, 3)
     long_title = "Ω" * 1000
     Document.objects.filter(path="1.md").update(title=f"Page {long_title}", path=f"{'p' * 1990}.md")
-    page: Any = browser(world.users["owner"]).get("/admin/rag/document/", {"q": "page"})
+    page: Any = staff_browser(world.users["owner"]).get("/admin/rag/document/", {"q": "page"})
     assert [document.title for document in page.context["cl"].result_list] == ["Page 2", f"Page {long_title}", "Page 0"]
 
 
@@ -112,7 +112,7 @@ def plan_of(world: World, path: str, part: str) -> str:
     The tables are emptied first: what earlier tests deleted makes some indexes larger than others, so they cost more.
     """
     with CaptureQueriesContext(connection) as queries:
-        browser(world.users["owner"]).get(path)
+        staff_browser(world.users["owner"]).get(path)
     statement = next(query["sql"] for query in queries if part in query["sql"])
     with run_as_owner(), connection.cursor() as cursor:
         cursor.execute("TRUNCATE rag_document, rag_ingestiondocument CASCADE")
@@ -136,14 +136,14 @@ def test_jobs_with_errors_are_looked_up_in_an_index_of_failed_documents(world: W
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_may_be_empty(world: World, name: str) -> None:
-    page: Any = browser(world.users["owner"]).get(f"/admin/rag/{name}/", {"q": "nothing has this name"})
+    page: Any = staff_browser(world.users["owner"]).get(f"/admin/rag/{name}/", {"q": "nothing has this name"})
     assert (page.status_code, page.context["cl"].result_count) == (200, 0)
 
 
 def test_the_count_of_job_documents_is_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their list computes a column from the time of the request, which must not make each count another one."""
     add_rows(world, 0, 1)
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     monkeypatch.setattr(row_counts, "_MAX_COUNTED_ROWS", 1)
     for _ in range(2):
         page: Any = client.get("/admin/rag/ingestiondocument/")
@@ -153,7 +153,7 @@ def test_the_count_of_job_documents_is_remembered(world: World, monkeypatch: pyt
 
 def test_very_many_rows_are_sorted_only_after_a_filter(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     add_rows(world, 0, 3)
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
 
     def titles(**chosen: str) -> list[str]:
         page: Any = client.get("/admin/rag/document/", {"o": "1", **chosen})
@@ -169,7 +169,7 @@ def test_very_many_rows_are_sorted_only_after_a_filter(world: World, monkeypatch
 def test_the_matches_of_a_search_are_read_by_the_page(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     add_rows(world, 0, 5)
     monkeypatch.setattr(large_lists.LargeListMixin, "list_per_page", 2)
-    client, counted = browser(world.users["owner"]), list[bool]()
+    client, counted = staff_browser(world.users["owner"]), list[bool]()
 
     def titles(**chosen: str) -> list[str]:
         with CaptureQueriesContext(connection) as queries:
@@ -185,7 +185,7 @@ def test_the_matches_of_a_search_are_read_by_the_page(world: World, monkeypatch:
 
 
 def test_the_sidebar_asks_once_for_each_permission(world: World) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     client.get("/admin/rag/webhook/")
     with CaptureQueriesContext(connection) as queries:
         client.get("/admin/rag/syncrun/")
@@ -194,7 +194,7 @@ def test_the_sidebar_asks_once_for_each_permission(world: World) -> None:
 
 def test_the_page_of_a_row_asks_once_whether_its_user_sees_the_row(world: World) -> None:
     member = Membership.objects.get(user=world.users["member"], organization=world.home)
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     with CaptureQueriesContext(connection) as queries:
         assert client.get(f"/admin/orgs/membership/{member.pk}/change/").status_code == 200
     looks = 'SELECT 1 AS "a" FROM "orgs_membership"'

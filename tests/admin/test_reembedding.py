@@ -11,7 +11,7 @@ from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
 from rag.services.evaluation import quality
 from rag.services.reembedding import lifecycle, worker
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 from tests.support.servers.provider_server import ProviderServer
 
@@ -52,17 +52,17 @@ def act(client: Client, source: DataSource, action: str, **values: Any) -> str:
 def test_the_page_says_what_to_do_while_there_is_one_model(world: World) -> None:
     url = page_url(world.source(), "reembed")
     EmbeddingModel.objects.exclude(pk=EmbeddingModel.objects.default().pk).delete()
-    page = text(browser(world.users["owner"]), url)
+    page = text(staff_browser(world.users["owner"]), url)
     assert "There is no other model yet" in page
     assert "ask a superuser" in page
     assert 'value="Start"' not in page
     assert "/admin/rag/embeddingmodel/add/" in text(
-        browser(User.objects.create_superuser("root@home.example", "x")), url
+        staff_browser(User.objects.create_superuser("root@home.example", "x")), url
     )
 
 
 def test_the_page_marks_the_step_of_a_reembedding(world: World, source: DataSource, second: EmbeddingModel) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     assert '<li aria-current="step">Choose a model</li>' in text(client, page_url(source, "reembed"))
     assert '<li aria-current="step">Build the new vectors</li>' in act(client, source, "start", model=second.pk)
 
@@ -72,11 +72,11 @@ def test_only_managers_open_the_pages(world: World, source: DataSource, end: str
     url = page_url(source, end)
     assert Client().get(url).status_code == 302, "sign in first"
     for name in ("editor", "member", "foreigner"):
-        assert browser(world.users[name]).get(url).status_code == 403
-        reply = browser(world.users[name]).post(url, {"action": "start"})
+        assert staff_browser(world.users[name]).get(url).status_code == 403
+        reply = staff_browser(world.users[name]).post(url, {"action": "start"})
         assert reply.status_code == (405 if "csv" in end else 403)
     abroad = world.source("foreign", organization=world.abroad, owner=world.users["foreigner"])
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     assert owner.get(page_url(abroad, end)).status_code == 404
     assert owner.post(page_url(abroad, end), {"action": "start"}).status_code == (405 if "csv" in end else 404)
     assert owner.get(url).status_code == 200
@@ -85,7 +85,7 @@ def test_only_managers_open_the_pages(world: World, source: DataSource, end: str
 
 def test_actions_need_a_csrf_token(world: World, source: DataSource) -> None:
     owner = world.users["owner"]
-    browser(owner)
+    staff_browser(owner)
     client = Client(enforce_csrf_checks=True)
     client.force_login(owner)
     assert client.post(page_url(source, "reembed"), {"action": "start"}).status_code == 403
@@ -93,7 +93,7 @@ def test_actions_need_a_csrf_token(world: World, source: DataSource) -> None:
 
 
 def test_all_steps_of_a_reembedding(world: World, source: DataSource, second: EmbeddingModel) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     url = page_url(source, "reembed")
     assert f'href="{url}"' in text(client, f"/admin/rag/datasource/{source.pk}/change/")
     page = text(client, url)
@@ -126,7 +126,7 @@ def test_all_steps_of_a_reembedding(world: World, source: DataSource, second: Em
 
 
 def test_actions_of_an_outdated_page_are_ignored(world: World, source: DataSource, second: EmbeddingModel) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     first = lifecycle.start(source, second)
     lifecycle.cancel(first)
     worker.advance_due()
@@ -143,7 +143,7 @@ def test_a_failed_quality_gate_is_overridden_with_a_reason(
     world: World, source: DataSource, second: EmbeddingModel
 ) -> None:
     GoldenQuestion.objects.create(source=source, question="zebras", path="zebras.txt")
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     row = lifecycle.start(source, second)
     worker.advance_due()
     QualityRun.objects.filter(model=second).update(ndcg_at_10=0.5)
@@ -176,7 +176,7 @@ def test_saving_a_source_keeps_a_model_that_was_switched_meanwhile(
         "name": "Renamed", "slug": "domestic", "visibility": "public", "source_type": "doc",
         "owner": world.users["owner"].pk, "grants-TOTAL_FORMS": 0, "grants-INITIAL_FORMS": 0,
     }  # fmt: skip
-    reply = browser(world.users["owner"]).post(f"/admin/rag/datasource/{source.pk}/change/", values)
+    reply = staff_browser(world.users["owner"]).post(f"/admin/rag/datasource/{source.pk}/change/", values)
     assert reply.status_code == 302, reply.content.decode()
     changed = DataSource.objects.get()
     assert (changed.name, changed.embedding_model) == ("Renamed", second)
@@ -188,7 +188,7 @@ def test_the_quality_page_shows_figures_and_no_text(world: World, source: DataSo
     for _ in range(2):
         quality.measure_and_compare(source)
     QualityRun.objects.filter(pk=quality.list_live_runs(source)[0].pk).update(ndcg_at_10=0.25)
-    page = text(browser(world.users["owner"]), page_url(source, "quality"))
+    page = text(staff_browser(world.users["owner"]), page_url(source, "quality"))
     for expected in ("0.250", "1.000", "▼ worse", "zebras.txt", "Which animals?", "<polyline", "are worse than"):
         assert expected in page
     assert "secret" not in page
@@ -202,7 +202,7 @@ def test_managers_who_may_not_query_see_no_figures(world: World, source: DataSou
     worker.advance_due()
     QualityRun.objects.update(ndcg_at_10=0.25, recall_at_10=0.25, mrr_at_10=0.25)
     DataSource.objects.update(visibility=Visibility.PERSONAL, owner=world.users["member"])
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     for page in ("quality", "reembed"):
         content = text(client, page_url(source, page))
         assert "0.250" not in content
@@ -211,7 +211,7 @@ def test_managers_who_may_not_query_see_no_figures(world: World, source: DataSou
 
 
 def test_import_and_export(world: World, source: DataSource) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     url = page_url(source, "quality")
 
     def upload(content: bytes) -> str:
@@ -234,7 +234,7 @@ def golden_form(source: DataSource, **values: Any) -> dict[str, Any]:
 
 
 def test_managers_of_a_source_edit_its_golden_questions(world: World, source: DataSource) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     abroad = world.source("foreign", organization=world.abroad, owner=world.users["foreigner"])
     foreign = GoldenQuestion.objects.create(source=abroad, question="foreign", path="foreign")
     add = "/admin/rag/goldenquestion/add/"
@@ -245,13 +245,13 @@ def test_managers_of_a_source_edit_its_golden_questions(world: World, source: Da
     assert "foreign" not in text(client, "/admin/rag/goldenquestion/")
     assert client.get(f"/admin/rag/goldenquestion/{foreign.pk}/change/").status_code == 302
     for name in ("editor", "member"):
-        assert browser(world.users[name]).get("/admin/rag/goldenquestion/").status_code == 403
+        assert staff_browser(world.users[name]).get("/admin/rag/goldenquestion/").status_code == 403
 
 
 def test_a_manager_who_may_not_query_neither_sees_nor_guesses_passages(world: World, source: DataSource) -> None:
     row = GoldenQuestion.objects.create(source=source, question="q", passage="a secret")
     DataSource.objects.update(visibility=Visibility.PERSONAL, owner=world.users["member"])
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     change = f"/admin/rag/goldenquestion/{row.pk}/change/"
     assert "secret" not in text(client, change)
     assert "secret" not in text(client, "/admin/rag/goldenquestion/")

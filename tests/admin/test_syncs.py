@@ -11,7 +11,7 @@ from accounts.audit.events import AuditEvent
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.services.ingestion.sync import run_actions
 from ragsite.postgres import encryption
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 LIST, RUNS = "/admin/rag/syncconnection/", "/admin/rag/syncrun/"
@@ -20,7 +20,7 @@ State = SyncRun.State
 
 @pytest.fixture
 def admin(world: World) -> Client:
-    return browser(world.users["admin"])
+    return staff_browser(world.users["admin"])
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_connection_acts_for_who_saves_it(admin: Client, world: World, folder:
     assert "The first sync begins within a minute." in add(admin, world, location=str(folder))
     connection = SyncConnection.objects.get()
     assert (connection.acts_for, connection.due_at is not None) == (world.users["admin"], True)
-    second = browser(world.users["owner"])
+    second = staff_browser(world.users["owner"])
     values = {"kind": "folder", "location": str(folder), "is_active": "on"}
     assert second.post(f"{LIST}{connection.pk}/change/", values).status_code == 302
     connection.refresh_from_db()
@@ -149,7 +149,7 @@ def test_a_sync_shows_its_counts_and_errors(admin: Client, connection: SyncConne
 def test_others_see_and_do_nothing(world: World, connection: SyncConnection, name: str) -> None:
     """Those who do not manage the source, and staff of another organisation."""
     run = SyncRun.objects.create(connection=connection, state=State.WAITING)
-    client = browser(world.users[name])
+    client = staff_browser(world.users[name])
     for url in (LIST, RUNS, f"{LIST}{connection.pk}/change/", f"{RUNS}{run.pk}/change/"):
         response = client.get(url)
         assert response.status_code in (302, 403) or "/srv/docs" not in response.content.decode(), url

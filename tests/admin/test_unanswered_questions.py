@@ -12,8 +12,8 @@ from rag.services.maintenance import history_retention
 from rag.services.search import ask_replies, permitted_queries
 from rag.types import AnswerOptions, Question
 from ragsite.postgres import identity
-from tests.admin.test_admin import browser
 from tests.admin.test_reembedding import page_url, text
+from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -77,7 +77,7 @@ def test_they_are_kept_only_as_long_as_the_history(world: World, source: DataSou
     world.home.query_history = "redacted"
     world.home.save()
     ask(world)
-    assert UNANSWERED not in text(browser(world.users["owner"]), page_url(source, "unanswered"))
+    assert UNANSWERED not in text(staff_browser(world.users["owner"]), page_url(source, "unanswered"))
     history_retention.delete_expired_history()
     assert reasons() == []
 
@@ -90,7 +90,7 @@ def test_a_user_has_a_bounded_number_of_them(world: World, source: DataSource, m
 
 
 def test_similar_questions_are_one_cluster_that_becomes_a_golden_question(world: World, source: DataSource) -> None:
-    client, url = browser(world.users["owner"]), page_url(source, "unanswered")
+    client, url = staff_browser(world.users["owner"]), page_url(source, "unanswered")
     ask(world, "How much do flamingos earn?", "editor")
     ask(world)
     ask(world, "Who feeds the flamingos?")
@@ -117,7 +117,7 @@ def test_managers_see_only_questions_whose_searched_sources_they_may_query(world
         ask(world, f"Where does {name} wash the zebra?", name, data_sources=[source.slug])
     url = page_url(source, "unanswered")
     for name, other in (("owner", "admin"), ("admin", "owner")):
-        client = browser(world.users[name])
+        client = staff_browser(world.users[name])
         page = text(client, url)
         assert f"Where does {other} wash" in page, "only the shared source was searched"
         assert f"What does {name} feed" in page
@@ -128,9 +128,9 @@ def test_managers_see_only_questions_whose_searched_sources_they_may_query(world
             assert "do not exist" in client.post(url, fields, follow=True).content.decode()
     assert not GoldenQuestion.objects.exists()
     for name in ("editor", "member"):
-        assert browser(world.users[name]).get(url).status_code == 403
+        assert staff_browser(world.users[name]).get(url).status_code == 403
     DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
-    assert "Where does" not in text(browser(world.users["admin"]), url), "a manager who may not query the source"
+    assert "Where does" not in text(staff_browser(world.users["admin"]), url), "a manager who may not query the source"
 
 
 def test_requests_read_and_write_only_questions_of_their_own_user(world: World, source: DataSource) -> None:

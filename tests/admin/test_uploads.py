@@ -10,8 +10,8 @@ from django.test import Client
 
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, Document, IngestionJob, Original
-from tests.admin.test_admin import browser
 from tests.support import factories
+from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
 
@@ -30,7 +30,7 @@ def process(job: IngestionJob) -> Document:
 
 def test_files_are_uploaded_without_script(world: World) -> None:
     source = world.source()
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     assert page(source) in client.get(f"/admin/rag/datasource/{source.pk}/change/").content.decode()
     content = client.get(page(source)).content.decode()
     assert "<script>" not in content
@@ -44,7 +44,7 @@ def test_files_are_uploaded_without_script(world: World) -> None:
 
 def test_the_script_sends_paths_and_receives_the_jobs_url(world: World) -> None:
     source = world.source()
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     files, paths = [file(), file(), file(content=b"")], ["a/zebras.md", "b/zebras.md", "empty.md"]
     values: dict[str, Any] = {"files": files, "paths": json.dumps(paths)}
     reply = client.post(page(source), values, headers={"Accept": "application/json"})
@@ -56,7 +56,7 @@ def test_the_script_sends_paths_and_receives_the_jobs_url(world: World) -> None:
 
 def test_invalid_uploads_are_rejected_with_a_reason(world: World, settings: Any, stored_files: Path) -> None:
     source = world.source()
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     settings.RAG_MAX_FILE_BYTES, settings.DATA_UPLOAD_MAX_NUMBER_FILES = 1000, 3
     picture = SimpleUploadedFile("a.gif", b"GIF89a\x01\x00\x01\x00", "image/gif")
     cases: list[tuple[dict[str, Any], int, str]] = [
@@ -84,7 +84,7 @@ def test_invalid_uploads_are_rejected_with_a_reason(world: World, settings: Any,
 def test_who_may_upload(world: World, name: str, status: int) -> None:
     """Users who may send documents to the source, whether they may manage it or not."""
     source = world.source()
-    client = browser(world.users[name])
+    client = staff_browser(world.users[name])
     assert client.get(page(source)).status_code == status
     reply = client.post(page(source), {"files": [file()]}, headers={"Accept": "application/json"})
     assert reply.status_code == status
@@ -96,7 +96,7 @@ def test_who_may_upload(world: World, name: str, status: int) -> None:
 
 def test_the_list_of_documents_leads_to_the_uploads_of_people_who_manage_no_source(world: World) -> None:
     source, closed = world.source(), world.source("foreign", organization=world.abroad)
-    editor, owner = browser(world.users["editor"]), browser(world.users["owner"])
+    editor, owner = staff_browser(world.users["editor"]), staff_browser(world.users["owner"])
 
     def links(client: Client, query: str = "") -> list[bool]:
         content = client.get(f"/admin/rag/document/{query}").content.decode()
@@ -124,7 +124,7 @@ def test_uploads_need_a_session_and_a_csrf_token(world: World, stored_files: Pat
 
 def test_an_original_is_downloaded_and_never_displayed(world: World) -> None:
     source = world.source()
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     name = 'x"\r\nSet-Cookie: é.html'
     client.post(page(source), {"files": [file("page.html", b"<script>alert(1)</script>")]})
     Original.objects.update(name=name)
@@ -154,7 +154,7 @@ def test_an_original_is_downloaded_and_never_displayed(world: World) -> None:
 def test_an_original_needs_permission_to_query_the_source(world: World) -> None:
     """Shared rules: nothing widens querying, "not being organisation owner". Other organisations see nothing."""
     source = world.source(visibility=Visibility.PERSONAL, owner=world.users["editor"])
-    editor, owner, foreigner = (browser(world.users[name]) for name in ("editor", "owner", "foreigner"))
+    editor, owner, foreigner = (staff_browser(world.users[name]) for name in ("editor", "owner", "foreigner"))
     editor.post(page(source), {"files": [file()]})
     document = process(IngestionJob.objects.get())
     url = f"/admin/rag/document/{document.pk}/original/"
@@ -171,7 +171,7 @@ def test_an_original_needs_permission_to_query_the_source(world: World) -> None:
 def test_documents_and_sources_are_parsed_again(world: World) -> None:
     source, foreign = world.source(), world.source("foreign", organization=world.abroad)
     documents = [ingest_text(source, "a", "Alpha.").document_id, ingest_text(foreign, "b", "Beta.").document_id]
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     action = {"action": "reparse", "_selected_action": documents}
     reply = client.post("/admin/rag/document/", action, follow=True)
     assert "Queued 1 document to be parsed again." in reply.content.decode()

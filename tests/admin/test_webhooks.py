@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.audit.events import AuditEvent
 from rag.models import Webhook, WebhookDelivery
 from ragsite.postgres import encryption
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 LIST, DELIVERIES = "/admin/rag/webhook/", "/admin/rag/webhookdelivery/"
@@ -18,7 +18,7 @@ URL = "https://93.184.215.14/hook?token=hidden"
 
 @pytest.fixture
 def admin(world: World) -> Client:
-    return browser(world.users["admin"])
+    return staff_browser(world.users["admin"])
 
 
 def add(client: Client, world: World, **fields: Any) -> str:
@@ -79,6 +79,6 @@ def test_only_those_who_manage_the_sources_open_the_pages(admin: Client, world: 
     add(admin, world)
     webhook = Webhook.objects.get()
     for name in ("editor", "member", "foreigner"):
-        client = browser(world.users[name])
+        client = staff_browser(world.users[name])
         assert {client.get(url).status_code for url in (LIST, DELIVERIES, f"{LIST}add/")} == {403}
         assert client.get(f"{LIST}{webhook.pk}/change/").status_code == 403

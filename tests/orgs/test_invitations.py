@@ -13,8 +13,8 @@ from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from accounts.models import User
 from orgs.invitations import invitation_lifecycle
 from orgs.models import IdentityProvider, Invitation, Membership, Role, SignInDomain, Team
-from tests.admin.test_admin import browser
 from tests.orgs.admin.test_delegation import clerk, membership, role
+from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World
 
 ADDRESS = "new.person@mail.example"
@@ -55,7 +55,7 @@ def accept(token: str, client: Client | None = None, **fields: Any) -> Any:
 
 def test_an_invited_person_sets_a_password_and_lands_on_the_first_page(world: World, invite: Any) -> None:
     team = Team.objects.get(name="support")
-    reply = invite(browser(world.users["owner"]), "editor", email="New.Person@Mail.Example", teams=[team.pk])
+    reply = invite(staff_browser(world.users["owner"]), "editor", email="New.Person@Mail.Example", teams=[team.pk])
     assert reply.status_code == 302, reply.content.decode()
     assert mail.outbox[0].to == [ADDRESS]
     token = sent_token()
@@ -72,12 +72,12 @@ def test_an_invited_person_sets_a_password_and_lands_on_the_first_page(world: Wo
     events = AuditEvent.objects.filter(kind=AuditObject.INVITATION).order_by("pk")
     assert {AuditAction.CREATED, AuditAction.ACCEPTED} <= set(events.values_list("action", flat=True))
     assert ADDRESS not in str(list(events.values()))
-    trail = browser(world.users["owner"]).get("/admin/accounts/auditevent/").content.decode()
+    trail = staff_browser(world.users["owner"]).get("/admin/accounts/auditevent/").content.decode()
     assert trail.count("Show the invitation") == events.count()
 
 
 def test_a_link_works_once_and_not_after_it_was_revoked_replaced_or_has_expired(world: World, invite: Any) -> None:
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
 
     def ends(token: str) -> bool:
         shown = Client().get("/invitation", {"token": token})
@@ -109,12 +109,12 @@ def test_a_link_works_once_and_not_after_it_was_revoked_replaced_or_has_expired(
 
 def test_an_existing_account_joins_after_it_has_signed_in(world: World, invite: Any) -> None:
     foreigner = world.users["foreigner"]
-    invite(browser(world.users["owner"]), "editor", email=foreigner.email)
+    invite(staff_browser(world.users["owner"]), "editor", email=foreigner.email)
     token = sent_token()
     page = Client().get("/invitation", {"token": token}).content.decode()
     assert "/sign-in?next=%2Finvitation%3Ftoken%3D" in page
     assert accept(token, **NEW_ACCOUNT).status_code == 200, "nobody sets the password of an account that exists"
-    other = browser(world.users["member"])
+    other = staff_browser(world.users["member"])
     assert "another address" in accept(token, other).content.decode()
     assert not Membership.objects.filter(user=foreigner, organization=world.home).exists()
     foreigner_browser = Client()
@@ -130,7 +130,7 @@ def test_an_existing_account_joins_after_it_has_signed_in(world: World, invite: 
 @pytest.mark.parametrize("is_deleted", [True, False])
 def test_an_invitation_does_not_bring_back_a_removed_member(world: World, invite: Any, is_deleted: bool) -> None:
     """Somebody may become a member in another way, such as by single sign-on, while their invitation is open."""
-    owner, person = browser(world.users["owner"]), world.users["foreigner"]
+    owner, person = staff_browser(world.users["owner"]), world.users["foreigner"]
     invite(owner, "editor", email=person.email)
     token = sent_token()
     invite(owner, email=ADDRESS)
@@ -140,7 +140,7 @@ def test_an_invitation_does_not_bring_back_a_removed_member(world: World, invite
         owner.post(f"{page}/delete/", {"post": "yes"})
     else:
         owner.post(f"{page}/change/", {"user": person.pk, "organization": world.home.pk})
-    assert accept(token, browser(person)).status_code == 404
+    assert accept(token, staff_browser(person)).status_code == 404
     assert not Membership.objects.filter(user=person, organization=world.home, is_active=True).exists()
     assert [invitation.email for invitation in Invitation.objects.open()] == [ADDRESS]
 
@@ -152,11 +152,11 @@ def test_nobody_invites_into_more_than_they_hold_themselves(world: World, invite
         world.abroad.roles.get(name="member"),
         Team.objects.create(organization=world.abroad, name="foreign"),
     )
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     for changes in ({"roles": [foreign_role.pk]}, {"teams": [foreign_team.pk]}, {"organization": world.abroad.pk}):
         assert invite(owner, **changes).status_code == 200, changes
     for name in ("editor", "supporter"):
-        assert invite(browser(world.users[name])).status_code == 403
+        assert invite(staff_browser(world.users[name])).status_code == 403
     assert not Invitation.objects.exists()
     assert not mail.outbox
 
@@ -164,7 +164,7 @@ def test_nobody_invites_into_more_than_they_hold_themselves(world: World, invite
 def test_an_invitation_ends_with_the_permissions_of_its_inviter(world: World, invite: Any) -> None:
     member = clerk(world)
     invite(member)
-    invite(browser(world.users["owner"]), "owner", email="chief@mail.example")
+    invite(staff_browser(world.users["owner"]), "owner", email="chief@mail.example")
     membership(world, "member").roles.clear()
     role(world, "admin").memberships.clear()
     owner = membership(world, "owner")
@@ -184,7 +184,7 @@ def test_a_role_that_has_become_stronger_is_not_given(world: World, invite: Any)
 
 def test_inviting_does_not_reveal_accounts(world: World, invite: Any) -> None:
     """Of other organisations: members of one's own are visible anyway."""
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     replies = [invite(owner, email=email) for email in (world.users["foreigner"].email, ADDRESS)]
     assert [reply.status_code for reply in replies] == [302, 302]
     rows = re.findall(r"<tr>.*?</tr>", owner.get(PAGE).content.decode(), re.DOTALL)
@@ -195,7 +195,7 @@ def test_inviting_does_not_reveal_accounts(world: World, invite: Any) -> None:
 
 
 def test_an_invitation_is_sent_again_with_a_new_link_and_not_too_often(world: World, invite: Any) -> None:
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     invite(owner)
     first, invitation = sent_token(), Invitation.objects.get()
     with pytest.raises(invitation_lifecycle.InvitationRefused, match="once a minute"):
@@ -211,7 +211,7 @@ def test_an_invitation_is_sent_again_with_a_new_link_and_not_too_often(world: Wo
 
 def test_an_organisation_sends_a_limited_number_an_hour(world: World, invite: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(invitation_lifecycle, "MAX_SENT_AN_HOUR", 1)
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     assert invite(owner).status_code == 302
     assert "within an hour" in invite(owner, email="b@mail.example").content.decode()
     assert len(mail.outbox) == 1
@@ -219,7 +219,7 @@ def test_an_organisation_sends_a_limited_number_an_hour(world: World, invite: An
 
 def test_a_mail_server_that_refuses_is_reported(world: World, invite: Any, settings: Any) -> None:
     settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", 1
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     invite(owner)
     assert not invitation_lifecycle.send(Invitation.objects.get(), "https://x.example")
     settings.RAG_EMAIL_URL = ""
@@ -227,7 +227,7 @@ def test_a_mail_server_that_refuses_is_reported(world: World, invite: Any, setti
 
 
 def test_invitations_of_a_deleted_account_and_old_ones_are_deleted(world: World, invite: Any) -> None:
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     invite(owner, email=world.users["foreigner"].email)
     invite(owner)
     world.users["foreigner"].delete()
@@ -238,7 +238,7 @@ def test_invitations_of_a_deleted_account_and_old_ones_are_deleted(world: World,
 
 
 def test_forms_offer_roles_and_teams_of_one_organisation_only(world: World) -> None:
-    root = browser(User.objects.create_superuser("root@platform.example"))
+    root = staff_browser(User.objects.create_superuser("root@platform.example"))
     foreign = world.abroad.roles.get(name="editor")
     for page in ("membership", "invitation"):
         choice = root.get(f"/admin/orgs/{page}/add/?user=7").content.decode()
@@ -248,13 +248,13 @@ def test_forms_offer_roles_and_teams_of_one_organisation_only(world: World) -> N
         form = root.get(f"/admin/orgs/{page}/add/?organization={world.home.pk}").content.decode()
         assert str(role(world, "editor").pk) in form
         assert str(foreign.pk) not in form
-        of_owner = browser(world.users["owner"]).get(f"/admin/orgs/{page}/add/").content.decode()
+        of_owner = staff_browser(world.users["owner"]).get(f"/admin/orgs/{page}/add/").content.decode()
         assert str(role(world, "editor").pk) in of_owner
         assert str(foreign.pk) not in of_owner
 
 
 def test_a_new_account_signs_in_with_the_provider_that_its_organisation_requires(world: World, invite: Any) -> None:
-    invite(browser(world.users["owner"]), "editor")
+    invite(staff_browser(world.users["owner"]), "editor")
     IdentityProvider.objects.create(
         organization=world.home, name="Provider", issuer="https://idp.example", client_id="x", is_enforced=True
     )
@@ -267,7 +267,7 @@ def test_a_new_account_signs_in_with_the_provider_that_its_organisation_requires
 
 
 def test_an_address_is_invited_once_a_minute(world: World, invite: Any) -> None:
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     invite(owner)
     invite(owner)
     assert len(mail.outbox) == 1
@@ -280,7 +280,7 @@ def test_an_account_that_is_created_at_the_same_moment_ends_the_link(
     world: World, invite: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the invitation of another organisation: between the check and the insertion."""
-    assert invite(browser(world.users["owner"]), "member").status_code == 302
+    assert invite(staff_browser(world.users["owner"]), "member").status_code == 302
     token, create = sent_token(), User.objects.create_user
 
     def create_later(email: str, *args: Any, **fields: Any) -> User:
@@ -295,7 +295,7 @@ def test_an_account_that_is_created_at_the_same_moment_ends_the_link(
 
 
 def test_an_address_that_no_account_can_have_ends_the_link(world: World, invite: Any) -> None:
-    assert invite(browser(world.users["owner"]), "member").status_code == 302
+    assert invite(staff_browser(world.users["owner"]), "member").status_code == 302
     Invitation.objects.update(email='"a\\ b"@mail.example')
     assert accept(sent_token(), **NEW_ACCOUNT).status_code < 500
     assert not User.objects.filter(email__contains="mail.example").exists()

@@ -11,15 +11,10 @@ from rest_framework_simplejwt.tokens import AccessToken
 from accounts.models import AuditEvent, User
 from orgs.models import ApiKey
 from rag.pages.account.password import ChangePasswordForm
+from tests.support.browsers import browser
 from tests.support.factories import PASSWORD, World
 
 NEW = "another horse battery"
-
-
-def browser(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def change(client: Client, old: str, new: str = NEW) -> str:

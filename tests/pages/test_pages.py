@@ -13,6 +13,7 @@ from accounts.sign_in import second_factor
 from orgs.access.permissions import QueryHistory, Visibility
 from rag.models import Conversation, ConversationMessage, DataSource
 from ragsite.postgres import identity
+from tests.support.browsers import browser
 from tests.support.factories import PASSWORD, World, ingest_text
 from tests.support.servers.provider_server import ProviderServer
 
@@ -22,12 +23,6 @@ QUESTION = "How much does a zebra weigh?"
 @pytest.fixture(autouse=True)
 def committed(transactional_db: None) -> None:
     """A stream closes its connection between two events, which would end a test's transaction."""
-
-
-def browser(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def ask(client: Client, question: str = QUESTION, **fields: Any) -> Any:

@@ -8,9 +8,10 @@ from django.db import connection
 from django.test import Client
 
 from rag.models import DataSource
+from tests.support.browsers import browser
 from tests.support.factories import PASSWORD, World
 
-from .test_pages import QUESTION, browser
+from .test_pages import QUESTION
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

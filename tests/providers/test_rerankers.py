@@ -1,7 +1,6 @@
 """Rerankers: the built-in one, and Cohere-compatible endpoints that misbehave."""
 
 import json
-import uuid
 from typing import Any
 
 import pytest
@@ -11,20 +10,8 @@ from rag.providers import provider_factory
 from rag.providers.base import Reranker
 from rag.providers.rerankers.cohere import CohereReranker
 from rag.providers.rerankers.local import LocalReranker
-from rag.types import Passage
+from tests.support.passages import PASSAGE, passages
 from tests.support.servers.provider_server import ProviderServer
-
-ID = uuid.UUID(int=1)
-PASSAGE = Passage(
-    chunk_id=ID, document_id=ID, source_id=ID, organization_id=ID, source_slug="s", rank=1, score=0.5, relevance=0.5,
-    text="", position=0, start=0, end=0, headings=(), title="", path="", uri="", content_type="", source_type="doc",
-    lang="", tags=(), metadata={}, date=None,
-)  # fmt: skip
-
-
-def passages(*texts: str, maxsims: tuple[float | None, ...] = ()) -> list[Passage]:
-    values = maxsims or (0.5,) * len(texts)
-    return [PASSAGE.copy_with(text=text, maxsim=maxsim) for text, maxsim in zip(texts, values, strict=True)]
 
 
 def remote(provider: ProviderServer, timeout: float = 5, path: str = "v1") -> CohereReranker:

@@ -18,9 +18,9 @@ from orgs.access.permissions import Visibility
 from rag.errors import IndexFull
 from rag.models import Usage
 from rag.pipeline.ingestion import quota
-from tests.admin.test_admin import browser
 from tests.browser.crawl import crawl
 from tests.contracts.common.test_matrix import ROWS
+from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World, ingest_text
 
 ROOT = Path(__file__).parents[2]
@@ -237,7 +237,7 @@ def test_german_pages_contain_no_english(world: World) -> None:
 def test_errors_and_numbers_are_in_the_language_of_the_page(world: World) -> None:
     """What the API says in English about the same mistakes is compared in the tests of the contracts."""
     source = world.source()
-    admin = browser(world.users["admin"])
+    admin = staff_browser(world.users["admin"])
     webhook = {"organization": world.home.pk, "url": "http://10.0.0.1/", "events": ["job.failed"], "is_active": "on"}
     assert (
         "in einem privaten Netz"

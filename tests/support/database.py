@@ -1,6 +1,9 @@
-"""Empties the test database: after a test that commits, it is as after `migrate`."""
+"""Empties the test database, so that it is as after `migrate`, or rolls back a block."""
 
-from django.db import connection
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection, transaction
 
 from ragsite.postgres import identity
 
@@ -34,3 +37,11 @@ def delete_all_rows() -> None:
     """Delete every row that tests made, as the owner of the tables."""
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:
         cursor.execute(_DELETE_ALL_ROWS)
+
+
+@contextmanager
+def rolled_back() -> Iterator[None]:
+    """Rolls back the rows of one Hypothesis example, whether or not it passes."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)

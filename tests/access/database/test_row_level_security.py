@@ -26,8 +26,8 @@ from ragsite.postgres.identity import NOBODY, Identity
 from tests.access import check_counts
 from tests.access.database.injection import web_process
 from tests.access.rule import oracle
-from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import add_content, build, worlds
+from tests.support.database import rolled_back
 from tests.support.factories import World
 
 # `make prove` sets a larger number.

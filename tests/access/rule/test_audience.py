@@ -10,7 +10,7 @@ from orgs.models import Role, Team
 from rag.models import Action, DataSource, Grant
 from rag.services.access.access_matrix import build_matrix, preview_team
 from rag.services.access.audience import describe_audience, summarize_audiences
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 
@@ -83,12 +83,12 @@ def test_the_preview_names_what_joining_a_team_would_open(world: World) -> None:
 def test_the_page_of_the_matrix_is_for_those_who_manage_sources(world: World) -> None:
     world.source(name="Animals")
     url = "/admin/rag/datasource/matrix/"
-    assert browser(world.users["editor"]).get(url).status_code == 403
-    page = browser(world.users["owner"]).get(f"{url}?q=supporter").content.decode()
+    assert staff_browser(world.users["editor"]).get(url).status_code == 403
+    page = staff_browser(world.users["owner"]).get(f"{url}?q=supporter").content.decode()
     assert "Animals" in page
     assert 'scope="row">supporter@home.example' in page
     assert "member@home.example</th>" not in page
     assert "foreigner@abroad.example" not in page
     world.source("others", name="Plants")
-    page = browser(world.users["owner"]).get(f"{url}?name=plan").content.decode()
+    page = staff_browser(world.users["owner"]).get(f"{url}?name=plan").content.decode()
     assert ("Plants" in page, "Animals" in page) == (True, False)

@@ -4,12 +4,10 @@ tests/access/database/test_row_level_security.py compares the rule for data sour
 """
 
 import ipaddress
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import transaction
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -22,20 +20,13 @@ from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from tests.access.rule import oracle
 from tests.access.worlds import ADDRESSES, Rows, add_content, build, secret, worlds
+from tests.support.database import rolled_back
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db
 
 CONTENT = (Document, Chunk, Embedding384)
 IsAllowed = Callable[[oracle.World, oracle.User | None, oracle.Source, str, oracle.Key | None], bool]
-
-
-@contextmanager
-def rolled_back() -> Iterator[None]:
-    """Rolls back the rows of one Hypothesis example, whether or not it passes."""
-    with transaction.atomic():
-        yield
-        transaction.set_rollback(True)
 
 
 def compare(world: oracle.World, rows: Rows, action: Action, model: Any, field: str, is_allowed: IsAllowed) -> None:

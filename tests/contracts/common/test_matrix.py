@@ -21,8 +21,8 @@ from orgs.access.permissions import Scope, Visibility
 from orgs.creation import add_member
 from orgs.models import ApiKey
 from rag.models import DataSource, SearchRecord, Webhook
-from tests.access.rule.test_visible_to import rolled_back
 from tests.access.worlds import add_content
+from tests.support.database import rolled_back
 from tests.support.factories import World
 
 ROLES = ("owner", "admin", "editor", "member", "outsider")

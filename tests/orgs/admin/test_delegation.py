@@ -13,7 +13,7 @@ from django.test import Client
 from accounts.models import User
 from orgs.creation import add_member, get_service_user
 from orgs.models import Membership, Organization, Role
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 LACKING = "permissions you hold yourself"
@@ -32,11 +32,11 @@ def clerk(world: World) -> Client:
     """A member with `members.manage` and no other permission."""
     people = Role.objects.create(organization=world.home, name="people", permissions=["members.manage"])
     membership(world, "member").roles.add(people)
-    return browser(world.users["member"])
+    return staff_browser(world.users["member"])
 
 
 def root() -> Client:
-    return browser(User.objects.create_superuser("root@platform.example"))
+    return staff_browser(User.objects.create_superuser("root@platform.example"))
 
 
 def only_owner(world: World) -> None:
@@ -189,7 +189,7 @@ def test_a_superuser_cannot_remove_the_last_holder(world: World, loss: str) -> N
 @pytest.mark.parametrize("loss", [name for name in LOSSES if name != "the role moves"])
 def test_the_last_owner_cannot_remove_themselves(world: World, loss: str) -> None:
     only_owner(world)
-    assert_refused(browser(world.users["owner"]), LOSSES[loss](world), LAST)
+    assert_refused(staff_browser(world.users["owner"]), LOSSES[loss](world), LAST)
 
 
 @pytest.mark.parametrize("inactive", ["user", "membership"])

@@ -11,8 +11,8 @@ from django.test import Client
 from accounts.models import User
 from orgs.admin.members_and_teams import MembershipAdmin
 from ragsite.postgres import identity
-from tests.admin.test_admin import browser
 from tests.orgs.admin.test_delegation import change, delete, member_row, membership, user_form
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 
@@ -28,7 +28,7 @@ def test_two_admins_who_remove_each_other_at_the_same_moment(live_world: World, 
         User.objects.filter(pk__in=[world.users[name].pk for name in names]).update(is_superuser=True)
         for name in names:
             world.users[name].refresh_from_db()
-    tasks = [(browser(world.users[actor]), requests[way](other)) for actor, other in (names, names[::-1])]
+    tasks = [(staff_browser(world.users[actor]), requests[way](other)) for actor, other in (names, names[::-1])]
     ready = threading.Barrier(2)
 
     def run(client: Client, request: tuple[str, dict[str, Any]]) -> None:
@@ -60,7 +60,7 @@ def test_an_admin_who_is_removed_while_they_remove_somebody_is_refused(
             membership(world, "admin").delete()
         return get_deleted_objects(*args, **kwargs)
 
-    client, request = browser(world.users["admin"]), delete(membership(world, "member"))
+    client, request = staff_browser(world.users["admin"]), delete(membership(world, "member"))
     monkeypatch.setattr(MembershipAdmin, "get_deleted_objects", lose_membership)
     assert client.post(*request).status_code in (302, 403)
     assert membership(world, "member")

@@ -7,7 +7,7 @@ import pytest
 
 from orgs.access.permissions import Permission
 from orgs.models import Role
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 
@@ -15,7 +15,7 @@ def test_the_history_of_an_object_leads_to_its_events(world: World) -> None:
     for name in ("readers", "writers"):
         Role.objects.create(organization=world.home, name=name)
     role = Role.objects.get(name="readers")
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     page = owner.get(f"/admin/orgs/role/{role.pk}/history/").content.decode()
     assert "doesn’t have a change history" not in page
     (address,) = re.findall(r'href="(/admin/accounts/auditevent/\?[^"]+)"', page)
@@ -29,7 +29,7 @@ def test_those_who_may_not_read_the_audit_trail_get_no_link_to_it(world: World) 
     manager = Role.objects.create(organization=world.home, name="manager", permissions=[Permission.SOURCES_MANAGE])
     world.users["member"].memberships.get().roles.set([manager])
     source = world.source(owner=world.users["member"])
-    page = browser(world.users["member"]).get(f"/admin/rag/datasource/{source.pk}/history/").content.decode()
+    page = staff_browser(world.users["member"]).get(f"/admin/rag/datasource/{source.pk}/history/").content.decode()
     assert "auditevent" not in page
     assert "The audit trail records every change." in page
 
@@ -37,7 +37,7 @@ def test_those_who_may_not_read_the_audit_trail_get_no_link_to_it(world: World) 
 @pytest.mark.parametrize("page", ["change", "history", "delete"])
 def test_the_pages_of_a_role_omit_the_only_organisation_in_their_titles(world: World, page: str) -> None:
     role = Role.objects.create(organization=world.home, name="readers")
-    text = browser(world.users["owner"]).get(f"/admin/orgs/role/{role.pk}/{page}/").content.decode()
+    text = staff_browser(world.users["owner"]).get(f"/admin/orgs/role/{role.pk}/{page}/").content.decode()
     (breadcrumbs,) = re.findall(r'<div class="breadcrumbs">.*?</div>', text, re.DOTALL)
     assert "readers" in breadcrumbs
     assert "Home" not in breadcrumbs.replace(">Home<", "")

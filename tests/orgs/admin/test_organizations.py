@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from orgs.models import ApiKey, Membership, Organization, Role
-from tests.admin.test_admin import browser
 from tests.orgs.admin.test_delegation import change, clerk, delete, user_form
+from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
 
@@ -20,20 +20,20 @@ def test_a_membership_accepts_only_roles_of_its_organisation(world: World) -> No
         "is_active": "on",
         "roles": [world.abroad.roles.get(name="owner").pk],
     }
-    reply = browser(superuser).post(f"/admin/orgs/membership/{membership.pk}/change/", values)
+    reply = staff_browser(superuser).post(f"/admin/orgs/membership/{membership.pk}/change/", values)
     assert "is not one of the available choices" in reply.content.decode()
 
 
 def test_a_new_organisation_has_the_default_roles(world: World) -> None:
     superuser = User.objects.create_superuser("root@home.example", "x")
     values = {"name": "New", "slug": "new", "is_active": "on", "default_visibility": "public", "query_history": "full"}
-    assert browser(superuser).post("/admin/orgs/organization/add/", values).status_code == 302
+    assert staff_browser(superuser).post("/admin/orgs/organization/add/", values).status_code == 302
     names = Role.objects.filter(organization__slug="new").values_list("name", flat=True)
     assert sorted(names) == ["admin", "editor", "member", "owner"]
 
 
 def test_a_role_accepts_only_known_permissions(world: World) -> None:
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     values = {"organization": world.home.pk, "name": "librarian", "permissions": ["sources.ingest"]}
     assert client.post("/admin/orgs/role/add/", values).status_code == 302
     assert Role.objects.get(name="librarian").permissions == ["sources.ingest"]
@@ -44,7 +44,7 @@ def test_managing_members_cannot_escalate_permissions(world: World) -> None:
     people_role = Role.objects.create(organization=world.home, name="people", permissions=["members.manage"])
     membership = Membership.objects.get(user=world.users["member"])
     membership.roles.add(people_role)
-    client = browser(world.users["member"])
+    client = staff_browser(world.users["member"])
     values = {"organization": world.home.pk, "name": "mighty", "permissions": ["sources.manage"]}
     assert "permissions you hold yourself" in client.post("/admin/orgs/role/add/", values).content.decode()
     owner = world.home.roles.get(name="owner")
@@ -59,7 +59,7 @@ def test_managing_members_cannot_escalate_permissions(world: World) -> None:
 
 def test_tokens_have_no_page(world: World) -> None:
     superuser = User.objects.create_superuser("root@home.example", "x")
-    assert browser(superuser).get("/admin/accounts/tokenfamily/").status_code == 404
+    assert staff_browser(superuser).get("/admin/accounts/tokenfamily/").status_code == 404
 
 
 def test_keys_are_listed_and_revoked_but_never_shown_or_created(world: World) -> None:
@@ -68,7 +68,7 @@ def test_keys_are_listed_and_revoked_but_never_shown_or_created(world: World) ->
         world.key("foreigner", organization=world.abroad),
     )  # fmt: skip
     ApiKey.objects.filter(pk=flagged.key.pk).update(flagged_at=timezone.now())
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     page, detail = "/admin/orgs/apikey/", f"/admin/orgs/apikey/{active.key.pk}/change/"
     text = client.get(page).content.decode() + client.get(detail).content.decode()
     for shown in (active.key.prefix, "n8n", world.users["editor"].email, "flagged", "active"):
@@ -86,7 +86,7 @@ def test_keys_are_listed_and_revoked_but_never_shown_or_created(world: World) ->
 
 def test_query_parameters_cannot_filter_by_a_keys_hash(world: World) -> None:
     world.key("editor")
-    client = browser(world.users["owner"])
+    client = staff_browser(world.users["owner"])
     for query in ("hash__startswith=a", "user__password__startswith=p"):
         assert client.get(f"/admin/orgs/apikey/?{query}").status_code in (302, 400)
 
@@ -102,12 +102,12 @@ def test_owners_see_the_quota_but_only_superusers_change_it(world: World) -> Non
         "max_chunks": 5000,
     }
     url = f"/admin/orgs/organization/{world.home.pk}/change/"
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     assert "1000" in owner.get(url).content.decode()
     owner.post(url, values)
     world.home.refresh_from_db()
     assert world.home.max_chunks == 1000
-    root = browser(User.objects.create_superuser("root@home.example", "x"))
+    root = staff_browser(User.objects.create_superuser("root@home.example", "x"))
     assert root.post(url, {**values, "slug": "home"}).status_code == 302
     world.home.refresh_from_db()
     assert world.home.max_chunks == 5000
@@ -117,7 +117,7 @@ def test_storage_is_shown_and_warns_near_the_quota(world: World) -> None:
     source = world.source("domestic")
     ingest_text(source, "a", "Zebras.")
     page = f"/admin/orgs/organization/{world.home.pk}/change/"
-    owner = browser(world.users["owner"])
+    owner = staff_browser(world.users["owner"])
     world.home.max_chunks, world.home.max_bytes = 10, 7
     world.home.save()
     for url in (page, "/admin/orgs/organization/"):
@@ -143,7 +143,7 @@ def test_only_superusers_manage_users(world: World) -> None:
     """Django's own permissions would let staff make themselves superusers, or change an owner's password."""
     editor = world.users["editor"]
     editor.user_permissions.set(ModelPermission.objects.filter(content_type__app_label="accounts"))
-    client = browser(editor)
+    client = staff_browser(editor)
     for request in (user_form(editor, is_superuser="on"), delete(world.users["owner"]), ("/admin/accounts/user/", {})):
         assert client.post(*request).status_code == 403
     page = f"/admin/accounts/user/{world.users['owner'].pk}/password/"
@@ -163,7 +163,7 @@ def test_keys_of_others_are_revoked_but_not_changed(world: World) -> None:
 
 @pytest.mark.django_db
 def test_a_superuser_creates_the_first_organisation_of_a_new_installation() -> None:
-    client = browser(User.objects.create_superuser("root@home.example", "x"))
+    client = staff_browser(User.objects.create_superuser("root@home.example", "x"))
     assert 'href="/admin/orgs/organization/add/"' in client.get("/admin/").content.decode()
     assert "Add the first one" in client.get("/admin/orgs/organization/").content.decode()
     values = {"name": "New", "slug": "new", "is_active": "on", "default_visibility": "public", "query_history": "full"}

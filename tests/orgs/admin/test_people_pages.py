@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone, translation
 
 from orgs.models import Invitation, Membership, Team
-from tests.admin.test_admin import browser
 from tests.orgs.admin.test_delegation import member_form, membership
+from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
 ROLES, TEAMS, MEMBERSHIPS = (f"/admin/orgs/{name}/" for name in ("role", "team", "membership"))
@@ -20,7 +20,7 @@ INVITATIONS = "/admin/orgs/invitation/"
 
 @pytest.fixture
 def owner(world: World) -> Client:
-    return browser(world.users["owner"])
+    return staff_browser(world.users["owner"])
 
 
 def page(client: Client, url: str, **options: Any) -> str:

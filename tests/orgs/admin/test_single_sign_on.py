@@ -13,7 +13,7 @@ from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Role, ScimToken, SignInDomain
 from ragsite.postgres import encryption
-from tests.admin.test_admin import browser
+from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World
 from tests.support.servers.identity_provider import IdentityProviderServer
 from tests.support.servers.saml_provider import SamlProvider
@@ -41,7 +41,7 @@ def form(world: World, issuer: str, **fields: Any) -> dict[str, Any]:
 
 
 def test_a_provider_is_configured_and_its_secret_is_not_shown(world: World, issuer: str) -> None:
-    admin = browser(world.users["admin"])
+    admin = staff_browser(world.users["admin"])
     assert admin.post(f"{PROVIDERS}add/", form(world, issuer)).status_code == 302
     provider = IdentityProvider.objects.get()
     assert (provider.issuer, encryption.decrypt(provider.client_secret, encryption.Purpose.IDENTITY_PROVIDER)) == (
@@ -67,7 +67,7 @@ def test_a_provider_is_configured_and_its_secret_is_not_shown(world: World, issu
 
 
 def test_another_issuer_needs_the_secret_again_and_knows_nobody(world: World, issuer: str) -> None:
-    admin = browser(world.users["admin"])
+    admin = staff_browser(world.users["admin"])
     admin.post(f"{PROVIDERS}add/", form(world, issuer))
     provider = IdentityProvider.objects.get()
     provider.identities.create(subject="1", user=world.users["editor"])
@@ -85,7 +85,7 @@ def test_another_issuer_needs_the_secret_again_and_knows_nobody(world: World, is
 
 
 def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
-    admin, idp = browser(world.users["admin"]), SamlProvider()
+    admin, idp = staff_browser(world.users["admin"]), SamlProvider()
     values = form(world, "", protocol="saml", client_id="", secret="", metadata=idp.metadata()) | {"issuer": ""}
     assert b"This field is required" in admin.post(f"{PROVIDERS}add/", {**values, "metadata": ""}).content
     assert b"malformed XML" in admin.post(f"{PROVIDERS}add/", {**values, "metadata": "x"}).content
@@ -130,12 +130,15 @@ def test_only_those_with_every_permission_configure_it(world: World, issuer: str
     Role.objects.create(organization=world.home, name="clerk", permissions=["members.manage"])
     add_member(user=clerk, organization=world.home, roles=["clerk"])
     for user in (clerk, world.users["foreigner"]):
-        assert browser(user).post(f"{PROVIDERS}add/", form(world, issuer)).status_code in (302, 403)
+        assert staff_browser(user).post(f"{PROVIDERS}add/", form(world, issuer)).status_code in (302, 403)
     assert not IdentityProvider.objects.exists()
 
 
 def test_superusers_verify_domains(world: World) -> None:
-    admin, root = browser(world.users["admin"]), browser(User.objects.create_superuser("root@x.example", PASSWORD))
+    admin, root = (
+        staff_browser(world.users["admin"]),
+        staff_browser(User.objects.create_superuser("root@x.example", PASSWORD)),
+    )
     assert admin.post(f"{DOMAINS}add/", {"organization": world.home.pk, "domain": "home.example"}).status_code == 302
     assert (
         b"Enter a domain such as"
@@ -155,7 +158,7 @@ def test_superusers_verify_domains(world: World) -> None:
 
 
 def test_the_token_of_a_directory_is_shown_once(world: World) -> None:
-    admin = browser(world.users["admin"])
+    admin = staff_browser(world.users["admin"])
     page = admin.post(f"{TOKENS}add/", {"organization": world.home.pk}, follow=True).content.decode()
     (secret,) = re.findall(r"scim_[\w-]{43}", page)
     token = ScimToken.objects.get()
@@ -164,7 +167,7 @@ def test_the_token_of_a_directory_is_shown_once(world: World) -> None:
     (new_secret,) = re.findall(r"scim_[\w-]{43}", page)
     usable = [Client().get("/scim/v2/Users", headers={"Authorization": f"Bearer {s}"}) for s in (secret, new_secret)]
     assert [reply.status_code for reply in usable] == [401, 200]
-    assert browser(world.users["editor"]).get(TOKENS).status_code == 403
+    assert staff_browser(world.users["editor"]).get(TOKENS).status_code == 403
 
 
 def link(world: World, organization: str, name: str) -> LinkedIdentity:
@@ -182,7 +185,11 @@ def test_unlinking_ends_the_sign_ins_of_a_person(
 ) -> None:
     SignInDomain.objects.create(organization=world.home, domain="home.example", verified_at=timezone.now())
     link(world, "abroad", "foreigner")
-    linked, admin, person = link(world, "home", "editor"), browser(world.users["admin"]), browser(world.users["editor"])
+    linked, admin, person = (
+        link(world, "home", "editor"),
+        staff_browser(world.users["admin"]),
+        staff_browser(world.users["editor"]),
+    )
     page = admin.get(LINKED_ACCOUNTS).content.decode()
     assert ("subject of editor" in page, "foreigner" in page, "Okta of abroad" in page) == (True, False, False)
     assert person.get("/account").status_code == 200
@@ -198,7 +205,7 @@ def test_unlinking_ends_the_sign_ins_of_a_person(
 def test_linked_accounts_are_unlinked_only_by_those_who_manage_everything(world: World) -> None:
     linked, foreign = link(world, "home", "editor"), link(world, "abroad", "foreigner")
     for name, row, status in (("editor", linked, 403), ("admin", foreign, 302), ("admin", linked, 302)):
-        answer = browser(world.users[name]).post(f"{LINKED_ACCOUNTS}{row.pk}/delete/", {"post": "yes"})
+        answer = staff_browser(world.users[name]).post(f"{LINKED_ACCOUNTS}{row.pk}/delete/", {"post": "yes"})
         assert answer.status_code == status, name
     assert LinkedIdentity.objects.get() == foreign
 
@@ -206,7 +213,7 @@ def test_linked_accounts_are_unlinked_only_by_those_who_manage_everything(world:
 def test_an_organisation_without_the_domain_ends_nobodys_sign_ins(
     world: World, django_capture_on_commit_callbacks: Any
 ) -> None:
-    linked, person = link(world, "home", "foreigner"), browser(world.users["foreigner"])
+    linked, person = link(world, "home", "foreigner"), staff_browser(world.users["foreigner"])
     with django_capture_on_commit_callbacks(execute=True):
-        browser(world.users["admin"]).post(f"{LINKED_ACCOUNTS}{linked.pk}/delete/", {"post": "yes"})
+        staff_browser(world.users["admin"]).post(f"{LINKED_ACCOUNTS}{linked.pk}/delete/", {"post": "yes"})
     assert (LinkedIdentity.objects.exists(), person.get("/account").status_code) == (False, 200)

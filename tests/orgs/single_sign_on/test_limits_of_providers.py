@@ -16,10 +16,10 @@ from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
 from orgs.single_sign_on import account_provisioning, discovery, provider_requests
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
 from tests.accounts.test_sign_in import current_totp
-from tests.admin.test_admin import browser
 from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.test_openid_connect import sign_in
+from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World
 
 
@@ -157,7 +157,7 @@ def test_saving_an_address_and_signing_in_take_a_place_of_the_organisation(
     server: Any, world: World, places: list[Provider]
 ) -> None:
     places += [Provider(world.home.pk, f"https://{number}.example") for number in range(2)]
-    admin, values = browser(world.users["admin"]), form(world, server.issuer)
+    admin, values = staff_browser(world.users["admin"]), form(world, server.issuer)
     assert b"Too many people" in admin.post(f"{PROVIDERS}add/", values).content
     first = places.pop()
     assert admin.post(f"{PROVIDERS}add/", values).status_code == 302

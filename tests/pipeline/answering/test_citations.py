@@ -4,7 +4,7 @@ import pytest
 
 from rag.pipeline.answering.citations import CitedAnswer, drop_unsupported_end, extract_citations
 from rag.pipeline.grounding.validate import validate_answer
-from tests.pipeline.answering.extractive.test_extract import passage
+from tests.support.passages import passage
 
 YARD = passage("The house is old. Bicycles are parked in the yard. The porter has 3 keys.")
 _PARKED = "Bicycles are parked in the yard [1]."

@@ -18,9 +18,9 @@ from rag.pipeline.answering.sanitize import sanitize
 from rag.services.search import agent, permitted_queries
 from rag.services.search.agent_tools import chunk_out
 from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question, Submission
-from tests.providers.test_rerankers import passages
 from tests.support.factories import World, ingest_together
 from tests.support.injections import EXFILTRATION, INJECTIONS, Injection
+from tests.support.passages import passages
 from tests.support.servers.provider_server import ProviderServer
 
 QUESTION = "Where are the bicycles parked?"

@@ -10,7 +10,7 @@ from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.ingestion.chunk import chunk
 from rag.text.tokens import count_tokens
 from rag.types import ChunkingOptions, Page, ParsedDocument, Passage
-from tests.pipeline.answering.extractive.test_extract import passage
+from tests.support.passages import passage
 
 TEXT = " ".join(f"Sentence {number} says that room {number} has a window and a door." for number in range(40))
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rag.pipeline.retrieval.deduplicate import deduplicate
-from tests.providers.test_rerankers import passages
+from tests.support.passages import passages
 
 ENGLISH = "Grévy's zebra №7 has narrow stripes, lives in 3 countries and drinks water every second day of the year. "
 JAPANESE = "シマウマは草原に住み、毎日水を飲みます。群れは zebra7 と呼ばれる雄に率いられます。"

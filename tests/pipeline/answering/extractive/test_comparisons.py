@@ -3,8 +3,7 @@
 import pytest
 
 from rag.pipeline.answering.extractive.question.question_type import compared_things
-
-from .test_extract import answer, passage
+from tests.support.passages import answer, passage
 
 SIMPLE, STAGGERED = "Five old versions are kept.", "Versions are kept in intervals that grow."
 BOTH = "With simple versioning and with staggered versioning, old files are moved to a folder."

@@ -1,6 +1,6 @@
 """Extractive answers: how much is quoted around the best part, and what is left out."""
 
-from .test_extract import answer, passage
+from tests.support.passages import answer, passage
 
 CONSTITUTION = """\
 of the house, which is old.

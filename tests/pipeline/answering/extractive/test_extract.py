@@ -3,9 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
-from rag.types import Passage
-from tests.providers.test_rerankers import PASSAGE
+from rag.pipeline.answering.extractive.extract import extract_quotes
+from tests.support.passages import answer, passage
 
 TEXTS = st.lists(
     st.one_of(
@@ -16,17 +15,8 @@ TEXTS = st.lists(
 )
 
 
-def passage(text: str, **fields: object) -> Passage:
-    values = {"text": text, "start": 100, "end": 100 + len(text), "title": "", "headings": (), "lang": "", **fields}
-    return PASSAGE.copy_with(**values)
-
-
 def quotes(query: str, *texts: str) -> list[str]:
     return [quote.text for quote in extract_quotes(query, [passage(text) for text in texts])]
-
-
-def answer(query: str, *passages: Passage) -> str:
-    return render_quotes(extract_quotes(query, passages), lambda number, _: f"[{number}]")
 
 
 @given(texts=TEXTS, query=st.text(min_size=1, max_size=50))

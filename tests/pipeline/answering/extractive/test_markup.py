@@ -1,6 +1,6 @@
 """Extractive answers from documents with HTML in Markdown, tables of contents, steps and examples."""
 
-from tests.pipeline.answering.extractive.test_extract import answer, passage
+from tests.support.passages import answer, passage
 
 HANDBOOK = """\
 Table of contents:

@@ -1,6 +1,6 @@
 """Extractive answers from READMEs in reStructuredText, manual pages and lists of questions."""
 
-from tests.pipeline.answering.extractive.test_extract import answer, passage
+from tests.support.passages import answer, passage
 
 FAQ = """\
  1. Where can I get a kettle?

@@ -12,8 +12,7 @@ from rag.pipeline.answering.extractive.quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from rag.text.quotable_units import UnitKind
 from rag.types.token_vectors import TokenVectors
-
-from .test_extract import passage
+from tests.support.passages import passage
 
 TEXT = "Cups are blue and round.\n\nSpoons are grey and thin."
 PARAGRAPHS = "Cups are blue. They are quite round.\n\nSpoons are grey. They are quite thin."

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .test_extract import answer, passage
+from tests.support.passages import answer, passage
 
 PLANS = "There are no plans to support phones officially."
 LIMITS = "Phones have strict limits for background work, which makes it hard to run the client reliably."

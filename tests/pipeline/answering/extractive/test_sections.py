@@ -1,6 +1,6 @@
 """Extractive answers that are the beginning of a section."""
 
-from .test_extract import answer, passage
+from tests.support.passages import answer, passage
 
 MESSAGE = "Open the page again. You get a message with a link, which works once."
 SIGN_IN = f"# Sign in\n\n## I have forgotten my password: what can I do?\n\n{MESSAGE}"

@@ -1,6 +1,6 @@
 """Extractive answers from tables whose rows have several lines, and from texts with front matter."""
 
-from tests.pipeline.answering.extractive.test_extract import answer, passage
+from tests.support.passages import answer, passage
 
 GRID = """\
 +------------+------------------------+

@@ -7,8 +7,7 @@ import pytest
 from rag.pipeline.answering.extractive.extract import render_quotes
 from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.types import SearchedQuestion
-
-from .test_extract import passage
+from tests.support.passages import passage
 
 LOGS = "# Logs\n\n## Where are the log files?\n\nThey are in the folder logs."
 LEVEL = "# Logs\n\n## How do I set the log level?\n\nSet LOG_LEVEL.\n\n## How do I delete old log files?\n\nCall prune."
