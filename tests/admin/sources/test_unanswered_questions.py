@@ -12,7 +12,7 @@ from rag.services.maintenance import history_retention
 from rag.services.search import ask_replies, permitted_queries
 from rag.types import AnswerOptions, Question
 from ragsite.postgres import identity
-from tests.admin.test_reembedding import page_url, text
+from tests.admin.sources.test_reembedding import page_url, text
 from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
