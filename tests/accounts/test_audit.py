@@ -17,7 +17,7 @@ from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import DataSource, Grant, Reembedding
 from tests.accounts.audit_helpers import export_csv, newest_event
-from tests.admin.test_admin import form
+from tests.admin.sources.test_source_pages import form
 from tests.support import factories
 from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text

@@ -134,3 +134,18 @@ def test_pages_warn_if_no_worker_processes_documents(world: World, owner: Client
     for url in (JOBS, DOCUMENTS, f"{JOBS}{job.pk}/change/", f"{DOCUMENTS}{row.pk}/change/"):
         assert warning in page(owner, url), url
     assert warning not in page(staff_browser(world.users["admin"]), "/admin/rag/document/")
+
+
+@pytest.mark.parametrize("query", ["status__exact=%00", "source__id__exact=x", "q=%00", "p=-1", "o=x"])
+def test_invalid_query_parameters_are_no_server_error(owner: Client, query: str) -> None:
+    assert owner.get(f"{JOBS}?{query}").status_code in (200, 302, 400)
+
+
+def test_managers_of_a_source_cancel_its_jobs(world: World, owner: Client, foreign: DataSource) -> None:
+    job = create_job(world, world.source("domestic"), "a")
+    both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}
+    for message in ("Cancelled: 1. Already finished: 0.", "Cancelled: 0. Already finished: 1."):
+        assert message in owner.post(JOBS, both, follow=True).content.decode()
+    job.refresh_from_db()
+    assert (job.status, job.documents.get().state) == ("cancelled", "cancelled")
+    assert foreign.jobs.get().status == "queued"

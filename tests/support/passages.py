@@ -8,8 +8,8 @@ from rag.types import Passage
 _ID = uuid.UUID(int=1)
 PASSAGE = Passage(
     chunk_id=_ID, document_id=_ID, source_id=_ID, organization_id=_ID, source_slug="s",
-    rank=1, score=0.5, relevance=0.5, text="", position=0, start=0, end=0, headings=(), title="", path="", uri="", content_type="", source_type="doc",
-    lang="", tags=(), metadata={}, date=None,
+    rank=1, score=0.5, relevance=0.5, text="", position=0, start=0, end=0, headings=(), title="", path="", uri="",
+    content_type="", source_type="doc", lang="", tags=(), metadata={}, date=None,
 )  # fmt: skip
 
 
