@@ -12,7 +12,7 @@ from orgs.models import Membership, Organization, ScimGroup, Team
 from ragsite.postgres.models import as_uuid
 
 from . import patches
-from .errors import ScimError, not_found
+from .errors import ScimError
 from .users import read_text
 
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Group"
@@ -38,18 +38,6 @@ class GroupValues:
 def list_groups(organization: Organization) -> QuerySet[ScimGroup]:
     """Return the groups that the directory has created, the oldest first."""
     return ScimGroup.objects.filter(team__organization=organization).select_related("team").order_by("pk")
-
-
-def get_group(organization: Organization, pk: Any) -> ScimGroup:
-    """Return the group with this id.
-
-    Raises:
-        ScimError: If the organisation has none (404).
-    """
-    group = list_groups(organization).filter(pk=pk).first() if pk else None
-    if group is None:
-        raise not_found()
-    return group
 
 
 def read_values(body: Any) -> GroupValues:

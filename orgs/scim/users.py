@@ -17,7 +17,7 @@ from orgs.models import Membership, Organization, Role, ScimUser, SignInDomain
 from ragsite.postgres.models import is_storable
 
 from . import filters
-from .errors import ScimError, not_found
+from .errors import ScimError
 
 SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:User"
 FIELDS: dict[str, str | filters.Constant] = {
@@ -195,18 +195,6 @@ def _require_verified(organization: Organization, email: str) -> None:
     if not _is_verified(organization, email):
         message = "userName must be an e-mail address of a verified domain of the organisation."
         raise ScimError(400, message, "invalidValue")
-
-
-def get_user(organization: Organization, pk: Any) -> Membership:
-    """Return the member with this id.
-
-    Raises:
-        ScimError: If the organisation has none (404).
-    """
-    membership = list_users(organization).filter(pk=pk).first() if pk else None
-    if membership is None:
-        raise not_found()
-    return membership
 
 
 def read_text(body: dict[str, Any], name: str, *, required: bool = False) -> str:

@@ -1,5 +1,6 @@
 """/scim/v2: a directory creates, changes and deactivates the members and groups of one organisation."""
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from ragsite.postgres.models import as_uuid
 
 from . import filters, groups, patches, resources, users
 from .base_views import Parameters, ScimView, base_address, read_integer, respond, select
-from .errors import ScimError
+from .errors import ScimError, not_found
 
 # A page of groups ends with the group that exceeds it.
 MAX_MEMBERS_OF_PAGE = 100_000
@@ -25,18 +26,27 @@ class ResourceKind:
 
     fields: Mapping[str, str | filters.Constant]
     list_rows: Callable[[Organization], QuerySet[Any]]
-    get_row: Callable[[Organization, Any], Any]
     read_values: Callable[[Any], Any]
     create: Callable[[Organization, Any], Any]
     replace: Callable[[Any, Any], None]
     remove: Callable[[Any], None]
     render: Callable[[Any, str], dict[str, Any]]
 
+    def get_row(self, organization: Organization, pk: uuid.UUID | None) -> Any:
+        """Return the row with this id.
+
+        Raises:
+            ScimError: If the organisation has none (404).
+        """
+        row = self.list_rows(organization).filter(pk=pk).first() if pk else None
+        if row is None:
+            raise not_found()
+        return row
+
 
 USERS = ResourceKind(
     users.FIELDS,
     users.list_users,
-    users.get_user,
     users.read_values,
     users.create_user,
     users.replace_user,
@@ -46,7 +56,6 @@ USERS = ResourceKind(
 GROUPS = ResourceKind(
     groups.FIELDS,
     groups.list_groups,
-    groups.get_group,
     groups.read_values,
     groups.create_group,
     groups.replace_group,
