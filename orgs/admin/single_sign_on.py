@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from orgs.access.permissions import Permission
 from orgs.admin.bases.identity_provider_form import IdentityProviderForm
-from orgs.admin.bases.scoped_admin import ScopedAdmin, read_permissions, remember, without_links
+from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin, read_permissions, remember, without_links
 from orgs.models import (
     GroupMapping,
     IdentityProvider,
@@ -56,26 +56,21 @@ def fully_managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
     return organizations.filter(pk__in=set.intersection(*managed))
 
 
-class SingleSignOnAdmin(ScopedAdmin):
+class SingleSignOnAdmin(OrganizationRowsAdmin):
     """Base of the pages: rows of the organisations in which the user has every permission."""
 
     def is_allowed(self, request: HttpRequest) -> bool:
         return remember(request, "single sign-on", lambda: fully_managed_organizations(request).exists())
 
-    def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
-        rows: QuerySet[Model] = self.model._default_manager.all()
-        return rows.filter(organization__in=fully_managed_organizations(request))
+    def managed_organizations(self, request: HttpRequest) -> QuerySet[Organization]:
+        return fully_managed_organizations(request)
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
-        organizations = fully_managed_organizations(request)
-        if model is Organization:
-            return organizations
-        if model in (Role, Team):
-            return model._default_manager.filter(organization__in=organizations)
         if model is User:
+            organizations = self.managed_organizations(request)
             members = Membership.objects.filter(organization__in=organizations, is_active=True)
             return User.objects.filter(pk__in=members.values("user"))
-        return None
+        return super().selectable_rows(request, model)
 
 
 class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not subscriptable at runtime

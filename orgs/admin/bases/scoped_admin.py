@@ -241,12 +241,16 @@ class ScopedAdmin(ObjectPagesMixin):
 class OrganizationRowsAdmin(ScopedAdmin):
     """Base of pages whose rows belong to an organisation: only organisations that the user manages are offered."""
 
+    def managed_organizations(self, request: HttpRequest) -> QuerySet[Organization]:
+        """Return the organisations whose rows the user may manage on this page."""
+        return manageable_organizations(request)
+
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
         queryset: QuerySet[Model] = self.model._default_manager.all()
-        return queryset.filter(organization__in=manageable_organizations(request))
+        return queryset.filter(organization__in=self.managed_organizations(request))
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
-        organizations = manageable_organizations(request)
+        organizations = self.managed_organizations(request)
         if model is Organization:
             return organizations
         if model in (Role, Team):
