@@ -14,7 +14,7 @@ from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.jobs import close_and_cancel
 
 from . import document_outcomes, embedding_outages
-from .leases import LeaseEnded, LeaseKeeper, update_if_leased
+from .leases import LeaseEnded, LeaseKeeper, set_stage_if_leased, update_if_leased
 from .parsing_warnings import describe_unread_pages
 from .timings import StageTimings
 
@@ -64,7 +64,7 @@ def ingest_batch(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> None:
     """
 
     def embed_and_write(works: Sequence[ParsedWork]) -> None:
-        prepared = dict(zip([work.document.pk for work in works], _embed(works, held_leases), strict=True))
+        prepared = dict(zip([work.document.pk for work in works], _embed(works), strict=True))
         _run_step(works, lambda works: write_batch(works, [prepared[work.document.pk] for work in works]), held_leases)
 
     _run_step(works, embed_and_write, held_leases)
@@ -108,12 +108,12 @@ def _run_step_for_each(
             raise cause
 
 
-def _embed(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> list[parse_chunk_embed.PreparedDocument]:
+def _embed(works: Sequence[ParsedWork]) -> list[parse_chunk_embed.PreparedDocument]:
     """Embed the documents, end an outage of the model that has answered, and add the time to the timings."""
     started, source = time.monotonic(), works[0].source
     documents = [work.chunked for work in works]
     parse_chunk_embed.check_quota(documents, source)
-    held_leases.set_stage(Stage.EMBEDDING, [work.document for work in works])
+    set_stage_if_leased([work.document for work in works], Stage.EMBEDDING)
     prepared = parse_chunk_embed.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
     if any(document.new_indexes for document in documents):
         embedding_outages.clear_outage(source.embedding_model_id)

@@ -166,13 +166,6 @@ class LeaseKeeper:
         with self._lock:
             self._leases.pop(document.pk, None)
 
-    def set_stage(self, stage: str, documents: Sequence[IngestionDocument]) -> None:
-        """Store the stage of the documents, except those that this process no longer holds."""
-        leased = IngestionDocument.objects.filter(
-            state=State.RUNNING, lease__in={document.lease for document in documents}
-        )
-        leased.filter(pk__in=[document.pk for document in documents]).update(stage=stage)
-
     def renew(self) -> None:
         """Extend all kept leases by RAG_LEASE_SECONDS from now."""
         with self._lock:
@@ -210,6 +203,12 @@ def keep_leases() -> Iterator[LeaseKeeper]:
 
 def _lease_expiry() -> datetime.datetime:
     return database_now() + datetime.timedelta(seconds=settings.RAG_LEASE_SECONDS)
+
+
+def set_stage_if_leased(documents: Sequence[IngestionDocument], stage: str) -> None:
+    """Store the stage of the documents, except those that this process no longer holds."""
+    leased = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={document.lease for document in documents})
+    leased.filter(pk__in=[document.pk for document in documents]).update(stage=stage)
 
 
 def update_if_leased(document: IngestionDocument, **values: object) -> None:
