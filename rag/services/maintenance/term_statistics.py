@@ -64,12 +64,12 @@ def check_all_totals() -> dict[uuid.UUID, int]:
     return {organization_id: count for organization_id, count in counts.items() if count}
 
 
-def check_in_turn(max_seconds: float = MAX_CHECK_SECONDS) -> None:
+def check_in_turn() -> None:
     """Check sources until the time is over, at least one, continuing after the one that was checked last.
 
     The totals of an organisation are checked after the last of its sources.
     """
-    deadline = time.monotonic() + max_seconds
+    deadline = time.monotonic() + MAX_CHECK_SECONDS
     sources = DataSource.objects.filter(deleted_at=None).order_by("pk").values_list("pk", "organization_id")
     organization_ids = dict(sources)
     last_sources = {organization_id: pk for pk, organization_id in organization_ids.items()}

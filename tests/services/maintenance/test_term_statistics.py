@@ -80,7 +80,9 @@ def test_a_check_continues_after_the_source_that_was_checked_last(
         return 0
 
     monkeypatch.setattr(PgVectorStore, "count_wrong_statistics", count_wrong_statistics)
-    for _ in range(3):
-        term_statistics.check_in_turn(max_seconds=-1)
+    with monkeypatch.context() as patch:
+        patch.setattr(term_statistics, "MAX_CHECK_SECONDS", -1)
+        for _ in range(3):
+            term_statistics.check_in_turn()
     term_statistics.check_in_turn()
     assert checked == [sources[0], sources[1], sources[0], sources[1], sources[0]]
