@@ -143,7 +143,7 @@ class ResponseHeadersMiddleware:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request_warnings.start(is_collected=request.method in _METHODS_WITH_BODY)
+        request_warnings.start(collect=request.method in _METHODS_WITH_BODY)
         response = self._get_response(request)
         if warnings := request_warnings.header_value():
             response[request_warnings.HEADER] = warnings

@@ -96,7 +96,7 @@ class Site(AdminSite):
 
     # Django's stubs know only a page.
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:  # type: ignore[override]
-        """Lead to the page of the account: Django's form does not count wrong passwords, so it could guess them."""
+        """Redirect to the page of the account: Django's form does not count wrong passwords, so it could guess them."""
         return HttpResponseRedirect(reverse("change_password"))
 
     def get_urls(self) -> list[Any]:

@@ -61,7 +61,7 @@ def main() -> None:
             flush=True,
         )
         settings.VECTOR_STORE = "pgvector"
-        provider_factory.qdrant_store().record_changes(False)
+        provider_factory.qdrant_store().switch_recording(on=False)
         server.terminate()
         server.join()
 

@@ -27,58 +27,58 @@ _cache: dict[str, _Cached] = {}
 _cache_lock = threading.Lock()
 
 
-def read_configuration(provider: Provider, *, is_fresh: bool = False) -> dict[str, Any]:
+def read_configuration(provider: Provider, *, refresh: bool = False) -> dict[str, Any]:
     """Return the configuration document of the provider.
 
     Args:
         provider: The identity provider.
-        is_fresh: Request it from the provider even if it is cached.
+        refresh: Request it from the provider even if it is cached.
 
     Raises:
         IdentityProviderFailed: If the provider does not answer, or names another issuer.
     """
-    return _read(provider, is_fresh=is_fresh).configuration
+    return _read(provider, refresh=refresh).configuration
 
 
-def find_endpoint(provider: Provider, name: str, *, is_fresh: bool = False) -> str:
+def find_endpoint(provider: Provider, name: str, *, refresh: bool = False) -> str:
     """Return the URL of one of the provider's endpoints, by its name in the metadata, such as `token_endpoint`.
 
     Raises:
         IdentityProviderFailed: If the provider does not say where it is.
     """
-    url = read_configuration(provider, is_fresh=is_fresh).get(name)
+    url = read_configuration(provider, refresh=refresh).get(name)
     if not isinstance(url, str) or not url.startswith(("https://", "http://")) or not is_storable(url):
         raise IdentityProviderFailed(f"The identity provider does not say where its {name} is.")
     return url
 
 
-def read_keys(provider: Provider, *, is_fresh: bool) -> dict[str, Any]:
+def read_keys(provider: Provider, *, refresh: bool) -> dict[str, Any]:
     """Return the provider's keys (RFC 7517).
 
     Args:
         provider: The identity provider.
-        is_fresh: Request the keys even if they are cached, unless that was done within the last minute.
+        refresh: Request the keys even if they are cached, unless that was done within the last minute.
 
     Raises:
         IdentityProviderFailed: If the keys are not known and the provider does not send them.
     """
-    entry = _read(provider, is_fresh=False)
+    entry = _read(provider, refresh=False)
     with _cache_lock:
         now = time.monotonic()
         was_asked = entry.keys_requested_at is not None and now < entry.keys_requested_at + _KEYS_PAUSE_SECONDS
-        if entry.keys is not None and (was_asked or not is_fresh):
+        if entry.keys is not None and (was_asked or not refresh):
             return entry.keys
         entry.keys_requested_at = now
     entry.keys = request("GET", find_endpoint(provider, "jwks_uri"), provider=provider)
     return entry.keys
 
 
-def _read(provider: Provider, *, is_fresh: bool) -> _Cached:
+def _read(provider: Provider, *, refresh: bool) -> _Cached:
     """Return the metadata of the provider. Its issuer must be the requested one (Discovery 1.0, 4.3)."""
     now, issuer = time.monotonic(), provider.issuer
     with _cache_lock:
         entry = _cache.get(issuer)
-    if entry is None or entry.expires_at < now or is_fresh:
+    if entry is None or entry.expires_at < now or refresh:
         configuration = request("GET", f"{issuer}/.well-known/openid-configuration", provider=provider)
         if str(configuration.get("issuer", "")).rstrip("/") != issuer:
             raise IdentityProviderFailed("The identity provider names another issuer.")

@@ -78,7 +78,7 @@ def check_issuer(provider: Provider) -> None:
         IdentityProviderFailed: If it does not.
     """
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
-        discovery.find_endpoint(provider, name, is_fresh=name == "authorization_endpoint")
+        discovery.find_endpoint(provider, name, refresh=name == "authorization_endpoint")
 
 
 def check_response_issuer(provider: Provider, named: str | None) -> None:
@@ -216,8 +216,8 @@ def _add_user_info(
 def _signing_key(provider: Provider, header: dict[str, Any]) -> Any:
     """Return the provider's key that a token names. An unknown key is looked up once: providers replace their keys."""
     key_id = header.get("kid")
-    for is_fresh in (False, True):
-        keys = jwt.PyJWKSet.from_dict(discovery.read_keys(provider, is_fresh=is_fresh)).keys
+    for refresh in (False, True):
+        keys = jwt.PyJWKSet.from_dict(discovery.read_keys(provider, refresh=refresh)).keys
         matching = [key for key in keys if key.public_key_use in (None, "sig") and key_id in (None, key.key_id)]
         if matching and (key_id is not None or len(matching) == 1):
             return matching[0]

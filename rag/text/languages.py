@@ -65,6 +65,7 @@ def snowball_algorithm(lang: str) -> str:
 
 
 def _sample(text: str) -> str:
+    """Return the text, or parts of a long one from its beginning, its middle and its last quarter."""
     if len(text) <= 3 * _SAMPLE_CHARACTERS:
         return text
     return "\n".join(text[start : start + _SAMPLE_CHARACTERS] for start in (0, len(text) // 2, len(text) * 3 // 4))

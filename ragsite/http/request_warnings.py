@@ -23,9 +23,9 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_.\[\]-]")
 _warnings: ContextVar[list[str] | None] = ContextVar("request_warnings", default=None)
 
 
-def start(*, is_collected: bool) -> None:
-    """Begin a request. Only the requests whose body is read collect warnings."""
-    _warnings.set([] if is_collected else None)
+def start(*, collect: bool) -> None:
+    """Begin a request. `collect`: whether its warnings are kept, which makes sense only if its body is read."""
+    _warnings.set([] if collect else None)
 
 
 def collected() -> tuple[str, ...]:

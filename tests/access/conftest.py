@@ -18,7 +18,7 @@ def copy_to_index(db: None, settings: Any) -> Iterator[Callable[[], None]]:
         return
     with QdrantServer().running() as server:
         settings.VECTOR_STORE, settings.QDRANT_URL = "qdrant", server.url
-        outbox.record(True)
+        outbox.switch_recording(on=True)
 
         def copy() -> None:
             server.clear()

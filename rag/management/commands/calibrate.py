@@ -37,7 +37,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         count = 0
-        for model in _models(options["model"], is_with_sets=bool(options["sets"])):
+        for model in _models(options["model"], with_sets=bool(options["sets"])):
             try:
                 sets = (
                     labelled_sets.ingest_labelled_sets(Path(options["sets"]), model)
@@ -73,8 +73,8 @@ class Command(BaseCommand):
         return True
 
 
-def _models(name: str | None, *, is_with_sets: bool) -> Sequence[EmbeddingModel]:
-    if not name and is_with_sets:  # embedding the sets with every model might cost money
+def _models(name: str | None, *, with_sets: bool) -> Sequence[EmbeddingModel]:
+    if not name and with_sets:  # embedding the sets with every model might cost money
         return [EmbeddingModel.objects.default()]
     models = list(EmbeddingModel.objects.filter(**({"name": name} if name else {})))
     if not models:

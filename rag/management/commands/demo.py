@@ -28,7 +28,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.RAG_LOCAL:
             raise CommandError("Demo accounts have a known password, so the product must listen on loopback only.")
-        demo_data.create_demo_data(password=settings.RAG_DEMO_PASSWORD, has_operator=options["operator"])
+        demo_data.create_demo_data(password=settings.RAG_DEMO_PASSWORD, with_operator=options["operator"])
         # The first questions are about the public pages. The others would delay these: jobs share the workers.
         first = demo_data.ingest_documentation(public=True)
         is_ready = self._wait(first, deadline=time.monotonic() + options["wait"])

@@ -86,7 +86,7 @@ class WebsiteConnector:
 
     def _download(self, url: str) -> bytes:
         try:
-            with self._get(url, {}, has_robots=False) as response:
+            with self._get(url, {}, obey_robots=False) as response:
                 if response.status_code != 200:
                     raise ListingFailed(f"{url} answered {response.status_code}.")
                 return sitemaps.read(_read(response))
@@ -96,18 +96,18 @@ class WebsiteConnector:
             raise ListingFailed(f"{url}: {describe(error)}") from error
 
     @contextlib.contextmanager
-    def _get(self, url: str, headers: Mapping[str, str], *, has_robots: bool = True) -> Iterator[httpx2.Response]:
+    def _get(self, url: str, headers: Mapping[str, str], *, obey_robots: bool = True) -> Iterator[httpx2.Response]:
         """Request an address and follow redirects within the host.
 
         Args:
             url: The address.
             headers: Further headers.
-            has_robots: Whether robots.txt must allow the address.
+            obey_robots: Wait as robots.txt says, and follow redirects only to addresses that it allows.
         """
         common = {"User-Agent": f"{USER_AGENT}/{ragsite.__version__}", "Accept-Encoding": "identity"}
         with ConnectorClient(organization=self._organization) as client:
             for _ in range(_MAX_REDIRECTS + 1):
-                if has_robots:
+                if obey_robots:
                     self._wait()
                 with client.stream("GET", url, headers={**common, **headers}) as response:
                     if not response.has_redirect_location:
@@ -116,7 +116,7 @@ class WebsiteConnector:
                     url = urljoin(url, response.headers.get("Location", ""))
                 if not self._is_own(url):
                     raise ItemFailed("The page redirects to another host.", code="REDIRECTED")
-                if has_robots and not self._is_permitted(url):
+                if obey_robots and not self._is_permitted(url):
                     raise ItemFailed("The page redirects to one that robots.txt forbids.", code="REDIRECTED")
         raise ItemFailed("The page redirects too often.", code="REDIRECTED")
 
@@ -126,7 +126,7 @@ class WebsiteConnector:
         robots = RobotFileParser()
         url = urljoin(self._location, "/robots.txt")
         try:
-            with self._get(url, {}, has_robots=False) as response:
+            with self._get(url, {}, obey_robots=False) as response:
                 if response.status_code == 200:
                     content = b""
                     for part in _read(response):

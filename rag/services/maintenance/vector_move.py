@@ -27,7 +27,7 @@ def copy_to_qdrant(advance: Callable[[int], None], *, recreate: bool = False) ->
     store = provider_factory.qdrant_store()
     if recreate:
         store.delete_collections()
-    store.record_changes(True)
+    store.switch_recording(on=True)
     position = _FIRST
     while last := store.copy_documents(after=position, limit=_DOCUMENTS):
         position = last
@@ -58,7 +58,7 @@ def recall(sample: int) -> float:
 
 def finish_return() -> None:
     """Stop recording changes. Processes that still search in Qdrant would find outdated copies from then on."""
-    provider_factory.qdrant_store().record_changes(False)
+    provider_factory.qdrant_store().switch_recording(on=False)
 
 
 def build_vector_indexes() -> list[int]:

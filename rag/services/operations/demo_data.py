@@ -91,12 +91,12 @@ SOURCES = (
 )
 
 
-def create_demo_data(*, password: str, has_operator: bool = False) -> None:
+def create_demo_data(*, password: str, with_operator: bool = False) -> None:
     """Create the accounts and sources that do not exist yet, and reset the password of existing demo accounts.
 
     Args:
         password: The password of all accounts.
-        has_operator: Whether to create an operator, who is a superuser. As soon as there is an organisation that does
+        with_operator: Whether to create an operator, who is a superuser. As soon as there is an organisation that does
             not belong to the demo, the operator is not created, or cannot sign in any more.
     """
     with transaction.atomic():
@@ -107,7 +107,7 @@ def create_demo_data(*, password: str, has_operator: bool = False) -> None:
             _ensure_account(account, password_hash)
         if Organization.objects.exclude(slug__in=_ORGANIZATIONS).exists():
             User.objects.filter(email=OPERATOR.email).update(is_active=False)
-        elif has_operator:
+        elif with_operator:
             _ensure_account(OPERATOR, password_hash)
         for source in SOURCES:
             _get_or_create_source(source)

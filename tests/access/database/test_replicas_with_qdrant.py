@@ -27,9 +27,9 @@ def qdrant(live_world: World, settings: Any) -> Iterator[QdrantServer]:
         settings.VECTOR_STORE, settings.QDRANT_URL = "qdrant", server.url
         settings.QDRANT_COLLECTION_PREFIX = f"test_{uuid.uuid4().hex}"
         store = provider_factory.qdrant_store()
-        store.record_changes(True)
+        store.switch_recording(on=True)
         yield server
-        store.record_changes(False)
+        store.switch_recording(on=False)
         assert not server.errors
 
 

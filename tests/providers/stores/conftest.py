@@ -53,7 +53,7 @@ def configured_qdrant(qdrant: QdrantServer, settings: Any) -> QdrantStore:
 @pytest.fixture
 def qdrant_store(configured_qdrant: QdrantStore, world: World) -> QdrantStore:
     """The store over that server, while changes are recorded."""
-    outbox.record(True)
+    outbox.switch_recording(on=True)
     return configured_qdrant
 
 
@@ -72,10 +72,10 @@ def copying_store(request: pytest.FixtureRequest, settings: Any) -> Iterator[Chu
     settings.QDRANT_COLLECTION_PREFIX = f"test_{uuid.uuid4().hex}"
     url = os.environ.get("QDRANT_URL") or request.getfixturevalue("qdrant").url
     client = QdrantClient(url, api_key=os.environ.get("QDRANT_API_KEY", ""), timeout=10)
-    outbox.record(True)
+    outbox.switch_recording(on=True)
     yield CopyingStore(client, exact_limit=20_000)
     if "live_world" in request.fixturenames:
-        outbox.record(False)
+        outbox.switch_recording(on=False)
     for model in EmbeddingModel.objects.all():
         if collection.name(model.pk) in client.collections():
             client.delete_collection(collection.name(model.pk))

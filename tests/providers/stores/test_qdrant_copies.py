@@ -132,4 +132,4 @@ def test_a_running_system_moves_to_qdrant_and_back(
         assert not outbox.are_recorded()
         assert len(found_by(live_world, "owner", source)) == 1
     finally:
-        outbox.record(False)
+        outbox.switch_recording(on=False)

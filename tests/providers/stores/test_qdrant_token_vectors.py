@@ -124,7 +124,7 @@ def test_a_collection_without_token_vectors_works_until_it_is_recreated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     source, question = live_world.source(), question_tokens(2)
-    outbox.record(True)
+    outbox.switch_recording(on=True)
     try:
         settings.QDRANT_TOKEN_VECTORS = False
         ingest_text(source, "a", "A zebra.")
@@ -148,4 +148,4 @@ def test_a_collection_without_token_vectors_works_until_it_is_recreated(
         assert requests == [_SEARCH]
         assert_similar(candidates, question)
     finally:
-        outbox.record(False)
+        outbox.switch_recording(on=False)

@@ -34,9 +34,9 @@ def are_recorded() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def record(is_on: bool) -> None:
+def switch_recording(*, on: bool) -> None:
     """Begin or stop recording changes. Waits for transactions that are writing, and writers wait for it."""
-    action = "ENABLE" if is_on else "DISABLE"
+    action = "ENABLE" if on else "DISABLE"
     with run_as_owner(), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL lock_timeout = '10s'")
         for table, triggers in _TRIGGERS.items():

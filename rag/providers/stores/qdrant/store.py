@@ -124,10 +124,10 @@ class QdrantStore(PgVectorStore):
 
     # --- Moving to Qdrant and back
 
-    def record_changes(self, is_on: bool) -> None:
+    def switch_recording(self, *, on: bool) -> None:
         """Begin or stop recording changes. Waits for transactions that are writing."""
-        outbox.record(is_on)
-        if not is_on:
+        outbox.switch_recording(on=on)
+        if not on:
             IndexChange.objects.all().delete()
 
     def copy_documents(self, *, after: uuid.UUID, limit: int) -> uuid.UUID | None:

@@ -121,7 +121,7 @@ def _beginning(structure: PassageStructure, groups: Section, max_characters: int
 
 
 def readable_parts(structure: PassageStructure, parts: Sequence[int]) -> set[int]:
-    """Return the parts that may be shown, without those at the end that go on in something that is missing."""
+    """Return the parts that may be shown, without those at the end whose continuation is missing."""
     readable = [part for part in parts if structure.is_readable(part)]
     while len(readable) > 1 and structure.lacks_following(readable[-1]):
         readable.pop()
