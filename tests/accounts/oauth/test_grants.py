@@ -15,33 +15,13 @@ from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import AuditEvent, OAuthClient, OAuthCode, TokenFamily, User
-from accounts.oauth import pages
 from accounts.sign_in import retention
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.models import IdentityProvider
 from orgs.scim import users as scim_users
 from ragsite.postgres import identity
-from tests.accounts.oauth.conftest import RESOURCE, Program, sent_back
+from tests.accounts.oauth.conftest import RESOURCE, Program
 from tests.support.factories import World
-
-
-def test_a_person_allows_a_program_to_use_the_mcp_server(program: Program, world: World) -> None:
-    page = program.browser.get(program.authorize_url())
-    assert page.status_code == 200
-    for text in ("Agent", "agent.example", world.users["member"].email, "that you may query"):
-        assert text in page.content.decode()
-    assert "no-store" in page.headers["Cache-Control"]
-    answer = program.decide()
-    assert (answer["state"], answer["iss"]) == ("a state", "http://testserver")
-    tokens = program.exchange(answer["code"]).json()
-    assert (tokens["token_type"], tokens["scope"]) == ("Bearer", "query")
-    assert program.ping(tokens["access_token"]).status_code == 200
-    assert AuditEvent.objects.filter(after={"by": "application"}, subject_id=world.users["member"].pk).count() == 1
-
-
-def test_a_refused_program_gets_no_code(program: Program) -> None:
-    assert program.decide("deny") == {"error": "access_denied", "state": "a state", "iss": "http://testserver"}
-    assert not OAuthCode.objects.exists()
 
 
 def test_the_token_opens_the_mcp_server_only(program: Program, world: World) -> None:
@@ -223,65 +203,6 @@ def test_what_nobody_uses_is_deleted(program: Program) -> None:
     TokenFamily.objects.update(expires_at=old)
     retention.delete_expired_sign_ins()
     assert not OAuthClient.objects.exists()
-
-
-def test_visitors_sign_in_first(program: Program) -> None:
-    reply = Client().get(program.authorize_url())
-    assert (reply.status_code, reply.headers["Location"].startswith("/sign-in?next=/oauth/authorize")) == (302, True)
-
-
-def test_strange_addresses_get_no_redirect(program: Program) -> None:
-    for changes in (
-        {"redirect_uri": "https://evil.example/callback"},
-        {"redirect_uri": "https://agent.example/callback/"},
-        {"redirect_uri": "https://agent.example/callback?x=1"},
-        {"redirect_uri": None},
-        {"client_id": "x"},
-        {"client_id": str(uuid.uuid4())},
-    ):
-        reply = program.browser.post(program.authorize_url(**changes), {"decision": "allow"})
-        assert (reply.status_code, b"url=" in reply.content) == (400, False), changes
-
-
-def test_wrong_requests_are_sent_back_without_a_code(program: Program) -> None:
-    for changes, error in (
-        ({"response_type": "token"}, "unsupported_response_type"),
-        ({"code_challenge": None}, "invalid_request"),
-        ({"code_challenge_method": "plain"}, "invalid_request"),
-        ({"code_challenge_method": None}, "invalid_request"),
-        ({"resource": "https://other.example/mcp"}, "invalid_target"),
-        ({"scope": "query manage"}, "invalid_scope"),
-    ):
-        assert program.decide(**changes)["error"] == error, changes
-    twice = program.browser.post(program.authorize_url() + f"&resource={RESOURCE}", {"decision": "allow"})
-    assert sent_back(twice)["error"] == "invalid_request"
-    assert b"http-equiv" not in twice.content, "nobody is sent away without a decision"
-    assert b"http-equiv" in program.browser.post(program.authorize_url(), {"decision": "deny"}).content
-    assert not OAuthCode.objects.exists()
-
-
-def test_the_decision_needs_the_token_of_the_page(program: Program, world: World) -> None:
-    """Otherwise a page of another site could decide for a person who is signed in."""
-    browser = Client(enforce_csrf_checks=True)
-    browser.force_login(world.users["member"])
-    assert browser.post(program.authorize_url(), {"decision": "allow"}).status_code == 403
-    assert not OAuthCode.objects.exists()
-
-
-def test_a_decision_that_a_sign_out_overtakes_gives_no_code(
-    program: Program, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Somebody with another's session could send decisions all the time, so that one is in progress at any moment."""
-    read = pages._read
-
-    def read_slowly(*arguments: Any) -> Any:
-        authorization = read(*arguments)
-        end_sign_ins(world.users["member"], requested_at=timezone.now(), method="everywhere")
-        return authorization
-
-    monkeypatch.setattr(pages, "_read", read_slowly)
-    assert program.decide()["error"] == "access_denied"
-    assert not OAuthCode.objects.exists()
 
 
 def test_an_exchange_locks_in_the_order_of_a_sign_out(program: Program, world: World) -> None:
