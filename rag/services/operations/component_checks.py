@@ -22,7 +22,7 @@ def check_components() -> dict[str, bool]:
     has_database = _is_database_reachable()
     return {
         "database": has_database,
-        "broker": _is_broker_reachable(),
+        "broker": _broker_error() is None,
         "vector_index": has_database and _is_vector_index_usable(),
         "embedding_model": has_database and _is_embedding_model_usable(),
     }
@@ -71,10 +71,6 @@ def _database_error() -> Exception | None:
     except DatabaseError as error:
         return error
     return None
-
-
-def _is_broker_reachable() -> bool:
-    return _broker_error() is None
 
 
 def _broker_error() -> Exception | None:
