@@ -1,4 +1,4 @@
-"""The systemd units, image, compose.yaml and Kubernetes manifests: they start what the product's code starts."""
+"""The deployment files start what the product's code starts; and the image, compose.yaml and systemd units."""
 
 import os
 import re
@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -20,14 +19,11 @@ from ragsite.run import commands
 from tests.docs import project
 from tests.docs.project import ROOT
 
-DEPLOY = ROOT / "deploy"
-UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
-KUBERNETES = DEPLOY / "kubernetes"
+from .deployment_files import CODE, DATA, DEPLOY, UNITS, compose, own_services, pods, unit
+
 PROCESSES = {"web", "worker", "background", "scheduler"}
 # Other programs' variables, and the password that compose.yaml puts into DATABASE_URL.
 FOREIGN = {"POSTGRES_PASSWORD", "DATABASE_PASSWORD", "GRAFANA_PASSWORD"}
-# Where the files put data and code.
-DATA, CODE = "/var/lib/ragsite", "/opt/ragsite"
 # The most that `systemd-analyze security` may say: 0 is most protected, 10 least.
 MAX_EXPOSURE = 20
 
@@ -36,35 +32,6 @@ def documented_settings() -> set[str]:
     """The variables in the tables of the settings page."""
     rows = re.findall(r"^\| (`[A-Z].*?) \|", (ROOT / "docs/operations/settings.md").read_text(), re.M)
     return {name for row in rows for name in re.findall(r"`([A-Z_0-9]+)`", row)}
-
-
-def compose() -> dict[str, Any]:
-    return yaml.safe_load((DEPLOY / "compose.yaml").read_text())  # type: ignore[no-any-return]
-
-
-def own_services() -> dict[str, dict[str, Any]]:
-    return {name: service for name, service in compose()["services"].items() if service.get("image") == "ragsite"}
-
-
-def manifests() -> list[dict[str, Any]]:
-    """Every object, those of the autoscaler for workers included."""
-    files = [file for file in KUBERNETES.rglob("*.yaml") if file.name != "kustomization.yaml"]
-    return [part for file in files for part in yaml.safe_load_all(file.read_text())]
-
-
-def pods() -> dict[str, dict[str, Any]]:
-    """Name of the process → the template of its pods."""
-    templates = [part["spec"]["template"] for part in manifests() if part["kind"] in ("Deployment", "Job")]
-    return {template["metadata"]["labels"]["app.kubernetes.io/component"]: template for template in templates}
-
-
-def unit(file: Path) -> dict[str, list[str]]:
-    values: dict[str, list[str]] = {}
-    for line in file.read_text().splitlines():
-        if "=" in line and not line.startswith("#"):
-            name, _, value = line.partition("=")
-            values.setdefault(name, []).append(value)
-    return values
 
 
 def started_commands() -> Iterator[tuple[str, str, list[str]]]:
@@ -146,34 +113,6 @@ def test_every_queue_has_one_process_and_a_row_in_the_table_of_hosts() -> None:
         assert (DEPLOY / "systemd" / unit_name).exists()
 
 
-def test_the_proxy_notices_a_server_that_stops_while_it_drains() -> None:
-    """Its check fails twice before the shortest time that the documentation names, and it repeats refused requests."""
-    text = (DEPLOY / "haproxy.cfg").read_text()
-    check = re.search(r"http-check send meth GET uri (\S+) ", text)
-    assert check
-    assert resolve(check[1])
-    interval, fall = (int(value) for value in re.findall(r" inter (\d+)s .*?fall (\d+)", text)[0])
-    page = (ROOT / "docs/operations/scale.md").read_text()
-    drain = re.search(r"`RAG_DRAIN_SECONDS=(\d+)`", page)
-    assert drain
-    assert int(drain[1]) > interval * fall
-    assert "retry-on conn-failure" in text
-    assert "option redispatch" in text
-    if program := shutil.which("haproxy"):
-        without_certificate = text.replace(" ssl crt /etc/haproxy/ragsite.pem alpn h2,http/1.1", "")
-        result = subprocess.run([program, "-c", "-f", "/dev/stdin"], input=without_certificate, text=True)
-        assert result.returncode == 0
-
-
-def test_the_proxy_redirects_no_credential() -> None:
-    """A client that is sent on to HTTPS does not notice that others could read its key."""
-    text = (DEPLOY / "haproxy.cfg").read_text()
-    denied = re.findall(r"acl has_credential req\.hdr\((\S+)\) -m found", text)
-    # The headers that orgs.authentication reads.
-    assert denied == ["authorization", "x-api-key", "apikey"]
-    assert text.index("deny_status 403 if has_credential") < text.index("http-request redirect")
-
-
 def test_variables_exist_and_are_documented() -> None:
     known = documented_settings()
     assert {"SECRET_KEY", "DATABASE_URL", "RAG_NGINX"} <= known & project.variables()
@@ -243,49 +182,6 @@ def test_image_contains_what_the_product_needs_and_no_root() -> None:
     assert resolve(health[1]).url_name == "healthz"
     assert re.search(r"apt-get install .* nginx ", text)
     assert "RAG_NGINX=/usr/sbin/nginx" in text
-
-
-def test_pods_are_restricted_probed_and_reached_by_policies() -> None:
-    for name, pod in pods().items():
-        spec = pod["spec"]
-        assert spec["securityContext"]["runAsNonRoot"], name
-        assert not spec["automountServiceAccountToken"], name
-        for container in (*spec.get("initContainers", []), *spec["containers"]):
-            assert container["securityContext"]["readOnlyRootFilesystem"], name
-            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}, name
-            assert DATA in {mount["mountPath"] for mount in container["volumeMounts"]}, name
-            assert container["resources"]["requests"], name
-            for probe in (value for key, value in container.items() if key.endswith("Probe")):
-                assert resolve(probe["httpGet"]["path"]).url_name in ("healthz", "readyz")
-                # A pod's address is not in ALLOWED_HOSTS.
-                assert probe["httpGet"]["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
-        if name != "migrate":
-            assert spec["initContainers"][0]["command"][-2:] == ["migrate", "--check"], name
-    labels = {tuple(sorted(pod["metadata"]["labels"].items())) for pod in pods().values()}
-    by_kind: dict[str, list[dict[str, Any]]] = {}
-    for part in manifests():
-        by_kind.setdefault(part["kind"], []).append(part)
-    selectors = [policy["spec"]["podSelector"]["matchLabels"] for policy in by_kind["NetworkPolicy"]]
-    selectors += [part["spec"]["selector"] for part in by_kind["Service"]]
-    selectors += [part["spec"]["selector"]["matchLabels"] for part in by_kind["PodDisruptionBudget"]]
-    for selector in selectors:
-        assert any(set(selector.items()) <= set(pod) for pod in labels), selector
-    deployments = {part["metadata"]["name"] for part in by_kind["Deployment"]}
-    assert {part["spec"]["scaleTargetRef"]["name"] for part in by_kind["HorizontalPodAutoscaler"]} <= deployments
-
-
-@pytest.mark.skipif(not shutil.which("kubectl"), reason="needs kubectl, which contains Kustomize")
-@pytest.mark.parametrize(("folder", "autoscalers"), [("base", 1), ("autoscale-workers", 2)])
-def test_kustomize_renders_the_manifests(folder: str, autoscalers: int) -> None:
-    rendered = subprocess.run(["kubectl", "kustomize", KUBERNETES / folder], capture_output=True, text=True, check=True)
-    parts = list(yaml.safe_load_all(rendered.stdout))
-    assert sum(part["kind"] == "HorizontalPodAutoscaler" for part in parts) == autoscalers
-    assert {part["metadata"]["namespace"] for part in parts} == {"ragsite"}
-    worker = next(
-        part for part in parts if (part["kind"], part["metadata"]["name"]) == ("Deployment", "ragsite-worker")
-    )
-    assert ("replicas" in worker["spec"]) == (autoscalers == 1), "the autoscaler alone decides"
-    assert worker["spec"]["template"]["spec"]["containers"][0]["image"].startswith("registry.example.com/")
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd-analyze")
