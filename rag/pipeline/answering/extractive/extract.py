@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rag.types import Passage
 
 from .parts.passage_parts import QUESTION_ENDINGS
-from .parts.self_contained_parts import PassageStructure
+from .parts.passage_structure import PassageStructure
 from .question.question_type import analyse_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes

@@ -11,7 +11,7 @@ from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
 from .parts.passage_layout import MAX_QUOTE_CHARACTERS
-from .parts.self_contained_parts import PassageStructure
+from .parts.passage_structure import PassageStructure
 from .parts.tables import split_cells
 from .scores.section_headings import is_in_section
 

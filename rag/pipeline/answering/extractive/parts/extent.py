@@ -6,8 +6,8 @@ from rag.pipeline.answering.extractive.question.answer_types import has_answer_o
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.text.quotable_units import UnitKind
 
+from .passage_structure import PassageStructure
 from .reading_groups import Section
-from .self_contained_parts import PassageStructure
 
 # What is asked for may be at most this many sentences below the best one.
 _MAX_SKIPPED_SENTENCES = 4

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words
 
-from .self_contained_parts import PassageStructure
+from .passage_structure import PassageStructure
 
 # A part that shares this much of its words with a quoted one repeats it.
 _MIN_REPEATED_WORDS = 0.8

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.passage_parts import LEAD_IN_ENDINGS
-from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.text.words import stem, stems_among
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.extent import readable_parts, section_beginning
 from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
-from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
 from rag.text.quotable_units import UnitKind

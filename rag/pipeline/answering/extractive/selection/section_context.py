@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rag.pipeline.answering.extractive.parts.extent import characters_of, readable_parts
 from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
-from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
+from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.answering.extractive.scores.scoring import total
 from rag.text.quotable_units import UnitKind

@@ -10,8 +10,8 @@ from rag.pipeline.answering.extractive.parts.extent import (
     without_lone_lead_ins,
 )
 from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
+from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.repetitions import is_repeated, without_repetitions, words_of
-from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate, find_candidates

@@ -11,8 +11,8 @@ from rag.pipeline.answering.extractive.parts.extent import (
     surrounding_parts,
     without_lone_lead_ins,
 )
+from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.repetitions import without_repetitions
-from rag.pipeline.answering.extractive.parts.self_contained_parts import PassageStructure
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.text.quotable_units import UnitKind
 
