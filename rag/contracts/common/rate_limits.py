@@ -20,7 +20,7 @@ from rest_framework.request import Request
 
 from orgs.access.caller import get_caller
 from orgs.access.organization_resolver import read_header
-from orgs.policies.organization_limits import requests_per_minute
+from orgs.policies.rate_limits import requests_per_minute
 from ragsite.http.addresses import client_address, rate_limit_key
 
 logger = structlog.get_logger(__name__)
