@@ -8,7 +8,7 @@ from rag.parsing.ocr import scans
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import csv_tables, data, legacy_text, notebooks, pdf, subtitles, web
+from . import csv_tables, json_data, legacy_text, notebooks, pdf, subtitles, web
 from .messages import calendars_and_contacts, mail, mailbox
 from .office import legacy_slides, open_document_slides, slides, spreadsheets, text_documents
 
@@ -37,8 +37,8 @@ READERS: dict[str, Reader] = {
     formats.HTML: web.read,
     formats.CSV: csv_tables.read_csv,
     formats.TSV: csv_tables.read_csv,
-    formats.JSON: data.read,
-    formats.JSON_LINES: data.read_lines,
+    formats.JSON: json_data.read,
+    formats.JSON_LINES: json_data.read_lines,
     formats.NOTEBOOK: notebooks.read,
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,
