@@ -9,7 +9,7 @@ from rag.models import Chunk, Document
 from rag.providers.base import Vectors
 from rag.providers.stores.candidates import ScopeQuery
 from rag.providers.stores.document_versions import DocumentVersion
-from rag.providers.stores.pgvector import candidates
+from rag.providers.stores.pgvector import search as pgvector_search
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.types import ChunkDraft, Filters, Hit, Mode, SearchScope
 from tests.support.factories import World
@@ -85,7 +85,7 @@ def test_a_limit_above_the_number_of_chunks(world: World, vectors: Vectors) -> N
 def test_filters_restrict_exact_and_approximate_search(
     world: World, vectors: Vectors, monkeypatch: pytest.MonkeyPatch, max_tagged: int
 ) -> None:
-    monkeypatch.setattr(candidates, "_MAX_MATCHING_DOCUMENTS", max_tagged)
+    monkeypatch.setattr(pgvector_search, "_MAX_MATCHING_DOCUMENTS", max_tagged)
     english, _ = add_source(world, "en", vectors[:50], lang="en", tags=["a", "b"])
     french, french_ids = add_source(world, "fr", vectors[50:100], lang="fr", tags=["c"], content_type="text/html")
     model_id = world.home.sources.all()[0].embedding_model_id

@@ -18,7 +18,7 @@ from rag.providers.stores.document_versions import DocumentVersion, MetadataUpda
 from rag.types import Filters, Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 
-from . import bm25_index, bm25_query, candidates, hnsw, term_statistics, token_signatures, vectors
+from . import bm25_index, bm25_query, hnsw, search, term_statistics, token_signatures, vectors
 
 
 class PgVectorStore:
@@ -76,7 +76,7 @@ class PgVectorStore:
             unfiltered = [query.scope for query in queries if query.scope.filters == Filters()]
             sizes = {unfiltered[0]: lexical_query.chunk_count} if len(unfiltered) == 1 else {}
             return [
-                candidates.find(
+                search.find(
                     query.scope,
                     query.vector,
                     lexical_query,
