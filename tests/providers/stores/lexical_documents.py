@@ -10,7 +10,8 @@ from django.conf import settings as django_settings
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.providers.stores.candidates import Candidates
-from rag.providers.stores.pgvector import bm25_index, bm25_query, candidates
+from rag.providers.stores.pgvector import bm25_index, bm25_query
+from rag.providers.stores.pgvector import search as pgvector_search
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres.models import uuid7
 
@@ -56,7 +57,9 @@ def search(question: str, within: SearchScope, k: int = 100) -> list[tuple[uuid.
 
 def find(query: bm25_query.LexicalQuery, within: SearchScope, k: int = 100) -> Candidates:
     exact_limit = django_settings.RAG_EXACT_SEARCH_MAX_CHUNKS
-    return candidates.find(within, None, query, mode=Mode.HYBRID, limit=k, exact_limit=exact_limit, chunk_count=None)
+    return pgvector_search.find(
+        within, None, query, mode=Mode.HYBRID, limit=k, exact_limit=exact_limit, chunk_count=None
+    )
 
 
 def check_statistics() -> None:

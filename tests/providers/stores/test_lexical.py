@@ -12,7 +12,8 @@ from django.db import connection
 
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceTerm
-from rag.providers.stores.pgvector import bm25_index, bm25_query, candidates
+from rag.providers.stores.pgvector import bm25_index, bm25_query
+from rag.providers.stores.pgvector import search as pgvector_search
 from rag.providers.stores.pgvector.stemming import stemmer
 from tests.support.factories import World
 
@@ -133,7 +134,7 @@ def test_deleted_chunks_leave_no_statistics(world: World) -> None:
 
 @pytest.mark.parametrize("max_tagged", [0, 2_000])
 def test_every_filter_restricts_the_search(world: World, monkeypatch: pytest.MonkeyPatch, max_tagged: int) -> None:
-    monkeypatch.setattr(candidates, "_MAX_MATCHING_DOCUMENTS", max_tagged)
+    monkeypatch.setattr(pgvector_search, "_MAX_MATCHING_DOCUMENTS", max_tagged)
     source = world.source()
     write_document(source, ["zebra worda"], lang="en", tags=["a"], content_type="text/plain")
     other = write_document(source, ["zebra wordb"], lang="de", tags=["b", "c"], content_type="text/html")

@@ -5,7 +5,7 @@ import pytest
 from orgs.access.caller import Caller
 from rag.models import DataSource
 from rag.pipeline.embed import embed_question
-from rag.providers.stores.pgvector import bm25_query, candidates
+from rag.providers.stores.pgvector import bm25_query, search
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
@@ -35,7 +35,7 @@ def test_chunks_of_a_hidden_source_are_not_found(
     query = bm25_query.build_query("cellar", [scope])
     vector = embed_question("cellar", model=source.embedding_model)
     with identity.run_as(reader(world, user)):
-        result = candidates.find(
+        result = search.find(
             scope, vector, query, mode=Mode.HYBRID, limit=10, exact_limit=exact_limit, chunk_count=None
         )
         assert (len(result.dense_ids), len(result.lexical_ids), len(result.chunks)) == (count, count, count)
