@@ -158,6 +158,7 @@ def _use_code(stored: OAuthCode, client: OAuthClient, redirect_uri: str, verifie
 
 
 def _next_pair(family: TokenFamily, claims: dict[str, Any], resource: str) -> dict[str, object] | None:
+    """Return the tokens that replace the newest ones; None if the person lost access, which ends the family."""
     by_password = bool(claims.get("by_password", True))
     password_digest = claims.get(api_settings.REVOKE_TOKEN_CLAIM)
     if not _may_continue(family.user, by_password=by_password, password_digest=password_digest):

@@ -28,7 +28,7 @@
       add(file.webkitRelativePath || file.name, file);
     }
     input.value = "";
-    show();
+    showSelection();
   });
 
   for (const name of ["dragenter", "dragover"]) {
@@ -48,7 +48,7 @@
     for (const entry of entries) {
       await walk(entry, "");
     }
-    show();
+    showSelection();
   });
   // A file dropped beside the zone must not replace the page.
   for (const name of ["dragover", "drop"]) {
@@ -81,16 +81,16 @@
   }
 
   // A text of the page in its language, with values in the places of their names.
-  function say(name, values) {
+  function messageFor(name, values) {
     const text = form.dataset["text" + name[0].toUpperCase() + name.slice(1)];
     return text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
   }
 
   function rejectionReason(file) {
     if (file.size === 0) {
-      return say("empty");
+      return messageFor("empty");
     }
-    return file.size > limits.fileBytes ? say("large", { size: size(limits.fileBytes) }) : "";
+    return file.size > limits.fileBytes ? messageFor("large", { size: size(limits.fileBytes) }) : "";
   }
 
   function size(bytes) {
@@ -111,7 +111,7 @@
     return item;
   }
 
-  function show() {
+  function showSelection() {
     list.replaceChildren();
     let shown = 0;
     for (const [path, file] of selectedFiles) {
@@ -122,11 +122,11 @@
       }
     }
     if (selectedFiles.size > shown) {
-      addLine(list, say("more", { number: selectedFiles.size - shown }));
+      addLine(list, messageFor("more", { number: selectedFiles.size - shown }));
     }
   }
 
-  function batches() {
+  function splitIntoBatches() {
     const result = [];
     let batch = [];
     let bytes = 0;
@@ -155,7 +155,7 @@
   async function send(batch, onProgress) {
     const token = await readToken().catch(() => null);
     if (!token) {
-      return { message: say(token === null ? "lost" : "ended") };
+      return { message: messageFor(token === null ? "lost" : "ended") };
     }
     const body = new FormData();
     body.append("csrfmiddlewaretoken", token);
@@ -171,19 +171,19 @@
       request.upload.addEventListener("progress", (event) => onProgress(event.loaded));
       request.addEventListener("load", function () {
         const body = request.response || {};
-        resolve(request.status === 200 ? body : { message: body.message || say("status", { status: request.status }) });
+        resolve(request.status === 200 ? body : { message: body.message || messageFor("status", { status: request.status }) });
       });
-      request.addEventListener("error", () => resolve({ message: say("lost") }));
+      request.addEventListener("error", () => resolve({ message: messageFor("lost") }));
       request.send(body);
     });
   }
 
   form.addEventListener("submit", async function (event) {
     event.preventDefault();
-    const all = batches();
+    const all = splitIntoBatches();
     results.replaceChildren();
     if (all.length === 0) {
-      addLine(results, say("none"), true);
+      addLine(results, messageFor("none"), true);
       return;
     }
     const total = all.flat().reduce((sum, [, file]) => sum + file.size, 0);
@@ -195,25 +195,25 @@
       const answer = await send(batch, function (loaded) {
         const sent = Math.min(sentBytes + loaded, sentBytes + length, total);
         bar.value = sent / total;
-        progressText.textContent = say("of", { sent: size(sent), total: size(total) });
+        progressText.textContent = messageFor("of", { sent: size(sent), total: size(total) });
       });
       sentBytes += length;
       report(batch, answer);
     }
     bar.value = 1;
-    progressText.textContent = say(selectedFiles.size ? "some" : "all");
+    progressText.textContent = messageFor(selectedFiles.size ? "some" : "all");
     button.disabled = false;
-    show();
+    showSelection();
   });
 
   // Asks how far the job is until none of its documents is open.
-  async function follow(job, item, state) {
+  async function pollJob(job, item, state) {
     const pause = 1500;
     let progress = { is_open: true };
     try {
       const reply = await fetch(form.action + "?job=" + job, { headers: { Accept: "application/json" } });
       if (reply.redirected || reply.status === 403 || reply.status === 404) {
-        state.textContent = say("unknown");
+        state.textContent = messageFor("unknown");
         return;
       }
       progress = reply.ok ? await reply.json() : progress;
@@ -221,10 +221,10 @@
       // The connection is lost for a moment: ask again.
     }
     if (progress.total) {
-      state.textContent = say("progress", progress) + (progress.failed ? ", " + say("failed", progress) : "") + (progress.is_open ? " …" : ".");
+      state.textContent = messageFor("progress", progress) + (progress.failed ? ", " + messageFor("failed", progress) : "") + (progress.is_open ? " …" : ".");
     }
     if (progress.is_open) {
-      setTimeout(follow, pause, job, item, state);
+      setTimeout(pollJob, pause, job, item, state);
       return;
     }
     const failures = document.createElement("ul");
@@ -236,22 +236,22 @@
   }
 
   function report(batch, answer) {
-    const files = batch.length === 1 ? say("one") : say("files", { number: batch.length });
+    const files = batch.length === 1 ? messageFor("one") : messageFor("files", { number: batch.length });
     if (!answer.job) {
-      addLine(results, say("refused", { files: files, message: answer.message }), true);
+      addLine(results, messageFor("refused", { files: files, message: answer.message }), true);
       return;
     }
-    const item = addLine(results, say("uploaded", { files: files }) + " ");
+    const item = addLine(results, messageFor("uploaded", { files: files }) + " ");
     const state = document.createElement("span");
-    state.textContent = say("waiting");
+    state.textContent = messageFor("waiting");
     item.append(state);
     if (answer.url) {
       const link = document.createElement("a");
-      link.textContent = say("job");
+      link.textContent = messageFor("job");
       link.href = answer.url;
       item.append(" ", link);
     }
-    follow(answer.job, item, state);
+    pollJob(answer.job, item, state);
     for (const [path] of batch) {
       selectedFiles.delete(path);
     }

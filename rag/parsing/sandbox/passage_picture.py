@@ -104,7 +104,7 @@ def _find_words(page: Any, passage: str) -> Iterator[tuple[int, int]]:
 
 
 def _characters(page: Any) -> str:
-    """Return the text of a page, in which each character has the place that PDFium counts."""
+    """Return the text of a page, with one character at each index of PDFium; a space where it is no character."""
     from pypdfium2 import raw
 
     text = page.get_textpage()

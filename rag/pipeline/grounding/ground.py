@@ -91,22 +91,22 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     parts = extract_query_parts(query, query_language(query, [passage.lang for passage in passages]))
     covered_parts = [find_covered_parts(parts, passage) for passage in passages]
     curve = select_curve(query, passages, mode)
-    in_other_language = find_other_languages(query, passages)
+    other_language_ids = find_other_languages(query, passages)
     # A curve that was fitted for these sources is better than the one for a language.
-    in_same_language = frozenset[uuid.UUID]() if curve.is_measured else find_same_language(query, passages)
+    same_language_ids = frozenset[uuid.UUID]() if curve.is_measured else find_same_language(query, passages)
 
     def probability(passage: Passage, covered: frozenset[QueryPart]) -> float:
-        if passage.chunk_id in in_other_language:
+        if passage.chunk_id in other_language_ids:
             return between_languages(passage)
-        if passage.chunk_id in in_same_language:
+        if passage.chunk_id in same_language_ids:
             return WITHIN_LANGUAGE(_evidence_score(passage, parts, covered, STANDOUT_WEIGHT))
         return curve(_evidence_score(passage, parts, covered))
 
     scores = [probability(passage, covered) for passage, covered in zip(passages, covered_parts, strict=True)]
     score = max(scores, default=0.0)
-    is_between_languages = bool(passages) and passages[scores.index(score)].chunk_id in in_other_language
+    is_between_languages = bool(passages) and passages[scores.index(score)].chunk_id in other_language_ids
     # The words of another language are missing wherever the answer is.
-    gaps = () if len(in_other_language) == len(passages) else find_gaps(query, parts, covered_parts)
+    gaps = () if len(other_language_ids) == len(passages) else find_gaps(query, parts, covered_parts)
     relevant = [passage for passage, probability in zip(passages, scores, strict=True) if probability >= _MIN_RELEVANT]
     if _MIN_RELEVANT <= score < _MIN_GROUNDABLE and not is_between_languages:
         reconsidered = reconsider(query, passages, score)

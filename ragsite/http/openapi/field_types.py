@@ -158,6 +158,7 @@ def without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _described(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema with its default as a sentence of the description."""
     if "default" not in schema:
         return schema
     default = schema["default"]

@@ -39,7 +39,7 @@ class QdrantClient:
     def collections(self) -> set[str]:
         """Return the names of all collections."""
         result = self._send("GET", "/collections")
-        with _reading():
+        with _reading_response():
             return {row["name"] for row in result["collections"]}
 
     def create_collection(self, name: str, settings: Json, indexes: Mapping[str, Json]) -> None:
@@ -58,13 +58,13 @@ class QdrantClient:
     def has_vector(self, collection: str, vector: str) -> bool:
         """Return whether the collection was created with this kind of vector."""
         result = self._send("GET", f"/collections/{collection}")
-        with _reading():
+        with _reading_response():
             return vector in result["config"]["params"]["vectors"]
 
     def query(self, collection: str, searches: Sequence[Json]) -> list[dict[uuid.UUID, float]]:
         """Run the searches in one request, and return id → score of what each of them has found, best first."""
         results = self._send("POST", f"/collections/{collection}/points/query/batch", {"searches": list(searches)})
-        with _reading():
+        with _reading_response():
             # Distinct ids, and at most as many as requested, because PostgreSQL looks up each of them.
             return [
                 {uuid.UUID(point["id"]): _finite(point["score"]) for point in result["points"][: search["limit"]]}
@@ -84,7 +84,7 @@ class QdrantClient:
         if offset:
             body["offset"] = str(offset)
         page = self._send("POST", f"/collections/{collection}/points/scroll", body)
-        with _reading():
+        with _reading_response():
             points = {uuid.UUID(point["id"]): str((point["payload"] or {}).get(field, "")) for point in page["points"]}
             following = page.get("next_page_offset")
             return points, uuid.UUID(following) if following else None
@@ -100,7 +100,7 @@ class QdrantClient:
     def _send(self, method: str, path: str, body: Json | None = None) -> Any:
         try:
             request = self._client.build_request(method, self._url + path, json=body, headers=self._headers)
-            with _reading(), contextlib.closing(self._open(request)) as response:
+            with _reading_response(), contextlib.closing(self._open(request)) as response:
                 if response.status_code == httpx2.codes.NOT_FOUND:
                     raise CollectionMissing("The search index (Qdrant) has no collection for this embedding model.")
                 response.raise_for_status()
@@ -135,8 +135,8 @@ def _finite(score: Any) -> float:
 
 
 @contextlib.contextmanager
-def _reading() -> Iterator[None]:
-    """Report a response that is not what Qdrant documents like one that does not come."""
+def _reading_response() -> Iterator[None]:
+    """Raise IndexUnavailable if the block cannot read a response, as if Qdrant had not answered."""
     try:
         yield
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
