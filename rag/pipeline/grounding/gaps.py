@@ -22,6 +22,7 @@ _GENERAL_WORDS = {
     "turn", "turns", "turned", "turning", "stop", "stops", "stopping", "work", "works", "working", "want", "wants",
     "need", "needs", "try", "tries", "tried", "happening", "possible", "able", "automatically", "manually", "actually",
     "currently", "normally", "usually", "quickly", "easily", "really", "simply", "directly", "properly", "correctly",
+    "find", "finds", "finding",
 }  # fmt: skip
 # What separates the things that one question asks for, in English, German, French and Spanish.
 _CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")
