@@ -41,6 +41,7 @@ from rag.pipeline.retrieval.query.two_questions import divide_question
         ("What is the difference between a member and a team?", ()),
         ("What is it and where is it?", ()),
         ("How long are logs kept, and can I change that?", ()),
+        ("How do I choose a model, and which ones are there?", ()),
         ("How do I create a team and rename it and delete it?", ()),
         ("Where is it, and what is a log, and why?", ()),
     ],

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Sequence
 
-from rag.text.words import content_words, stem, stems_among
+from rag.text.words import content_words, split_words, stem, stems_among
 from rag.types import Passage, SearchedQuestion
 
 from .extract import compare_sentences, extract_quotes, quote_section
@@ -23,19 +23,21 @@ def quote_answer(
         searched: The question and the two that it consists of, if the passages answer both.
 
     Returns:
-        Quotes, as `extract_quotes` returns them: of two sections, if one answers each of the two questions, and no
-        heading names both. In a text without sections the same sentences often answer both.
+        Quotes, as `extract_quotes` returns them: of two sections, if one answers each of the two questions, and none
+        is about both. In a text without sections the same sentences often answer both.
     """
     whole, *halves = searched or [SearchedQuestion(query, tuple(chunks))]
     quotes = _quote(extract_quotes, whole, passages, chunks)
-    if not halves or _names_all(quotes, query):
+    if not halves:
         return quotes
-    answers = [_quote(quote_section, half, passages, chunks) for half in halves]
-    starts = [
-        {(citation.number, citation.start) for quote in answer for citation in quote.citations} for answer in answers
-    ]
-    is_better = all(answers) and starts[0].isdisjoint(starts[1])
-    return [quote for answer in answers for quote in answer] if is_better else quotes
+    first, second = (_quote(quote_section, half, passages, chunks) for half in halves)
+    is_divided = first and second and _starts(first).isdisjoint(_starts(second))
+    return [*first, *second] if is_divided and not _are_about_both(quotes, query) else quotes
+
+
+def _starts(quotes: Sequence[Quote]) -> set[tuple[int, int]]:
+    """Return where the quotes begin: the numbers of their passages, and the offsets in the documents."""
+    return {(citation.number, citation.start) for quote in quotes for citation in quote.citations}
 
 
 def _quote(
@@ -79,10 +81,11 @@ def _renumber(quotes: Sequence[Quote], order: Sequence[int]) -> list[Quote]:
     ]
 
 
-def _names_all(quotes: Sequence[Quote], query: str) -> bool:
-    """Return whether the headings above the quotes have all content words of a question."""
-    passages = (citation.passage for quote in quotes for citation in quote.citations)
-    headings = [heading for passage in passages for heading in passage.headings]
-    headings += [quote.heading for quote in quotes]
+def _are_about_both(quotes: Sequence[Quote], query: str) -> bool:
+    """Return whether a heading right above the quotes has all content words of the question, and "and".
+
+    "How do I restore a backup?" has all content words of "How do I make a backup and how do I restore it?".
+    """
     words = {stem(word) for word in content_words(query)}
-    return len(stems_among("\n".join(headings), words)) == len(words)
+    headings = {quote.heading or next(iter(quote.citations[0].passage.headings[-1:]), "") for quote in quotes}
+    return any("and" in split_words(heading) and len(stems_among(heading, words)) == len(words) for heading in headings)

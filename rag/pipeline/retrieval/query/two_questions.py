@@ -10,10 +10,10 @@ QUESTION_WORDS = (
     r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b"
 )
 # What a question begins with that "yes" or "no" answers.
-_AUXILIARY = r"(?:can|could|may|must|should|do|does|is|are|will) (?:i|we|you|it|they|there|one)\b"
+_AUXILIARY = r"(?:can|could|may|must|should|do|does|is|are|will) \w"
 # "Where is it and what does it cost?": between two whole questions.
 _BETWEEN_QUESTIONS = re.compile(
-    rf"[,;]?\s+(?:(?:and|und|et|y)\s+(?={QUESTION_WORDS})|and\s+(?={_AUXILIARY}))|\?\s+(?=\w)", re.IGNORECASE
+    rf"[,;]?\s+(?:(?:and|und|et|y)\s+(?={QUESTION_WORDS})|(?:and|or)\s+(?={_AUXILIARY}))|\?\s+(?=\w)", re.IGNORECASE
 )
 _DETERMINER = r"(?:an?|one|the|my|our|your|their|this|that|another|several|some|all)\b"
 _BEGINNING = r"(?:(?:how|where|when)\s+)?(?:do|can|could|may|must|should)\s+(?:i|we|you|one|they)\s+|how\s+to\s+"
@@ -48,8 +48,8 @@ _NOUN_PHRASE = re.compile(rf"\b(?P<phrase>{_DETERMINER}{_REST_OF_NOUN})", re.IGN
 _OBJECT = re.compile(
     rf"(?:{_BEGINNING})\w+\s+(?:(?:up|out|off|on|in|down)\s+)?(?P<phrase>\w{_REST_OF_NOUN})", re.IGNORECASE | re.DOTALL
 )
-# "What changes then?" cannot be understood alone.
-_ASKS_ABOUT_ANSWER = re.compile(r"\b(?:that|this|these|those|then|which)\W*\Z", re.IGNORECASE)
+# "What changes then?" and "Which ones are supported?" cannot be understood alone.
+_ASKS_ABOUT_ANSWER = re.compile(r"\bones\b|\b(?:that|this|these|those|then|which)\W*\Z", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 
 
