@@ -63,7 +63,10 @@ def add_probability_of_both(grounding: Grounding, retrieval: Retrieval, passages
         retrieval: What was found.
         passages: The passages of the prompt.
     """
-    if not retrieval.searched:
+    chunk_ids = {passage.chunk_id for passage in passages}
+    halves = retrieval.searched[1:]
+    # A small topK or token budget may leave out what answers one of them.
+    if not halves or any(half.passages[0].chunk_id not in chunk_ids for half in halves):
         return grounding
-    score = max(grounding.score, min(half.probability for half in retrieval.searched[1:]))
+    score = max(grounding.score, min(half.probability for half in halves))
     return dataclasses.replace(grounding, is_groundable=True, score=score, relevant=tuple(passages))

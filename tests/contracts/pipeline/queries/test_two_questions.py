@@ -35,6 +35,14 @@ def test_both_questions_are_answered(member: Client) -> None:
 
 
 @pytest.mark.usefixtures("manual")
+def test_with_fewer_passages_than_both_need_it_is_one_question(member: Client) -> None:
+    both, one = ask(member, query=QUESTION).body, ask(member, query=QUESTION, topK=1).body
+    assert len(one["documents"]) == 1
+    assert one["groundingScore"] < both["groundingScore"]
+    assert len({citation["quote"] for citation in one["citationsUsed"]} & {RENTAL, REPAIR}) <= 1
+
+
+@pytest.mark.usefixtures("manual")
 def test_a_question_of_which_one_half_has_no_answer_is_answered_as_before(member: Client) -> None:
     body = ask(member, query="How do I rent a kayak and bake a marzipan cake?").body
     assert REPAIR not in body["answer"]
