@@ -6,7 +6,7 @@ from rag.types import Passage
 
 from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.passage_structure import PassageStructure
-from .question.question_type import analyse_question
+from .question.question_type import AnalysedQuestion, analyse_question
 from .quotes import Quote, quote_parts
 from .quotes import render_quotes as render_quotes
 from .scores.multilingual_similarity import compare_in_other_languages
@@ -67,9 +67,18 @@ def _select(
     quotes = [
         quote
         for number, structure in enumerate(structures, start=1)
-        for quote in quote_parts(number, structure, selection.parts.get(number, ()))
+        for quote in quote_parts(number, structure, _without_yes(structure, selection, number, question))
     ]
     return structures, selection, quotes
+
+
+def _without_yes(
+    structure: PassageStructure, selection: Selection, number: int, question: AnalysedQuestion
+) -> set[int]:
+    """Return the selected parts of a passage without a "Yes." before them that the question did not ask for."""
+    parts = selection.parts.get(number, set())
+    kept = {index for index in parts if not question.needs_more_than(structure.text(index))}
+    return kept if kept and selection.best not in ((number, index) for index in parts - kept) else parts
 
 
 def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:

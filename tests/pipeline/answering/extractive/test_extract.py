@@ -40,6 +40,12 @@ def test_questions_and_headings_are_not_quoted_as_answers() -> None:
     assert quotes("What are the opening hours?", page) == ["From nine to five."]
 
 
+def test_a_mere_yes_is_quoted_only_for_a_question_that_it_answers() -> None:
+    manual = passage("# Manual\n\n## Is there a health check?\n\nYes. Send a request to /healthz every ten seconds.")
+    assert answer("Is there a health check?", manual).startswith("Yes. Send a request")
+    assert answer("Which address has the health check?", manual).startswith("Send a request")
+
+
 def test_a_row_is_rendered_with_the_names_of_its_columns_and_cited_verbatim() -> None:
     table = passage("| drink | price |\n| --- | --- |\n| green tea | 5 |\n| coffee | 4 |")
     (quote,) = extract_quotes("What is the price of green tea?", [table])

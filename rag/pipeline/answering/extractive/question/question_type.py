@@ -48,6 +48,7 @@ _COMPARISON = re.compile(
 _NEGATION = re.compile(
     r"\b(?:without|not|cannot|never|ohne|nicht|nie|keine?[mnrs]?|sans|ne|jamais|sin|nunca)\b|n['’]t\b", re.IGNORECASE
 )
+_YES = re.compile(r"\s*(?:yes|ja|oui|sí)[.!]\s*", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
 
 
@@ -94,6 +95,10 @@ class AnalysedQuestion:
     asks_about_answer: bool = False
     compared: tuple[str, ...] = ()
     is_negated: bool = False
+
+    def needs_more_than(self, text: str) -> bool:
+        """Return whether a text is a mere "Yes.", which is no answer to this kind of question."""
+        return self.is_open and bool(_YES.fullmatch(text))
 
     def accepts(self, text: str) -> bool:
         """Return whether a text may answer this kind of question: "Yes, …" does not say how something is done."""
