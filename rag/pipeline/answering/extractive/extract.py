@@ -78,7 +78,8 @@ def _without_yes(
     """Return the selected parts of a passage without a "Yes." before them that the question did not ask for."""
     parts = selection.parts.get(number, set())
     kept = {index for index in parts if not question.needs_more_than(structure.text(index))}
-    return kept if kept and selection.best not in ((number, index) for index in parts - kept) else parts
+    is_all_or_best = not kept or (selection.best is not None and selection.best[1] in parts - kept)
+    return parts if is_all_or_best else kept
 
 
 def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
