@@ -149,11 +149,20 @@ def test_a_stream_ends_at_done_and_yields_only_text(upstream: Upstream) -> None:
     assert stream(upstream) == "In the yard."
 
 
+def test_a_stream_that_breaks_off_is_a_failure(upstream: Upstream) -> None:
+    """Some endpoints do not send `[DONE]`; a stream without a reason to end is not complete, however it was closed."""
+    upstream.once(STREAM + token("In the "))
+    with pytest.raises(GenerationFailed, match="broke off"):
+        stream(upstream)
+    upstream.once(STREAM + token("In the yard.") + b'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}\n\n')
+    assert stream(upstream) == "In the yard."
+
+
 @pytest.mark.parametrize("call", [complete, stream])
 def test_characters_that_cannot_be_stored_are_replaced(upstream: Upstream, call: Call) -> None:
     """JSON can contain NUL and lone surrogates; PostgreSQL and UTF-8 cannot."""
     text = "In\0 the yard\ud800.\udfff"
-    upstream.once(STREAM + token(text) if call is stream else JSON + completion(text))
+    upstream.once(STREAM + token(text) + b"data: [DONE]\n\n" if call is stream else JSON + completion(text))
     assert call(upstream, 2) == "In the yard?.?"
 
 

@@ -59,8 +59,13 @@ class OpenAILanguageModel:
             yield from iterate_async(lambda: self._generate(messages, temperature))
 
     async def _generate(self, messages: Sequence[Message], temperature: float | None) -> AsyncIterator[str]:
-        """Yield the parts of a streamed answer until it is complete, too long or late."""
+        """Yield the parts of a streamed answer until it is complete, too long or late.
+
+        Raises:
+            GenerationFailed: Also if the stream ends before it says that the answer is complete.
+        """
         length = 0
+        is_complete = False
         with self._translated_reading_errors():
             async with (
                 asyncio.timeout(self._timeout),
@@ -70,12 +75,15 @@ class OpenAILanguageModel:
                 async for data in bounded_responses.read_events(reply.response.aiter_bytes()):
                     if data == b"[DONE]":
                         return
-                    delta = _parse_delta(data)
+                    delta, is_last = _parse_event(data)
+                    is_complete = is_complete or is_last
                     length += len(delta)
                     if length > _MAX_CHARACTERS:
                         raise bounded_responses.ResponseTooLarge
                     if delta:
                         yield delta
+        if not is_complete:
+            raise GenerationFailed(f"{self.name} broke off its answer.")
 
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
         """Request the whole answer once, and read it until the deadline."""
@@ -190,13 +198,13 @@ def is_reachable(base_url: str, api_key: str) -> bool:
         return False
 
 
-def _parse_delta(data: bytes) -> str:
-    """Return the text of one event of a stream; empty for an event without text."""
+def _parse_event(data: bytes) -> tuple[str, bool]:
+    """Return the text of one event of a stream, empty without text, and whether the event ends the answer."""
     event = json.loads(data)
     if "error" in event:
         raise ValueError
-    return (
-        bounded_responses.remove_unstorable(event["choices"][0]["delta"].get("content") or "")
-        if event.get("choices")
-        else ""
-    )
+    if not event.get("choices"):
+        return "", False
+    choice = event["choices"][0]
+    text = bounded_responses.remove_unstorable(choice["delta"].get("content") or "")
+    return text, choice.get("finish_reason") is not None
