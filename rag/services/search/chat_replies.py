@@ -149,7 +149,8 @@ def _generate_reply(
     if model is None and question is None:
         raise NoLanguageModel(
             "No language model is configured. An operator sets LLM_MODEL, LLM_BASE_URL and LLM_API_KEY to any "
-            "OpenAI-compatible endpoint; until then send useRag: true for quoted answers."
+            "OpenAI-compatible endpoint; until then send useRag: true for quoted answers.",
+            is_retryable=False,
         )
     if model is None:
         assert question is not None

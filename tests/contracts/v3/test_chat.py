@@ -101,14 +101,15 @@ def test_only_passages_that_the_caller_may_query(member: Client, api: Api, langu
 
 
 def test_without_a_language_model(member: Client) -> None:
-    """Quoted sentences with useRag; without it a 503 that says how to configure one. (The contract's example names a
-    model that does not exist.)"""
+    """Quoted sentences with useRag; without it a 503 that says how to configure one, and does not ask for a retry. (The
+    contract's example names a model that does not exist.)"""
     quoted = chat(member, useRag=True)
     assert quoted.status == 200
     assert quoted.body["data"]["message"] == "Bicycles are parked in the yard. (Bicycles)"
     refused = chat(member)
     assert (refused.status, refused.body["error"]) == (503, "Service unavailable")
     assert "LLM_MODEL" in refused.body["message"]
+    assert "retry-after" not in refused.headers
 
 
 def test_an_unanswerable_question_gets_no_quotes(member: Client) -> None:
