@@ -179,6 +179,7 @@ MALFORMED = (
     (431, b"GET / HTTP/1.1\r\n" + HOST + b"X: y\r\n" * 10_000 + b"\r\n"),
     (431, b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"y" * 10_000 + b"\r\n\r\n"),
     (400, b"no request\r\n\r\n"),
+    (400, GET % "/api/rag/sources?search=Fahrräder".encode()),
     (400, POST % (b"/", b"Content-Length: 3\r\nContent-Length: 4") + b"abc"),
     (400, POST % (b"/", b"Content-Length: 3\r\nTransfer-Encoding: chunked") + b"0\r\n\r\n"),
     (413, POST % (b"/api/rag/search", CLOSE + b"Content-Length: 100000000")),
