@@ -62,7 +62,7 @@ class OpenAILanguageModel:
         """Yield the parts of a streamed answer until it is complete, too long or late.
 
         Raises:
-            GenerationFailed: Also if the stream ends before it says that the answer is complete.
+            GenerationFailed: If the model fails, or the stream ends before it says that the answer is complete.
         """
         length = 0
         is_complete = False
