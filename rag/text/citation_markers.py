@@ -15,7 +15,8 @@ _CODE = r"```.*?```|`[^`\n]*`"
 _MARKERS_OR_CODE = re.compile(
     rf"{_CODE}|(?P<markers>[\[【]{_NUMBERS}[\]】](?:[ ,;]{{0,3}}[\[【]{_NUMBERS}[\]】])*)", re.DOTALL
 )
-_SINGLE_MARKER = re.compile(r"\[\d+\]")
+# One of them, in code too, also with a number that no passage can have.
+_ANY_MARKER = re.compile(rf"[\[【](?:{_NUMBERS}|\d++)[\]】]")
 _IN_QUOTE = re.compile(rf"[\[［【]\s?({_NUMBERS})\s?[\]］】]")
 _IN_QUOTE_OR_CODE = re.compile(rf"{_CODE}|{_IN_QUOTE.pattern}", re.DOTALL)
 _CLOSED_CODE = re.compile(_CODE, re.DOTALL)
@@ -51,13 +52,13 @@ def parse_numbers(markers: str) -> list[int]:
 
 
 def remove_markers(answer: str) -> str:
-    """Remove the markers that have a single number."""
-    return _SINGLE_MARKER.sub("", answer)
+    """Remove all markers."""
+    return _ANY_MARKER.sub("", answer)
 
 
 def blank_markers(answer: str) -> str:
-    """Replace the markers that have a single number by blanks, so that offsets stay the same."""
-    return _SINGLE_MARKER.sub(lambda match: " " * len(match.group()), answer)
+    """Replace all markers by blanks, so that offsets stay the same."""
+    return _ANY_MARKER.sub(lambda match: " " * len(match.group()), answer)
 
 
 def neutralize_in_quotes(quotes: Sequence[str]) -> list[str]:

@@ -74,6 +74,14 @@ def test_a_quoted_sentence_scores_one() -> None:
 
 
 @pytest.mark.parametrize(
+    "end", [" [2].", "[2].", ". [2]", " [1, 2].", "[1,2].", ".[1][2]", " [1–2].", " [1; 2].", " 【2】.", " [12345].", " [1], [2]."]
+)
+def test_citations_are_no_numbers_of_a_sentence(end: str) -> None:
+    validation = validate_answer(f"Copper was found{end}", "In Ulm copper was found early.")
+    assert (validation.is_valid, validation.score) == (True, 1)
+
+
+@pytest.mark.parametrize(
     ("in_answer", "in_context"), [("1,204.50", "1204.5"), ("the 7th", "on 7 May"), ("2009-12-31", "31.12.2009")]
 )
 def test_numbers_are_compared_by_value(in_answer: str, in_context: str) -> None:
