@@ -1,6 +1,8 @@
 """The OpenAI-compatible embedder against a server with the faults of real ones."""
 
 import email.utils
+import json
+import math
 import time
 from collections.abc import Iterator
 
@@ -68,6 +70,13 @@ def test_permanent_errors_are_not_retried(provider: ProviderServer, status: int)
 def test_responses_that_are_no_embeddings(provider: ProviderServer, body: bytes) -> None:
     provider.fail(200, body=body)
     with pytest.raises(EmbeddingFailed):
+        remote(provider, max_retries=0).embed(["zebra"])
+
+
+def test_vectors_that_are_not_finite_are_named_as_such(provider: ProviderServer) -> None:
+    """The shape alone would be right: "shape (1, 768), not (1, 768)"."""
+    provider.fail(200, body=json.dumps({"data": [{"index": 0, "embedding": [math.nan] * 768}]}).encode())
+    with pytest.raises(EmbeddingFailed, match="of finite numbers is needed"):
         remote(provider, max_retries=0).embed(["zebra"])
 
 

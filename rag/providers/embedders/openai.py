@@ -78,7 +78,8 @@ class OpenAIEmbedder:
             raise EmbeddingFailed(f"The endpoint of {self._model} did not answer with embeddings.") from error
         if vectors.shape != (len(texts), self.dimensions) or not np.isfinite(vectors).all():
             raise EmbeddingFailed(
-                f"{self._model} answered with vectors of shape {vectors.shape}, not ({len(texts)}, {self.dimensions}).",
+                f"{self._model} answered with vectors of shape {vectors.shape}; "
+                f"({len(texts)}, {self.dimensions}) of finite numbers is needed.",
                 is_retryable=False,
             )
         return vectors
