@@ -139,15 +139,19 @@ def _assess_with_model(model: LanguageModel, context: Context, local: Grounding)
         reply = model.complete([Message("system", _JUDGE), Message("user", context.prompt)], temperature=0)
         verdict = json.loads(reply[reply.index("{") : reply.rindex("}") + 1])
         score = min(1.0, max(0.0, float(verdict["score"])))
-        gaps = tuple(remove_unstorable(str(gap))[:200] for gap in list(verdict.get("gaps", []))[:20])
-        is_groundable = bool(verdict["groundable"])
+        is_groundable, gaps = verdict["groundable"], verdict.get("gaps", [])
+        if not isinstance(is_groundable, bool) or not isinstance(gaps, list):
+            raise TypeError
     except GenerationFailed as error:
         raise GroundingFailed(
             error.message,
+            is_retryable=error.is_retryable,
+            retry_after=error.retry_after,
             is_rate_limited=error.is_rate_limited,
             is_own_limit=error.is_own_limit,
             is_timeout=error.is_timeout,
         ) from error
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise GroundingFailed(f"{model.name} did not reply with the requested JSON.") from error
-    return Grounding(is_groundable, score, local.relevant or context.passages[:1], gaps)
+    shown_gaps = tuple(remove_unstorable(str(gap))[:200] for gap in gaps[:20])
+    return Grounding(is_groundable, score, local.relevant or context.passages[:1], shown_gaps)

@@ -74,7 +74,20 @@ def test_a_quoted_sentence_scores_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "end", [" [2].", "[2].", ". [2]", " [1, 2].", "[1,2].", ".[1][2]", " [1–2].", " [1; 2].", " 【2】.", " [12345].", " [1], [2]."]
+    "end",
+    [
+        " [2].",
+        "[2].",
+        ". [2]",
+        " [1, 2].",
+        "[1,2].",
+        ".[1][2]",
+        " [1–2].",
+        " [1; 2].",
+        " 【2】.",
+        " [12345].",
+        " [1], [2].",
+    ],
 )
 def test_citations_are_no_numbers_of_a_sentence(end: str) -> None:
     validation = validate_answer(f"Copper was found{end}", "In Ulm copper was found early.")

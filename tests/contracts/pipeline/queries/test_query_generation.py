@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from rag.models import Document
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
@@ -102,7 +104,26 @@ def test_grounding_by_the_language_model_and_its_failure(
     language_model.replies = ["no judgement"]
     reply = ask(member, strictMode=True)
     assert (reply.status, reply.body["error"]) == (503, "GROUNDING_FAILED")
-    language_model.fail(401)
+    for status, headers, wait in ((401, {}, None), (429, {"Retry_After": "300"}, "300")):
+        language_model.fail(status, **headers)
+        reply = ask(member, strictMode=True)
+        assert (reply.body["error"], reply.headers.get("retry-after")) == ("GROUNDING_FAILED", wait)
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        '{"groundable": "false", "score": 0.1, "gaps": []}',
+        '{"groundable": "no", "score": 0.1}',
+        '{"groundable": false, "score": 0.1, "gaps": "the year"}',
+    ],
+)
+def test_a_verdict_of_other_types_is_no_verdict(
+    member: Client, language_model: ProviderServer, settings: Any, verdict: str
+) -> None:
+    """The text "false" is true in Python, and a text has letters for gaps."""
+    settings.RAG_GROUNDING = "model"
+    language_model.replies = [verdict]
     assert ask(member, strictMode=True).body["error"] == "GROUNDING_FAILED"
 
 
