@@ -35,7 +35,9 @@ class CitationStyle:
 
 
 BY_NUMBER = CitationStyle(
-    f"{_SYSTEM} Cite the passage of every statement by its number in square brackets, as [1].",
+    # An answer is validated by its words, so a translation would be declined (rag.pipeline.grounding.validate).
+    f"{_SYSTEM} Cite the passage of every statement by its number in square brackets, as [1]. Write in the language of "
+    "the passages, even if the question is in another one.",
     lambda number, passage: format_marker(number),
 )
 BY_TITLE = CitationStyle(_SYSTEM, lambda number, passage: f"({' '.join(passage.title.split())})")

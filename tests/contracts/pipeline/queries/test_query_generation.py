@@ -21,6 +21,7 @@ def test_a_language_model_answers_from_the_prompt(member: Client, language_model
     assert request["key"] == "Bearer secret"
     assert [message["role"] for message in request["messages"]] == ["system", "user"]
     assert request["messages"][1]["content"] == body["prompt"]
+    assert "in the language of the passages" in request["messages"][0]["content"], "a translation would be declined"
 
 
 def test_unknown_citation_numbers_are_dropped(member: Client, language_model: ProviderServer) -> None:
