@@ -13,6 +13,7 @@ from typing import IO, Any
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
 from django.http import Http404, UnreadablePostError
+from django.utils.http import parse_header_parameters
 from rest_framework import exceptions, parsers, status
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
@@ -20,7 +21,7 @@ from rest_framework.request import Request
 
 from ragsite.http.fair_slots import FairSlots
 
-from .uploads import PayloadTooLarge, SpooledUploadHandler, body_too_large_message
+from .uploads import CountedForm, PayloadTooLarge, SpooledUploadHandler, body_too_large_message
 
 # Set for a chunked body, whose CONTENT_LENGTH is then a limit (ragsite.middleware).
 CHUNKED_META_KEY = "ragsite.chunked"
@@ -133,9 +134,11 @@ class BoundedMultipartParser(parsers.MultiPartParser):
         _require_uncompressed(context["request"].META)
         spool = SpooledUploadHandler()
         context["request"].upload_handlers = [spool]
+        counted = CountedForm(stream, parse_header_parameters(media_type or "")[1].get("boundary", ""))
         try:
             with spool.closed_on_failure():
-                form = super().parse(stream, media_type, context)
+                form = super().parse(counted, media_type, context)
+                _require_all_parts(counted, form)
                 self._check_fields(context["request"], form.data.lists())
                 return form
         except TooManyFilesSent:
@@ -158,6 +161,15 @@ class BoundedMultipartParser(parsers.MultiPartParser):
                 name = name[:_MAX_SHOWN_NAME]
                 message = f"{name} has {size:,} bytes; a field that is not a file may have at most {MAX_FIELD_BYTES:,}"
                 raise exceptions.ValidationError({name: message})
+
+
+def _require_all_parts(counted: CountedForm, form: parsers.DataAndFiles) -> None:
+    """Raise an error for a form that was cut off, or if a part was left out: it may have been a file."""
+    if not counted.is_complete:
+        raise exceptions.ParseError
+    if sum(len(values) for _, values in (*form.data.lists(), *form.files.lists())) < counted.part_count:
+        message = "a part of the form has no name, or a file has none that is a file name in UTF-8"
+        raise exceptions.ValidationError({"files": message})
 
 
 class CompressedBody(exceptions.APIException):

@@ -41,6 +41,38 @@ class BoundedBody(io.RawIOBase):
         return len(data)
 
 
+class CountedForm:
+    """The body of a form, which counts its parts while it is read.
+
+    Django's parser leaves out parts whose names it cannot read, and a file that does not end.
+    """
+
+    # The closing delimiter stands here, and rarely anything after it.
+    _END_BYTES = 1000
+
+    def __init__(self, body: IO[bytes], boundary: str) -> None:
+        self._body, self._delimiter = body, b"--" + boundary.encode()
+        self._delimiters, self._overlap, self._end = 0, b"", b""
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._body.read(size)
+        seen = self._overlap + data
+        self._delimiters += seen.count(self._delimiter)
+        self._overlap = seen[max(0, len(seen) - len(self._delimiter) + 1) :]
+        self._end = (self._end + data)[-self._END_BYTES :]
+        return data
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the form has its closing delimiter (RFC 2046, 5.1.1)."""
+        return self._delimiter + b"--" in self._end
+
+    @property
+    def part_count(self) -> int:
+        """The number of parts of a complete form."""
+        return self._delimiters - 1
+
+
 def body_too_large_message(limit: int, setting: str, length: int | None = None) -> str:
     """Return the message for a body over the limit. Limit and length are in bytes; `setting` names the limit."""
     beginning = f"The body has {length:,} bytes; at" if length else "At"
