@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from rest_framework.fields import Field, ListField, empty
-from rest_framework.serializers import BaseSerializer, ListSerializer, Serializer
+from rest_framework.serializers import ListSerializer, Serializer
 
 # The response header with the warnings: a JSON array of strings in ASCII.
 HEADER = "X-Request-Warnings"
@@ -38,15 +38,21 @@ def header_value() -> str:
     return json.dumps(collected()) if collected() else ""
 
 
-def warn_of_unknown_fields(serializer: BaseSerializer[Any], data: Mapping[str, Any]) -> None:
-    """Add a warning for each field of the body that the serializer does not know, in the body's order."""
+def warn_of_unknown_fields(field: Field[Any, Any, Any, Any], data: object, path: str = "") -> None:
+    """Add a warning for each field of the body that the serializer does not know, in the body's order.
+
+    Args:
+        field: The serializer, or a list of serializers.
+        data: The body, or a part of it.
+        path: Where the part stands in the body, such as "documents.".
+    """
     warnings = _warnings.get()
     if warnings is None:
         return
-    for path, name, known in _unknown_fields(serializer, data, ""):
+    for object_path, name, known in _unknown_fields(field, data, path):
         if len(warnings) >= MAX_WARNINGS:
             return
-        warnings.append(_message(path, name, known))
+        warnings.append(_message(object_path, name, known))
 
 
 def add(message: str) -> None:

@@ -18,6 +18,7 @@ from rag.models import SourceType
 from rag.pipeline.ingestion.chunk import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
 from rag.services.jobs.uploads import Upload, rewind
 from rag.types import ChunkingOptions, Submission
+from ragsite.http import request_warnings
 from ragsite.http.bodies.parsers import require_few_values
 
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
@@ -111,7 +112,9 @@ class FileAttributesField(fields.Text):
             entries = json.loads(text)
         except (ValueError, RecursionError):
             raise serializers.ValidationError("documents is not valid JSON") from None
-        return fields.DocumentList("documents", child=DocumentAttributesIn()).run_validation(entries)
+        documents = fields.DocumentList("documents", child=DocumentAttributesIn())
+        request_warnings.warn_of_unknown_fields(documents, entries, "documents.")
+        return documents.run_validation(entries)
 
 
 class UploadIn(JobIn):

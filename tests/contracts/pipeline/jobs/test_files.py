@@ -48,6 +48,15 @@ def test_files_with_the_same_name_have_their_own_paths_and_metadata(api: Api, li
     assert (zebras.original.name, zebras.original.content_type) == ("a.md", "text/markdown")
 
 
+def test_unknown_attributes_of_files_are_ignored_with_a_warning(api: Api, live_world: World) -> None:
+    live_world.source()
+    reply = send(api("editor"), [("a.md", b"Alpha.", None)], documents='[{"Tags": ["x"]}]')
+    assert json.loads(reply.headers["x-request-warnings"]) == [
+        "The field documents[0].Tags is unknown and was ignored. Did you mean documents[0].tags?"
+    ]
+    assert reply.status == 202
+
+
 @pytest.mark.parametrize(
     ("documents", "field"),
     [
