@@ -8,7 +8,7 @@ import contextlib
 import io
 import re
 from collections.abc import Iterable, Mapping
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
@@ -137,7 +137,7 @@ class BoundedMultipartParser(parsers.MultiPartParser):
         counted = CountedForm(stream, parse_header_parameters(media_type or "")[1].get("boundary", ""))
         try:
             with spool.closed_on_failure():
-                form = super().parse(counted, media_type, context)
+                form = super().parse(cast("IO[Any]", counted), media_type, context)
                 _require_all_parts(counted, form)
                 self._check_fields(context["request"], form.data.lists())
                 return form
@@ -163,7 +163,7 @@ class BoundedMultipartParser(parsers.MultiPartParser):
                 raise exceptions.ValidationError({name: message})
 
 
-def _require_all_parts(counted: CountedForm, form: parsers.DataAndFiles) -> None:
+def _require_all_parts(counted: CountedForm, form: "parsers.DataAndFiles[Any, Any]") -> None:
     """Raise an error for a form that was cut off, or if a part was left out: it may have been a file."""
     if not counted.is_complete:
         raise exceptions.ParseError

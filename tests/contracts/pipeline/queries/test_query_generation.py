@@ -105,8 +105,8 @@ def test_grounding_by_the_language_model_and_its_failure(
     language_model.replies = ["no judgement"]
     reply = ask(member, strictMode=True)
     assert (reply.status, reply.body["error"]) == (503, "GROUNDING_FAILED")
-    for status, headers, wait in ((401, {}, None), (429, {"Retry_After": "300"}, "300")):
-        language_model.fail(status, **headers)
+    for status, wait in ((401, None), (429, "300")):
+        language_model.fail(status, Retry_After="300")
         reply = ask(member, strictMode=True)
         assert (reply.body["error"], reply.headers.get("retry-after")) == ("GROUNDING_FAILED", wait)
 
