@@ -74,6 +74,10 @@ class BoundedJSONParser(parsers.JSONParser):
             return super().parse(io.BytesIO(body), media_type, parser_context)
         except RecursionError:
             raise exceptions.ParseError("it is nested too deeply") from None
+        except exceptions.ParseError as error:
+            if "set_int_max_str_digits" not in str(error):  # Python's advice, which is not for clients
+                raise
+            raise exceptions.ParseError("it has a number of too many digits") from None
 
 
 class TooManyLargeBodies(exceptions.APIException):

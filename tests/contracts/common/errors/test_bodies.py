@@ -26,6 +26,12 @@ def test_malformed_bodies_are_client_errors(api: Api, path: str, body: bytes) ->
     assert set(reply.body) == {"error", "message", "details"}
 
 
+def test_a_number_of_too_many_digits_is_named(api: Api) -> None:
+    """Python's message names a function of Python."""
+    message = api("editor").post("/api/rag/search", b'{"query": "x", "topK": ' + b"9" * 5_000 + b"}").body["message"]
+    assert message == "The body is not valid JSON: it has a number of too many digits"
+
+
 @pytest.mark.parametrize("charset", ["punycode", "utf-16", "nonsense"])
 def test_every_body_is_read_as_utf_8(api: Api, charset: str) -> None:
     """A charset must not select Python codecs that are not text encodings or take quadratic time."""
