@@ -3,10 +3,13 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers import provider_factory
 from rag.providers.language_models.openai import OpenAILanguageModel
+from rag.providers.language_models.reasoning import AnswerFilter, remove_reasoning
 from rag.types import Message
 from tests.support.servers.provider_server import ProviderServer
 
@@ -31,6 +34,35 @@ def test_the_requests_that_are_sent(provider: ProviderServer) -> None:
 def test_a_stream_yields_the_text_as_it_arrives(provider: ProviderServer) -> None:
     provider.replies = ["One two three."]
     assert list(model(provider).stream(HELLO)) == ["One ", "two ", "three."]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("<think>\nThe user greets me.\n</think>\n\nHello to you.", "Hello to you."),
+        ("<think></think>Hello.", "Hello."),
+        ("<thinking> is a word.", "<thinking> is a word."),
+        ("Write <think> x </think> here.", "Write <think> x </think> here."),
+        ("<", "<"),
+    ],
+)
+def test_the_reasoning_before_an_answer_is_left_out(provider: ProviderServer, text: str, answer: str) -> None:
+    provider.replies = [text, text]
+    assert model(provider).complete(HELLO) == answer
+    assert "".join(model(provider).stream(HELLO)) == answer
+
+
+@given(words=st.lists(st.sampled_from(["<think>", "</think>", "<", "think>", "a", "</", "\n"]), max_size=12))
+def test_an_answer_does_not_depend_on_the_parts_in_which_it_arrives(words: list[str]) -> None:
+    text, answer = "".join(words), AnswerFilter()
+    letters = "".join(answer.add(letter) for letter in text) + answer.finish()
+    assert letters == remove_reasoning(text)
+
+
+def test_a_reply_of_reasoning_alone_is_a_failure(provider: ProviderServer) -> None:
+    provider.replies = ["<think> Hm."]
+    with pytest.raises(GenerationFailed):
+        model(provider).complete(HELLO)
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])

@@ -15,6 +15,8 @@ from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, translate_error
 from rag.types import AgentTool
 
+from .reasoning import remove_reasoning
+
 if TYPE_CHECKING:
     import agents
     import openai
@@ -79,6 +81,7 @@ class AgentLoop:
             raise
         finally:
             calls.close()
+        answer = remove_reasoning(answer)
         if not answer.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
         return answer

@@ -21,6 +21,7 @@ from ragsite.http.private_networks import trusted_authorities
 from ragsite.observability import tracing
 
 from .async_iteration import iterate_async
+from .reasoning import AnswerFilter, remove_reasoning
 
 if TYPE_CHECKING:
     import openai
@@ -66,6 +67,7 @@ class OpenAILanguageModel:
         """
         length = 0
         is_complete = False
+        answer = AnswerFilter()
         with self._translated_reading_errors():
             async with (
                 asyncio.timeout(self._timeout),
@@ -74,16 +76,19 @@ class OpenAILanguageModel:
             ):
                 async for data in bounded_responses.read_events(reply.response.aiter_bytes()):
                     if data == b"[DONE]":
-                        return
+                        is_complete = True
+                        break
                     delta, is_last = _parse_event(data)
                     is_complete = is_complete or is_last
                     length += len(delta)
                     if length > _MAX_CHARACTERS:
                         raise bounded_responses.ResponseTooLarge
-                    if delta:
-                        yield delta
+                    if text := answer.add(delta):
+                        yield text
         if not is_complete:
             raise GenerationFailed(f"{self.name} broke off its answer.")
+        if text := answer.finish():
+            yield text
 
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
         """Request the whole answer once, and read it until the deadline."""
@@ -95,7 +100,7 @@ class OpenAILanguageModel:
         ):
             content = bounded_responses.read_all(bounded_responses.read_until(deadline, response.iter_bytes()))
             text = json.loads(content)["choices"][0]["message"]["content"]
-        text = bounded_responses.remove_unstorable(text) if isinstance(text, str) else ""
+        text = remove_reasoning(bounded_responses.remove_unstorable(text)) if isinstance(text, str) else ""
         if not text.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
         return text
