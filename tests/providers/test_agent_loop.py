@@ -83,7 +83,7 @@ def test_a_tool_is_called_and_its_result_is_sent_to_the_model(provider: Provider
 
 def test_the_reasoning_before_an_answer_is_left_out(provider: ProviderServer) -> None:
     provider.replies = ["<think>Easy.</think>\n\nFour."]
-    assert run(provider) == "Four."
+    assert run(provider, Echo().tool()) == "Four."
 
 
 def test_several_calls_in_one_turn_run_one_after_the_other_outside_the_event_loop(provider: ProviderServer) -> None:
