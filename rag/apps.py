@@ -1,3 +1,5 @@
+import gc
+
 from django.apps import AppConfig
 from django.core.checks import CheckMessage, register
 from django.utils.translation import gettext_lazy as _
@@ -18,6 +20,8 @@ class RagConfig(AppConfig):
         register(_check_addresses, "services", deploy=True)
         audited_events.register()
         connection_created.connect(tracing.trace_connection)
+        gc.freeze()  # what is imported stays
+        gc.enable()
 
 
 def _check_addresses(**_: object) -> list[CheckMessage]:

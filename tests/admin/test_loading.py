@@ -17,10 +17,11 @@ ROOT = Path(__file__).parents[2]
 # Libraries that are loaded where they are used.
 LOADED_LATE = ("rag.admin", "ragsite.urls", "botocore", "fsspec", "onnxruntime", "openai")
 START = f"""
-import sys
+import gc, sys
 from ragsite.celery import app
 app.loader.init_worker()
 assert 'rag.tasks' in sys.modules
+assert gc.isenabled()
 print(sorted(sys.modules.keys() & {set(LOADED_LATE)}))
 """
 
