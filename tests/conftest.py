@@ -27,6 +27,8 @@ from tests.support.sessions import keep_sessions
 from tests.support.web import Web
 from tests.support.worker import Worker, purge_queue
 
+gc.disable()  # until the tests are collected: what is imported stays
+
 # The test process owns the test database. Code that tests call runs as a worker's does (`as_worker`).
 identity.run_process_as(identity.OWNER)
 
@@ -85,6 +87,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
