@@ -21,6 +21,8 @@ _PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")  # the f
 PROGRAM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _PROGRAMS)), None)
 # Each page runs its scripts once: compilers that make scripts faster would take longer than they save.
 _ARGUMENTS = ["--js-flags=--no-opt,--no-maglev"]
+# All pages are of one site, and a new process for each window would take longer than most pages.
+_ARGUMENTS += ["--renderer-process-limit=1", "--process-per-site", "--disable-site-isolation-trials"]
 
 
 @pytest.fixture(scope="package")
