@@ -5,6 +5,7 @@ parses one document within its limits and exits. So documents do not affect each
 Django, settings and secrets are not available here.
 """
 
+import gc
 import json
 import os
 import resource
@@ -34,6 +35,7 @@ _MAX_ITEMS = 200_000
 def main() -> None:
     """Serve requests until standard input is closed."""
     web.warm_up()
+    gc.freeze()  # forks share what is loaded: collecting garbage would write to it, and so copy it
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in iter(sys.stdin.readline, ""):
