@@ -32,7 +32,7 @@ CONFIDENCE_UNKNOWN = "CONFIDENCE_UNKNOWN"
 _MIN_GROUNDABLE = 1 / 3
 _MIN_RELEVANT = 0.1
 # A question whose probability is between the two is groundable if one passage stands out, from this probability on.
-_MIN_STANDOUT = 0.45
+_MIN_STANDOUT = 0.4
 # Weight of the share of names and numbers. They also count as terms.
 _NAME_WEIGHT = 0.5
 
