@@ -78,8 +78,8 @@ def _without_yes(
     """Return the selected parts of a passage without a "Yes." before them that the question did not ask for."""
     parts = selection.parts.get(number, set())
     kept = {index for index in parts if not question.needs_more_than(structure.text(index))}
-    is_all_or_best = not kept or (selection.best is not None and selection.best[1] in parts - kept)
-    return parts if is_all_or_best else kept
+    loses_best = any((number, index) == selection.best for index in parts - kept)
+    return kept if kept and not loses_best else parts
 
 
 def compare_sentences(query: str, passages: Sequence[Passage], chunks: Sequence[Passage]) -> SentenceSimilarity:
