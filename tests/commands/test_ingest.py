@@ -103,6 +103,15 @@ def test_invalid_arguments_are_refused(
     assert not Original.objects.exists()
 
 
+@pytest.mark.usefixtures("immediate_processing")
+def test_names_of_files_do_not_control_the_terminal(world: World, tmp_path: Path) -> None:
+    (tmp_path / "\x1b]0;title\x07\u202etxt.pdf").write_bytes(b"%PDF-1.7 broken")
+    world.source()
+    _, err = run(tmp_path, source="library")
+    assert "]0;title" in err
+    assert {"\x1b", "\x07", "\u202e"}.isdisjoint(err)
+
+
 def test_two_files_with_the_same_path_are_refused(world: World, folder: Path) -> None:
     world.source()
     other = folder.parent / "other"

@@ -65,7 +65,7 @@ class Command(BaseCommand):
             self.stderr.write(run.interruption_message())
             raise SystemExit(130) from None
         for path, reason in run.failures[:MAX_SHOWN]:
-            self.stderr.write(f"{path}: {reason}")
+            self.stderr.write(_printable(f"{path}: {reason}"))
         if run.failures:
             raise CommandError(f"{len(run.failures)} of {run.total} documents failed; the others can be searched.")
         documents = "document" if run.total == 1 else "documents"
@@ -200,6 +200,11 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _open_file(file: Path) -> IO[bytes]:
     return file.open("rb")
+
+
+def _printable(text: str) -> str:
+    """Return a text without characters that control the terminal: paths may come from other people."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in text)
 
 
 def _find_problem(path: str, file: Path) -> str:

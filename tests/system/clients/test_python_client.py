@@ -24,6 +24,7 @@ from ragsite_client import (
     RateLimited,
     calls,
     cli,
+    credentials,
     models,
     uploads,
 )
@@ -240,6 +241,22 @@ def test_the_command_line(
     ):
         status, output = run("login", address, "--key-file", str(tmp_path / "key"))
         assert (status, text in output) == (1, True), output
+
+
+def test_the_command_line_shows_no_control_characters_of_documents(
+    live_world: World, live_server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    clipboard, reversed_text = "\x1b]52;c;ZXZpbA==\x07", "\u202etxt.exe"
+    text = f"Bicycles {clipboard}are parked \x9b2Jin the {reversed_text} yard."
+    ingest_text(live_world.source("library"), f"/bikes{clipboard}", text, title=f"Bicycles{clipboard}")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("RAGSITE_URL", raising=False)
+    credentials.save(credentials.Credentials(live_server.url, live_world.key("editor").secret))
+    for arguments in (["search", QUESTION], ["ask", QUESTION]):
+        assert cli.main(arguments) == 0
+        output = capsys.readouterr().out
+        assert "Bicycles" in output
+        assert {"\x1b", "\x9b", "\x07", "\u202e"}.isdisjoint(output), arguments
 
 
 def test_the_documented_program_runs(live_server: LiveServer, key: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import getpass
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from .errors import RagsiteError
 from .models import Job
 
 _MAX_SHOWN_ERRORS = 20
+# What terminals obey and do not show: escape sequences, and changes of the direction of writing.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _console = Console()
 
 
@@ -78,7 +81,7 @@ def _login(options: argparse.Namespace) -> int:
 def _sources(client: Client, _: argparse.Namespace) -> int:
     table = Table("source", "name", "organisation", "visibility")
     for source in client.list_sources():
-        table.add_row(*map(escape, (source.slug, source.name, source.organization, source.visibility)))
+        table.add_row(*map(_cell, (source.slug, source.name, source.organization, source.visibility)))
     _console.print(table)
     return 0
 
@@ -90,7 +93,7 @@ def _ingest(client: Client, options: argparse.Namespace) -> int:
     if empty:
         names = ", ".join(file.relative_to(options.folder).as_posix() for file in empty[:_MAX_SHOWN_ERRORS])
         more = ", …" if len(empty) > _MAX_SHOWN_ERRORS else ""
-        _console.print(f"Not sent, because empty: {names}{more}", markup=False)
+        _console.print(f"Not sent, because empty: {_plain(names)}{more}", markup=False)
     if not files:
         return _fail("The folder has no files with content.")
     with Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), console=_console) as progress:
@@ -120,7 +123,7 @@ def _report(jobs: Sequence[Job]) -> int:
     if failures:
         table = Table("file", "error", "reason")
         for error in failures[:_MAX_SHOWN_ERRORS]:
-            table.add_row(*map(escape, (error.path, error.code, error.message)))
+            table.add_row(*map(_cell, (error.path, error.code, error.message)))
         _console.print(table)
     return 1 if failed else 0
 
@@ -129,7 +132,7 @@ def _search(client: Client, options: argparse.Namespace) -> int:
     passages = client.search(options.query, sources=options.source, top_k=options.top)
     table = Table("score", "document", "passage", show_lines=True)
     for passage in passages:
-        table.add_row(f"{passage.score:.2f}", escape(passage.title or passage.path), escape(passage.text))
+        table.add_row(f"{passage.score:.2f}", _cell(passage.title or passage.path), _cell(passage.text))
     _console.print(table if passages else "Nothing was found.")
     return 0
 
@@ -138,24 +141,34 @@ def _ask(client: Client, options: argparse.Namespace) -> int:
     written, answer = "", None
     for event in client.stream(options.question, sources=options.source):
         written += event.text
-        _console.print(event.text, end="", markup=False, highlight=False)
+        _console.print(_plain(event.text), end="", markup=False, highlight=False)
         answer = event.answer or answer
     _console.print()
     if answer is None:
         return _fail("The answer ended early.")
     if answer.answer.strip() != written.strip():
         _console.print("\nAfter the check:", style="bold")
-        _console.print(answer.answer, markup=False, highlight=False)
+        _console.print(_plain(answer.answer), markup=False, highlight=False)
     if answer.citations_used:
         table = Table("", "document", "quote")
         for citation in answer.citations_used:
-            table.add_row(f"[{citation.number}]", escape(citation.title or citation.path), escape(citation.quote))
+            table.add_row(f"[{citation.number}]", _cell(citation.title or citation.path), _cell(citation.quote))
         _console.print(table)
     return 0
 
 
+def _cell(text: str) -> str:
+    """Return a text for a cell of a table: nothing in it is markup."""
+    return escape(_plain(text))
+
+
+def _plain(text: str) -> str:
+    """Return a text without characters that control the terminal: whoever sends a document may write them."""
+    return _CONTROLS.sub("\ufffd", text)
+
+
 def _fail(message: str) -> int:
-    Console(stderr=True).print(message, style="red", markup=False)
+    Console(stderr=True).print(_plain(message), style="red", markup=False)
     return 1
 
 
