@@ -26,6 +26,8 @@ _MAX_ROBOTS_BYTES = 512 * 1024  # RFC 9309 asks for 500 KiB at least
 # Each address of a sitemap is compared with each of them.
 _MAX_ROBOTS_LINES = 2_000
 _MAX_CRAWL_DELAY_SECONDS = 5.0
+# The addresses of the remaining sitemaps are stored again after each of them.
+_MAX_PENDING_CHARACTERS = 1_000_000
 _VALIDATORS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
 
 
@@ -48,6 +50,8 @@ class WebsiteConnector:
             pending += [(child, True) for child in sitemap.sitemaps if self._is_own(child)]
             if len(pending) > sitemaps.MAX_SITEMAPS:
                 raise ListingFailed(f"There are more than {sitemaps.MAX_SITEMAPS:,} sitemaps.")
+            if sum(len(address) for address, _ in pending) > _MAX_PENDING_CHARACTERS:
+                raise ListingFailed(f"The sitemaps' addresses have more than {_MAX_PENDING_CHARACTERS:,} characters.")
             items = [
                 ListedItem(urldefrag(page.url).url, page.modified)
                 for page in sitemap.pages

@@ -159,6 +159,14 @@ def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sitemaps.parse(entity).pages == [], "entities are not resolved"
 
 
+def test_long_addresses_of_sitemaps_are_refused(connection: SyncConnection, website: Website) -> None:
+    """They are stored after each sitemap: 200 of 10,000 characters wrote 220 MB into the database's log."""
+    website.pages["/sitemap.xml"] = Response(website.index_of(*(f"/{number:0>10000}" for number in range(101))))
+    run = run_to_end(connection)
+    assert (run.state, run.cursor) == (State.FAILED, None)
+    assert "addresses have more than 1,000,000 characters" in run.error
+
+
 def test_robots_txt_has_a_bounded_number_of_rules(connection: SyncConnection, website: Website) -> None:
     website.set_page("/a", "The page explains something.")
     rules = "".join(f"Disallow: /{number}\n" for number in range(2_000))
