@@ -7,11 +7,13 @@ continues there.
 import contextlib
 import datetime
 import time
+import uuid
+from collections import defaultdict, deque
 from collections.abc import Callable
 
 import structlog
 from django.db import InterfaceError, OperationalError
-from django.db.models import F
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from orgs.access.caller import Caller
@@ -43,6 +45,9 @@ _STEPS: dict[str, Callable[[SyncRun, float], bool]] = {
     Phase.REMOVING: removal.remove_missing,
 }
 
+# Organisation → when one of its syncs was worked on, of time.monotonic.
+_last_turns: dict[uuid.UUID, float] = {}
+
 
 def advance_due() -> None:
     """Start due syncs and continue running ones until all are done or _MAX_TASK_SECONDS have passed."""
@@ -56,13 +61,28 @@ def advance_due() -> None:
 
 
 def _advance_all(deadline: float) -> list[bool]:
-    """Continue each running sync once, the one that has waited longest first; return which have more to do now."""
-    running = SyncRun.objects.filter(state=State.RUNNING).order_by(F("worked_at").asc(nulls_first=True))
+    """Continue each running sync once; return which have more to do now.
+
+    The organisation whose last turn is longest ago is next, with the sync that has waited longest: an organisation may
+    have thousands of syncs, and a slow location takes a minute.
+    """
+    running = SyncRun.objects.filter(state=State.RUNNING)
+    waiting: defaultdict[uuid.UUID, deque[uuid.UUID]] = defaultdict(deque)
+    longest_first = running.order_by(Coalesce("worked_at", "created_at"), "pk")
+    for pk, organization in longest_first.values_list("pk", "connection__source__organization"):
+        waiting[organization].append(pk)
     has_more = []
-    for run in running.select_related("connection__source__organization", "connection__acts_for"):
+    while waiting:
         if time.monotonic() > deadline:
             return []
-        has_more.append(_advance(run, min(deadline, time.monotonic() + _MAX_RUN_SECONDS)))
+        organization = min(waiting, key=lambda key: _last_turns.get(key, 0.0))
+        pk = waiting[organization].popleft()
+        if not waiting[organization]:
+            del waiting[organization]
+        run = running.select_related("connection__source__organization", "connection__acts_for").filter(pk=pk).first()
+        if run is not None:
+            has_more.append(_advance(run, min(deadline, time.monotonic() + _MAX_RUN_SECONDS)))
+        _last_turns[organization] = time.monotonic()
     return has_more
 
 

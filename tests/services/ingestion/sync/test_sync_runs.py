@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from rag.models import DataSource, SyncConnection, SyncItem, SyncRun
+from rag.models import DataSource, SyncConnection, SyncItem, SyncKind, SyncRun
 from rag.providers.connectors.base import ItemGone, ListingFailed
 from rag.providers.connectors.local_folder import FolderConnector
 from rag.services.ingestion.sync import connections, listing, retention, run_actions, runs, worker
@@ -55,6 +56,26 @@ def test_a_schedule_starts_syncs(connection: SyncConnection, folder: Path) -> No
     SyncRun.objects.update(state=State.FINISHED)
     worker.advance_due()
     assert SyncRun.objects.count() == 1
+
+
+def test_organisations_take_turns(world: World, connection: SyncConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An organisation may start a sync of a slow location again and again, and each turn waits a minute for it."""
+    turns: list[str] = []
+
+    def wait_for_location(run: SyncRun, deadline: float) -> bool:
+        turns.append(run.connection.source.slug)
+        time.sleep(0.05)
+        return True
+
+    monkeypatch.setitem(worker._STEPS, SyncRun.Phase.LISTING, wait_for_location)
+    monkeypatch.setattr(worker, "_is_allowed", lambda connection: True)
+    run_actions.start(connection, by=None)
+    for number in range(4):
+        source = world.source(f"slow-{number}", organization=world.abroad)
+        slow = SyncConnection.objects.create(source=source, kind=SyncKind.FOLDER, location="/slow")
+        run_actions.start(slow, by=None)
+        worker._advance_all(deadline=time.monotonic() + 0.04)
+    assert (len(turns), turns.count("synced")) == (4, 2)
 
 
 def test_a_sync_needs_somebody_who_may_send_and_manage(
