@@ -1,4 +1,7 @@
-"""Chooses the parser for a document. Text that is kept unchanged is parsed here, everything else in the sandbox."""
+"""Chooses the parser for a document.
+
+Text that is kept unchanged is parsed here, everything else and long Markdown in the sandbox.
+"""
 
 from pathlib import Path
 
@@ -12,6 +15,8 @@ from .sandbox import parse_in_sandbox
 
 # The first bytes of a file, from which its format is detected.
 HEAD_BYTES = 16_384
+# Longer Markdown is parsed in the sandbox: lists and short paragraphs need 500 times their size in memory.
+_MAX_UNCONFINED_MARKDOWN_CHARACTERS = 256 * 1024
 
 
 def parse_text(content: str, *, content_type: str, path: str) -> ParsedDocument:
@@ -26,7 +31,8 @@ def parse_text(content: str, *, content_type: str, path: str) -> ParsedDocument:
         ParseFailed: If the text cannot be parsed.
     """
     media_type = detection.detect_text_type(content, content_type=content_type, name=path)
-    if media_type in formats.CONVERTED and content.strip():
+    is_converted = media_type in formats.CONVERTED or _is_long_markdown(media_type, len(content))
+    if is_converted and content.strip():
         return parse_in_sandbox.parse_text(content, media_type=media_type)
     return _keep_unchanged(content, media_type)
 
@@ -49,9 +55,11 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False) -
     if not head:
         raise ParseFailed("The file is empty.")
     media_type = detect_type(head, content_type=content_type, name=name, ocr=ocr)
-    if media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED:
+    size = file.stat().st_size
+    is_converted = media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED
+    if is_converted or _is_long_markdown(media_type, size):
         return parse_in_sandbox.parse_file(file, media_type=media_type, ocr=ocr)
-    if file.stat().st_size > parse_in_sandbox.MAX_TEXT_BYTES:
+    if size > parse_in_sandbox.MAX_TEXT_BYTES:
         raise ParseFailed(
             f"The file contains more than {parse_in_sandbox.MAX_TEXT_BYTES:,} bytes of text. Send it in parts."
         )
@@ -86,6 +94,10 @@ def detect_type(head: bytes, *, content_type: str, name: str, ocr: bool) -> str:
 def default_content_type(path: str) -> str:
     """Return the content type of a text without a declared one: Markdown if its path says so, else plain text."""
     return formats.MARKDOWN if formats.type_from_name(path) == formats.MARKDOWN else formats.PLAIN
+
+
+def _is_long_markdown(media_type: str, size: int) -> bool:
+    return media_type == formats.MARKDOWN and size > _MAX_UNCONFINED_MARKDOWN_CHARACTERS
 
 
 def _keep_unchanged(content: str, media_type: str) -> ParsedDocument:

@@ -1,5 +1,6 @@
 """Hostile files: limits are enforced, errors are precise, and valid files can be parsed afterwards."""
 
+import dataclasses
 import zlib
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import settings as properties
 from hypothesis import strategies as st
 
 from rag.errors import ParseFailed, UnsupportedFormat
+from rag.parsing import markdown, parse
 
 from . import files
 from .conftest import Read, error_message
@@ -191,6 +193,18 @@ def test_a_hostile_pdf_does_not_take_the_time_of_text_recognition(read: Read, se
 @pytest.mark.parametrize("content", [b"[" * 500_000, b'{"a":' * 500_000], ids=["lists", "objects"])
 def test_deeply_nested_json_is_kept_as_text(read: Read, content: bytes) -> None:
     assert read(content, "a.json").text.startswith(content[:10].decode())
+
+
+def test_long_markdown_is_parsed_within_limits(read: Read, settings: Any) -> None:
+    """A list needs 500 times its size in memory: a file of 20 MB would have taken 9 GB of the worker's."""
+    prose = "# Bees\n\n" + "Bees hum. " * 30_000 + "\n\n## Honey\n\nIt is sweet."
+    for parsed in (read(prose.encode(), "a.md"), parse.parse_text(prose, content_type="text/markdown", path="a")):
+        assert parsed == dataclasses.replace(markdown.parse_markdown(prose), media_type="text/markdown")
+    settings.RAG_PARSE_MAX_MEMORY_MB = 256
+    hostile = "- a\n" * 500_000
+    assert "more than 256 MB of memory" in error_message(read, hostile.encode(), "a.md")
+    with pytest.raises(ParseFailed, match="more than 256 MB of memory"):
+        parse.parse_text(hostile, content_type="", path="a.md")
 
 
 def test_a_malformed_field_of_a_calendar_is_skipped(read: Read, settings: Any) -> None:
