@@ -48,6 +48,12 @@ def test_private_addresses_are_refused(admin: Client, world: World) -> None:
     assert not Webhook.objects.exists()
 
 
+def test_a_form_says_that_too_many_long_requests_are_in_progress(admin: Client, world: World, settings: Any) -> None:
+    settings.RAG_MAX_LONG_REQUESTS = 0  # for the look-up of the address
+    assert "Too many of your requests" in add(admin, world)
+    assert not Webhook.objects.exists()
+
+
 def test_a_webhook_that_was_switched_off_is_switched_on(admin: Client, world: World) -> None:
     add(admin, world)
     Webhook.objects.update(is_active=False, disabled_reason="It was gone.")

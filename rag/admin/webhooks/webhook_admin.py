@@ -16,7 +16,7 @@ from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
 from orgs.models import Organization
-from rag.errors import InvalidRequest
+from rag.errors import InvalidRequest, TooManyLongRequests
 from rag.models import Webhook, WebhookEvent
 from rag.models.webhooks import managed_organizations
 from rag.services.webhooks import endpoints, signing
@@ -31,7 +31,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
     def clean_url(self) -> str:
         try:
             endpoints.check_url(self.cleaned_data["url"])
-        except InvalidRequest as error:
+        except (InvalidRequest, TooManyLongRequests) as error:
             raise forms.ValidationError(error.message) from None
         return str(self.cleaned_data["url"])
 

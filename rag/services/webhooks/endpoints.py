@@ -16,6 +16,7 @@ from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownWebhook
 from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import WebhookQuerySet, managed_organizations
+from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.services.sources.creation import resolve_target_organization
 from ragsite.http import private_networks
 from ragsite.postgres import encryption
@@ -62,7 +63,6 @@ def get_webhook(caller: Caller, webhook_id: uuid.UUID | None, *, organization: O
     return webhook
 
 
-@transaction.atomic
 def create_webhook(
     caller: Caller, settings: WebhookSettings, *, organization: Organization | None = None
 ) -> tuple[Webhook, str]:
@@ -78,7 +78,6 @@ def create_webhook(
     target = resolve_target_organization(caller, organization=organization)
     if not managed_organizations(caller).filter(pk=target.pk).exists():
         raise NotAllowed(_MAY_NOT_MANAGE)
-    check_number_of_webhooks(target)
     check_url(settings.url or "")
     secret = signing.generate_secret()
     webhook = Webhook(
@@ -89,7 +88,9 @@ def create_webhook(
         is_active=settings.is_active is not False,
         secret=encryption.encrypt(secret, encryption.Purpose.WEBHOOK),
     )
-    webhook.save(force_insert=True)
+    with transaction.atomic():
+        check_number_of_webhooks(target)
+        webhook.save(force_insert=True)
     return webhook, secret
 
 
@@ -124,6 +125,7 @@ def check_url(url: str) -> None:
 
     Raises:
         InvalidRequest: If it is malformed, or webhooks may not be sent to it.
+        TooManyLongRequests: If the account has too many long requests in progress.
     """
     if not _is_address(url):
         message = gettext(
@@ -131,12 +133,12 @@ def check_url(url: str) -> None:
         )
         raise InvalidRequest(message, field="url")
     try:
-        private_networks.check_allowed(url, setting=private_networks.WEBHOOK_HOSTS)
+        with LONG_REQUESTS.place():  # the servers that know the name may be slow
+            private_networks.check_allowed(url, setting=private_networks.WEBHOOK_HOSTS)
     except private_networks.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field="url") from None
 
 
-@transaction.atomic
 def update_webhook(webhook: Webhook, settings: WebhookSettings) -> Webhook:
     """Change a webhook that the caller may see. Switching it on clears `disabled_reason`.
 
@@ -154,8 +156,9 @@ def update_webhook(webhook: Webhook, settings: WebhookSettings) -> Webhook:
     if settings.is_active is not None:
         values["is_active"] = settings.is_active
         values["disabled_reason"] = "" if settings.is_active else webhook.disabled_reason
-    Webhook.objects.filter(pk=webhook.pk).update(**values)
-    webhook.refresh_from_db(fields=list(values))
+    with transaction.atomic():
+        Webhook.objects.filter(pk=webhook.pk).update(**values)
+        webhook.refresh_from_db(fields=list(values))
     return webhook
 
 

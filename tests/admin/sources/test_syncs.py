@@ -99,6 +99,12 @@ def test_private_and_unencrypted_addresses_are_refused(admin: Client, world: Wor
     assert not SyncConnection.objects.exists()
 
 
+def test_a_form_says_that_too_many_long_requests_are_in_progress(admin: Client, world: World, settings: Any) -> None:
+    settings.RAG_MAX_LONG_REQUESTS = 0  # for the look-up of the address
+    assert "Too many of your requests" in add(admin, world, kind="website", location="https://93.184.215.14")
+    assert not SyncConnection.objects.exists()
+
+
 def test_a_secret_is_stored_encrypted_and_never_shown(admin: Client, world: World) -> None:
     add(admin, world, kind="s3", location="bucket", access_key="id", new_secret="hidden-secret")
     connection = SyncConnection.objects.get()

@@ -100,6 +100,15 @@ def test_the_number_of_webhooks_is_limited(admin: Client, monkeypatch: pytest.Mo
     assert [admin.post("/api/rag/webhooks", body).status for _ in range(2)] == [201, 400]
 
 
+def test_looking_a_name_up_takes_a_place_of_long_requests(admin: Client, settings: Any) -> None:
+    """Somebody's name servers may answer slowly: 60 requests kept the other organisations waiting for 9 seconds."""
+    address = f"/api/rag/webhooks/{admin.post('/api/rag/webhooks', {'url': URL, 'events': ['job.failed']}).body['id']}"
+    settings.RAG_MAX_LONG_REQUESTS = 0
+    assert admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).status == 429
+    assert admin.send("PATCH", address, json.dumps({"url": f"{URL}/other"}).encode()).status == 429
+    assert admin.send("PATCH", address, json.dumps({"url": URL, "isActive": False}).encode()).status == 200
+
+
 def test_only_those_who_manage_all_sources_see_webhooks(api: Api, admin: Client, live_world: World) -> None:
     webhook = admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).body["id"]
     restricted = live_world.key("admin", sources=[live_world.source().pk]).secret

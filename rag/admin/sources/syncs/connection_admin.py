@@ -16,7 +16,7 @@ from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
 from rag.admin.base import managed_organizations
-from rag.errors import InvalidRequest
+from rag.errors import InvalidRequest, TooManyLongRequests
 from rag.models import DataSource, SyncConnection, SyncKind, SyncRun
 from rag.models.ingestion.syncs import synced_sources
 from rag.services.ingestion.sync import connections, run_actions
@@ -62,6 +62,8 @@ class SyncConnectionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
                 connections.check_secret(stored, new, secret=values.get("new_secret") or "")
         except InvalidRequest as error:
             self.add_error(error.field, error.message)
+        except TooManyLongRequests as error:
+            self.add_error(None, error.message)
         return values
 
 

@@ -12,6 +12,7 @@ from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers import provider_factory
 from rag.providers.connectors import folder_walk, local_folder
+from rag.providers.http.long_requests import LONG_REQUESTS
 from ragsite.http import private_networks
 from ragsite.postgres import encryption
 
@@ -27,6 +28,7 @@ def check(connection: SyncConnection) -> None:
 
     Raises:
         InvalidRequest: If a field has a value that the kind of location cannot have.
+        TooManyLongRequests: If the account has too many long requests in progress.
     """
     _CHECKS[SyncKind(connection.kind)](connection)
 
@@ -132,7 +134,8 @@ def _check_address(connection: SyncConnection, url: str, *, field: str, needs_ht
         message = _("The address must begin with https://, or its host must be in RAG_SYNC_PRIVATE_HOSTS.")
         raise InvalidRequest(message, field=field)
     try:
-        private_networks.check_allowed(url, setting=private_networks.SYNC_HOSTS, organization=organization)
+        with LONG_REQUESTS.place():  # the servers that know the name may be slow
+            private_networks.check_allowed(url, setting=private_networks.SYNC_HOSTS, organization=organization)
     except private_networks.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field=field) from None
 
