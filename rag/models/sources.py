@@ -27,6 +27,8 @@ from .grants import AccessList, Grant
 
 # The pattern of a source's slug (the v3 contract, 2.1).
 SLUG = "[a-zA-Z0-9_-]+"
+# What a name must not have: it would change the order of the words around it, on pages about access too.
+DIRECTION_CONTROLS = r"[\u202a-\u202e\u2066-\u2069]"
 
 
 class SourceType(models.TextChoices):

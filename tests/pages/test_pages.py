@@ -171,6 +171,17 @@ def test_texts_of_documents_and_questions_are_escaped(world: World) -> None:
     assert not re.search(r"<script>|<img src=x|<b>Lions", html)
 
 
+def test_names_do_not_reorder_the_words_around_them(world: World) -> None:
+    """They may contain controls of the direction of writing. Elements of their own end their effect."""
+    source = world.source(name="\u202eLibrary")
+    ingest_text(source, "a", "The lion weighs 200 kilograms.", tags=["\u202etag", "second"])
+    client = browser(world.users["member"])
+    pages = ask(client, "How much does the lion weigh?"), client.get(f"/documents/{source.documents.get().pk}")
+    for page in (response.content.decode() for response in pages):
+        assert page.count("\u202e") == page.count("<bdi>\u202e") > 0
+    assert "<bdi>second</bdi>" in page
+
+
 def test_documents_and_conversations_of_others_do_not_exist(world: World, source: DataSource) -> None:
     owner, member = browser(world.users["owner"]), browser(world.users["member"])
     secret = world.source("secret", visibility=Visibility.PERSONAL)

@@ -1,5 +1,6 @@
 """The form of a data source."""
 
+import re
 from typing import Any
 
 from django import forms
@@ -8,6 +9,7 @@ from django.utils.translation import gettext
 from orgs.access.permissions import Visibility
 from orgs.models import Organization
 from rag.models import DataSource, EmbeddingModel
+from rag.models.sources import DIRECTION_CONTROLS
 from rag.services.sources.overwrite_protection import version_of
 from ragsite.postgres.models import as_uuid
 
@@ -44,6 +46,12 @@ class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
             self.initial.setdefault("embedding_model", EmbeddingModel.objects.default().pk)
         if not self.instance._state.adding:
             self.initial["version"] = version_of(self.instance)
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if re.search(DIRECTION_CONTROLS, name):
+            raise forms.ValidationError(gettext("A name must not change the direction of writing."))
+        return name
 
     def clean_slug(self) -> str:
         slug: str = self.cleaned_data["slug"]

@@ -55,6 +55,7 @@ def test_of_two_windows_the_second_does_not_overwrite_what_the_first_has_changed
     ("changes", "message"),
     [
         ({"organization": "abroad"}, "valid choice"),
+        ({"name": "Library \u202egpj.exe\u2066"}, "must not change the direction of writing"),
         ({"grants-0-grantee": "foreigner@abroad.example"}, "has no person, role or team"),
         ({"grants-0-grantee": "Person: nobody@abroad.example"}, "has no person, role or team"),
         ({"visibility": "public"}, "has an effect only with the visibility"),

@@ -1,6 +1,7 @@
 """The pipeline contract's fields of data sources (docs/contracts/pipeline.md)."""
 
 import datetime
+import re
 from typing import Annotated, Any, NotRequired, TypedDict
 
 from rest_framework import serializers
@@ -8,6 +9,7 @@ from rest_framework import serializers
 from orgs.access.permissions import Visibility
 from rag.contracts.common import fields
 from rag.models import DataSource, SourceType
+from rag.models.sources import DIRECTION_CONTROLS
 from rag.services.sources.access_lists import AccessLists
 from rag.services.sources.editing import SourceSettings
 from ragsite.http.openapi.field_types import Count, Id
@@ -35,6 +37,11 @@ class _SettingsIn(serializers.Serializer[None]):
     roles = Names("roles")
     teams = Names("teams")
     users = Names("users")
+
+    def validate_name(self, name: str) -> str:
+        if re.search(DIRECTION_CONTROLS, name):
+            raise serializers.ValidationError("name must not change the direction of writing")
+        return name
 
     def validate_slug(self, slug: str) -> str:
         if as_uuid(slug):

@@ -41,6 +41,16 @@ def test_a_source_is_created_with_defaults(api: Api, live_world: World) -> None:
     assert (source.owner, source.organization) == (live_world.users["editor"], live_world.home)
 
 
+def test_a_name_that_changes_the_direction_of_writing_is_refused(api: Api, live_world: World) -> None:
+    """It changed the order of the words around it, such as those of the page that says who can query the source."""
+    source = live_world.source("library")
+    for name in ("Library \u202egpj.exe", "Library \u2066"):
+        reply = api("owner").post("/api/rag/sources", {"name": name, "slug": "papers"})
+        assert (reply.status, reply.body["message"]) == (400, "name must not change the direction of writing")
+        assert patch(api("owner"), str(source.pk), {"name": name}).status == 400
+    assert patch(api("owner"), str(source.pk), {"name": "مكتبة क्षेत्र‍"}).status == 200
+
+
 def test_a_source_is_created_with_the_given_fields(api: Api, live_world: World) -> None:
     EmbeddingModel.objects.create(name="other", provider="openai", dimensions=768)
     body = {
