@@ -46,7 +46,7 @@ _STEPS: dict[str, Callable[[SyncRun, float], bool]] = {
 }
 
 # Organisation → when one of its syncs was worked on, of time.monotonic.
-_last_turns: dict[uuid.UUID, float] = {}
+_last_worked: dict[uuid.UUID, float] = {}
 
 
 def advance_due() -> None:
@@ -63,7 +63,7 @@ def advance_due() -> None:
 def _advance_all(deadline: float) -> list[bool]:
     """Continue each running sync once; return which have more to do now.
 
-    The organisation whose last turn is longest ago is next, with the sync that has waited longest: an organisation may
+    The organisation that was worked for longest ago is next, with its sync that has waited longest: an organisation may
     have thousands of syncs, and a slow location takes a minute.
     """
     running = SyncRun.objects.filter(state=State.RUNNING)
@@ -75,14 +75,14 @@ def _advance_all(deadline: float) -> list[bool]:
     while waiting:
         if time.monotonic() > deadline:
             return []
-        organization = min(waiting, key=lambda key: _last_turns.get(key, 0.0))
+        organization = min(waiting, key=lambda key: _last_worked.get(key, 0.0))
         pk = waiting[organization].popleft()
         if not waiting[organization]:
             del waiting[organization]
         run = running.select_related("connection__source__organization", "connection__acts_for").filter(pk=pk).first()
         if run is not None:
             has_more.append(_advance(run, min(deadline, time.monotonic() + _MAX_RUN_SECONDS)))
-        _last_turns[organization] = time.monotonic()
+        _last_worked[organization] = time.monotonic()
     return has_more
 
 

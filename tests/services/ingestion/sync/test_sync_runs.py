@@ -58,12 +58,14 @@ def test_a_schedule_starts_syncs(connection: SyncConnection, folder: Path) -> No
     assert SyncRun.objects.count() == 1
 
 
-def test_organisations_take_turns(world: World, connection: SyncConnection, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An organisation may start a sync of a slow location again and again, and each turn waits a minute for it."""
-    turns: list[str] = []
+def test_syncs_of_organisations_alternate(
+    world: World, connection: SyncConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An organisation may start a sync of a slow location again and again, which waits a minute each time."""
+    worked_on: list[str] = []
 
     def wait_for_location(run: SyncRun, deadline: float) -> bool:
-        turns.append(run.connection.source.slug)
+        worked_on.append(run.connection.source.slug)
         time.sleep(0.05)
         return True
 
@@ -75,7 +77,7 @@ def test_organisations_take_turns(world: World, connection: SyncConnection, monk
         slow = SyncConnection.objects.create(source=source, kind=SyncKind.FOLDER, location="/slow")
         run_actions.start(slow, by=None)
         worker._advance_all(deadline=time.monotonic() + 0.04)
-    assert (len(turns), turns.count("synced")) == (4, 2)
+    assert (len(worked_on), worked_on.count("synced")) == (4, 2)
 
 
 def test_a_sync_needs_somebody_who_may_send_and_manage(
