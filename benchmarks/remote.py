@@ -10,11 +10,11 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import TYPE_CHECKING, Any
 
-import django
 import numpy as np
 
 from benchmarks.ingestion import job_of
 from benchmarks.support import endpoint
+from benchmarks.support.set_up import set_up_django
 
 if TYPE_CHECKING:
     from benchmarks.support.environment import Setting
@@ -78,7 +78,7 @@ def _store_rate(pool: ProcessPoolExecutor, source: Any, chunks: int) -> float:
 
 
 def _writers() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(_WRITERS, mp_context=get_context("spawn"), initializer=django.setup)
+    return ProcessPoolExecutor(_WRITERS, mp_context=get_context("spawn"), initializer=set_up_django)
 
 
 def _warm(_: int) -> None:
