@@ -35,6 +35,16 @@ def test_both_questions_are_answered(member: Client) -> None:
 
 
 @pytest.mark.usefixtures("manual")
+def test_a_chat_answers_both_questions(member: Client) -> None:
+    messages = [{"role": "user", "content": QUESTION}]
+    message = member.post("/api/chat", {"model": "llama2", "messages": messages, "useRag": True}).body["data"][
+        "message"
+    ]
+    assert RENTAL in message
+    assert REPAIR in message
+
+
+@pytest.mark.usefixtures("manual")
 def test_with_fewer_passages_than_both_need_it_is_one_question(member: Client) -> None:
     both, one = ask(member, query=QUESTION).body, ask(member, query=QUESTION, topK=1).body
     assert len(one["documents"]) == 1
