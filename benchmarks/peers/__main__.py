@@ -43,7 +43,7 @@ def main() -> None:
     from benchmarks.peers import ingestion, product, searches
     from benchmarks.support.environment import Setting
     from benchmarks.support.server import Server, free_port
-    from rag.providers.embedders.local import find_model_folder
+    from rag.providers.embedders.minilm_files import find_model_folder
 
     migrate()
     folder = Path(os.environ["RAGSITE_DATA"])

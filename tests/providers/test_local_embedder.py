@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from rag.errors import EmbeddingFailed
-from rag.providers.embedders import local
+from rag.providers.embedders import local, minilm_files
 from rag.providers.embedders.local import binarize
 
 
@@ -48,12 +48,12 @@ def test_a_long_text_is_split_into_equal_windows_completely() -> None:
 
 def test_changed_weights_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tampered = tmp_path / "model.safetensors"
-    shutil.copy(local.find_model_folder() / "model.safetensors", tampered)
+    shutil.copy(minilm_files.find_model_folder() / "model.safetensors", tampered)
     with open(tampered, "r+b") as file:
         file.seek(1000)
         file.write(b"\x00\x01")
     with pytest.raises(EmbeddingFailed, match="not the published ones"):
-        local.verify_weights(tampered)
+        minilm_files.verify_weights(tampered)
 
 
 def test_a_partially_written_onnx_file_is_not_used(tmp_path: Path) -> None:

