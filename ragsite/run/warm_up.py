@@ -6,16 +6,15 @@ from django.urls import get_resolver
 
 from rag.providers import early_imports
 from rag.services.operations import component_checks
-from rag.text.languages import detect_language
 
 
 def import_libraries() -> None:
-    """Import all views, the tables of languages, and the client of remote models if there is one.
+    """Import all views, the tables of tokens and languages, and the client of remote models if there is one.
 
     Processes that are forked later share them.
     """
     assert get_resolver().url_patterns
-    detect_language("Which language is this?")
+    early_imports.load_tables()
     if settings.LLM_MODEL or early_imports.has_remote_embedding_model():
         early_imports.import_client_of_remote_models()
     connection.close()

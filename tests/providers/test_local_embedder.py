@@ -56,8 +56,31 @@ def test_changed_weights_are_rejected(tmp_path: Path, monkeypatch: pytest.Monkey
         minilm_files.verify_weights(tampered)
 
 
-def test_a_partially_written_onnx_file_is_not_used(tmp_path: Path) -> None:
-    (tmp_path / "all-MiniLM-L6-v2.v2.partial").write_bytes(b"half")
-    vectors = local.LocalEmbedder(cache=tmp_path, threads=1).embed(["zebra"])
+def test_processes_share_the_weights(embedder: local.LocalEmbedder) -> None:
+    """They are mapped from a file that has them in the layout to compute with, so the system keeps one copy."""
+    embedder.embed(["zebra"])
+    weights = minilm_files.graph_file(settings.RAG_MODEL_CACHE_FOLDER).with_name("weights.bin")
+    assert f" {weights}\n" in Path("/proc/self/maps").read_text()
+    published = minilm_files.find_model_folder() / "model.safetensors"
+    assert weights.stat().st_size > 1.3 * published.stat().st_size, "both layouts"
+
+
+def test_what_an_interrupted_build_and_earlier_versions_left_is_removed(tmp_path: Path) -> None:
+    name = "all-MiniLM-L6-v2"
+    current = minilm_files.graph_file(settings.RAG_MODEL_CACHE_FOLDER).parent.name
+    cpu = current.rpartition(".")[2]
+    cache = tmp_path / "models"
+    cache.mkdir()
+    (cache / f"{name}.v2.onnx").write_bytes(b"old")
+    for folder in (f"{current}.partial", f"{name}.v3.ort1.0.0.{cpu}", f"{name}.v3.ort1.0.0.another-cpu"):
+        (cache / folder).mkdir()
+        (cache / folder / "model.onnx").write_bytes(b"half")
+    vectors = local.LocalEmbedder(cache=cache, threads=1).embed(["zebra"])
     assert vectors.shape == (1, 384)
-    assert [file.name for file in tmp_path.iterdir() if file.suffix == ".onnx"] == ["all-MiniLM-L6-v2.v2.onnx"]
+    assert {path.name for path in cache.iterdir()} == {current, f"{name}.v3.ort1.0.0.another-cpu", "build.lock"}
+
+
+def test_another_cpu_has_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = minilm_files.graph_file(settings.RAG_MODEL_CACHE_FOLDER)
+    monkeypatch.setattr("platform.machine", lambda: "another")
+    assert minilm_files.graph_file(tmp_path).parent.name != first.parent.name

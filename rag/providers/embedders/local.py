@@ -176,6 +176,8 @@ class LocalEmbedder:
         options.inter_op_num_threads = 1
         # Threads that spin while they wait would take the cores from the database and the web server.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        # The stored graph is optimized already.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         return onnxruntime.InferenceSession(str(graph_file(self._cache)), options, providers=["CPUExecutionProvider"])
 
 

@@ -2,38 +2,85 @@
 
 import fcntl
 import hashlib
+import importlib.metadata
 import importlib.util
 import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from rag.errors import EmbeddingFailed
 
 # The checksum of the published weights of sentence-transformers/all-MiniLM-L6-v2.
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-_GRAPH_VERSION = 2
+# Increased when minilm_graph.py builds another graph.
+_GRAPH_VERSION = 3
+_NAME = "all-MiniLM-L6-v2"
+_GRAPH = "model.onnx"
+# Lines of /proc/cpuinfo that are the same after a restart, unlike the clock rate: proc_cpuinfo(5).
+_LASTING_CPU_LINE = re.compile(r"(vendor_id|cpu family|model|flags|CPU \w+|Features)\s*:")
 
 
 def graph_file(cache: Path) -> Path:
-    """Return the model's graph in the cache, built from the verified weights if it is not there yet.
+    """Return the model's optimized graph in the cache, built from the verified weights if it is not there yet.
+
+    Its weights are in a file beside it, in the layout that this machine's CPU computes with. Processes map this file
+    into their memory instead of copying it, so that all of them share one copy (docs/decisions/0017). The layout
+    depends on onnxruntime and on the CPU, so machines that share a cache may each have their own.
 
     Raises:
         EmbeddingFailed: If the weights are missing, or differ from the published ones.
     """
-    target = cache / f"all-MiniLM-L6-v2.v{_GRAPH_VERSION}.onnx"
-    if target.exists():
-        return target
-    cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / "build.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not target.exists():
-            from . import minilm_graph
+    cpu = _cpu_digest()
+    folder = cache / f"{_NAME}.v{_GRAPH_VERSION}.ort{importlib.metadata.version('onnxruntime')}.{cpu}"
+    if not folder.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        with open(cache / "build.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                _remove_files(cache, f"{_NAME}.v*.{cpu}", f"{_NAME}.v*.partial", f"{_NAME}.v*.onnx")
+                partial = folder.with_name(f"{folder.name}.partial")
+                partial.mkdir()
+                _build(partial / _GRAPH)
+                os.replace(partial, folder)
+    return folder / _GRAPH
 
-            folder = find_model_folder()
-            verify_weights(folder / "model.safetensors")
-            partial = target.with_suffix(".partial")
-            partial.write_bytes(minilm_graph.build(folder))
-            os.replace(partial, target)
-    return target
+
+def _cpu_digest() -> str:
+    """Return a digest of what the operating system says about the CPU: its model and its instructions."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().partition("\n\n")[0].splitlines()
+    except OSError:  # not Linux
+        lines = [platform.processor()]
+    lasting = [line for line in lines if _LASTING_CPU_LINE.match(line)] or lines
+    return hashlib.sha256("\n".join([platform.machine(), *lasting]).encode()).hexdigest()[:12]
+
+
+def _remove_files(cache: Path, *patterns: str) -> None:
+    """Delete what earlier versions or an interrupted build have left."""
+    for pattern in patterns:
+        for path in cache.glob(pattern):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+
+def _build(target: Path) -> None:
+    """Write the optimized graph to `target`, and its weights into the same folder.
+
+    A process of its own does it: this one would keep the memory that it takes, several hundred megabytes.
+    """
+    folder = find_model_folder()
+    verify_weights(folder / "model.safetensors")
+    command = [sys.executable, "-m", "rag.providers.embedders.minilm_graph", str(folder), str(target)]
+    try:
+        subprocess.run(command, cwd=Path(__file__).parents[3], check=True)
+    except subprocess.CalledProcessError as error:
+        raise EmbeddingFailed("The local embedding model cannot be built; the log says why.") from error
 
 
 def verify_weights(weights: Path) -> None:

@@ -7,15 +7,18 @@ before pooling. An output that is not requested costs nothing.
 """
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
 _FUSED = "com.microsoft"
+_WEIGHTS = "weights.bin"
 
 
 class _Graph:
@@ -51,11 +54,23 @@ class _Graph:
         return self.constant(np.array(values, np.int64))
 
 
-def build(folder: Path) -> bytes:
-    """Build the graph of the model in `folder` (config.json, model.safetensors), and return it serialised.
+def write(folder: Path, target: Path) -> None:
+    """Write the graph of the model in `folder` (config.json, model.safetensors), optimized for this machine's CPU.
 
-    The result has about 90 MB; building it takes 1–2 seconds of CPU time.
+    It takes two seconds of CPU time. `target` gets the graph, and weights.bin beside it the weights, 133 MB: as they are
+    and in the layout in which they are multiplied (onnxruntime's "prepacked").
     """
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # without the warning that the layout depends on the CPU
+    options.optimized_model_filepath = str(target)
+    options.add_session_config_entry("session.optimized_model_external_initializers_file_name", _WEIGHTS)
+    options.add_session_config_entry("session.optimized_model_external_initializers_min_size_in_bytes", "1024")
+    options.add_session_config_entry("session.save_external_prepacked_constant_initializers", "1")
+    onnxruntime.InferenceSession(_build(folder), options, providers=["CPUExecutionProvider"])
+
+
+def _build(folder: Path) -> bytes:
+    """Return the graph, serialised: about 90 MB."""
     config = json.loads((folder / "config.json").read_text())
     weights = {
         name: value.astype(np.float32)
@@ -163,3 +178,7 @@ def _model(graph: _Graph, width: int) -> onnx.ModelProto:
     )
     onnx.checker.check_model(model)
     return model
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), Path(sys.argv[2]))
