@@ -57,8 +57,8 @@ class _Graph:
 def write(folder: Path, target: Path) -> None:
     """Write the graph of the model in `folder` (config.json, model.safetensors), optimized for this machine's CPU.
 
-    It takes two seconds of CPU time. `target` gets the graph, and weights.bin beside it the weights, 133 MB: as they are
-    and in the layout in which they are multiplied (onnxruntime's "prepacked").
+    It takes two seconds of CPU time. `target` gets the graph. weights.bin beside it gets the weights, as they are and
+    in the layout in which they are multiplied (onnxruntime's "prepacked"): 133 MB.
     """
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3  # without the warning that the layout depends on the CPU
