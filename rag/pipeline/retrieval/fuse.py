@@ -13,13 +13,20 @@ _LEXICAL_WEIGHT = 0.5
 # A text contains words of a question in another language only by chance, but the best of such matches would get the
 # full lexical score. So the score of a chunk is scaled by its coverage of the question's words, and is full from this
 # coverage on, because names are the same in all languages.
-_FULL_COVERAGE = 0.5
+_FULL_COVERAGE_BETWEEN_LANGUAGES = 0.5
+# Words count fully if one of the candidates has this share of the question's words, or of three words: questions of many
+# words never have all in one text. Otherwise the texts may say it in other words, and those that have a word by chance
+# should not come first.
+_FULL_COVERAGE_OF_BEST = 0.6
+_FULL_WORDS = 3
 # A cosine that is good with any model. Of several scopes, each is scaled as if a chunk had it, so that a scope without
 # a similar chunk does not rank as high as the others.
 _GOOD_COSINE = 0.5
 
 
-def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates], *, is_english: bool = True) -> list[Hit]:
+def fuse(
+    mode: Mode, candidates_by_scope: Sequence[Candidates], *, is_english: bool = True, word_count: int = 1
+) -> list[Hit]:
     """Rank the candidates of all scopes by the scores that the retrieval mode uses.
 
     Args:
@@ -27,6 +34,7 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates], *, is_english: b
         candidates_by_scope: The candidates of each scope.
         is_english: Whether the question is English. For other questions, the lexical score of a hybrid search is scaled
             by the chunk's coverage of the question's words.
+        word_count: How many words the question has, without function words.
 
     Returns:
         The hits, best first; equally relevant ones in the order of their ids. `relevance` is the cosine in dense mode,
@@ -34,7 +42,7 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates], *, is_english: b
         0...1.
     """
     chunks = list(chain.from_iterable(candidates.chunks for candidates in candidates_by_scope))
-    relevances = _relevances(mode, chunks, candidates_by_scope, is_english=is_english)
+    relevances = _relevances(mode, chunks, candidates_by_scope, _word_weights(chunks, word_count, is_english))
     hits = [
         Hit(chunk.chunk_id, chunk.cosine, relevance, chunk.coverage, chunk.token_similarities)
         for chunk, relevance in zip(chunks, relevances, strict=True)
@@ -48,7 +56,7 @@ def fuse(mode: Mode, candidates_by_scope: Sequence[Candidates], *, is_english: b
 
 
 def _relevances(
-    mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Sequence[Candidates], *, is_english: bool
+    mode: Mode, chunks: Sequence[Candidate], candidates_by_scope: Sequence[Candidates], word_weights: Sequence[float]
 ) -> list[float]:
     """Return the relevance of each chunk, in the order of the chunks (see `fuse`)."""
     lexical_scores = [chunk.lexical_score for chunk in chunks]
@@ -65,13 +73,18 @@ def _relevances(
         scope_cosines = [chunk.cosine for chunk in candidates.chunks]
         cosines += scale([*scope_cosines, *reference])[: len(scope_cosines)]
     return [
-        _DENSE_WEIGHT * cosine + _LEXICAL_WEIGHT * score * (1.0 if is_english else _coverage_factor(chunk))
-        for chunk, cosine, score in zip(chunks, cosines, scale(lexical_scores), strict=True)
+        _DENSE_WEIGHT * cosine + _LEXICAL_WEIGHT * weight * score
+        for cosine, score, weight in zip(cosines, scale(lexical_scores), word_weights, strict=True)
     ]
 
 
-def _coverage_factor(chunk: Candidate) -> float:
-    return min(1.0, chunk.coverage / _FULL_COVERAGE)
+def _word_weights(chunks: Sequence[Candidate], word_count: int, is_english: bool) -> list[float]:
+    """Return how much the lexical score of each chunk counts, 0…1."""
+    if not is_english:
+        return [min(1.0, chunk.coverage / _FULL_COVERAGE_BETWEEN_LANGUAGES) for chunk in chunks]
+    best_coverage = max((chunk.coverage for chunk in chunks), default=0.0)
+    covered_share = best_coverage * max(1.0, word_count / _FULL_WORDS)
+    return [min(1.0, covered_share / _FULL_COVERAGE_OF_BEST) ** 2] * len(chunks)
 
 
 def scale(values: Sequence[float]) -> list[float]:

@@ -9,6 +9,7 @@ from django.conf import settings
 from rag.providers import provider_factory
 from rag.providers.stores.candidates import ScopeQuery
 from rag.text.question_language import is_english
+from rag.text.words import content_words
 from rag.types import Hit, Mode, Question, SearchTrace
 
 from .fuse import fuse
@@ -49,7 +50,8 @@ def find_candidates(
         mode=mode,
         limit=max(MAX_CANDIDATES, question.top_k),
     )
-    hits = fuse(mode, candidates_by_scope, is_english=is_english(question.text))
+    word_count = len(content_words(question.text, "en"))
+    hits = fuse(mode, candidates_by_scope, is_english=is_english(question.text), word_count=word_count)
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
     trace = SearchTrace(

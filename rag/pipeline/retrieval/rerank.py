@@ -6,7 +6,10 @@ import structlog
 
 from rag.errors import RerankFailed
 from rag.providers import provider_factory
+from rag.providers.rerankers.local import LocalReranker
 from rag.types import Passage, Question
+
+from .heading_similarity import prefer_similar_headings
 
 logger = structlog.get_logger(__name__)
 
@@ -31,8 +34,9 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
         RerankFailed: If the reranker that the question names failed.
     """
     candidates, others = passages[:MAX_RERANKED], passages[MAX_RERANKED:]
+    reranker = provider_factory.reranker(question.rerank_model)
     try:
-        relevances = provider_factory.reranker(question.rerank_model).rank(question.text, candidates)
+        relevances = reranker.rank(question.text, candidates)
     except RerankFailed as error:
         if question.rerank_model:
             raise
@@ -41,6 +45,8 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
     scored = [passage.copy_with(relevance=relevance) for passage, relevance in zip(candidates, relevances, strict=True)]
     # The sort is stable: equally relevant passages keep their order.
     ranked = sorted(scored, key=lambda passage: -passage.relevance)
+    if isinstance(reranker, LocalReranker):  # others read the headings with the text
+        ranked = prefer_similar_headings(question.text, ranked)
     return [*ranked, *_scale_below(ranked, others)], ()
 
 

@@ -19,17 +19,24 @@ class LocalReranker:
     name = "local"
 
     def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
-        relevances = _standard_scores([passage.relevance for passage in passages])
+        relevances = standard_scores([passage.relevance for passage in passages])
         maxsims = relevances.copy()  # stays the value of passages without MaxSim
         with_maxsim = [index for index, passage in enumerate(passages) if passage.maxsim is not None]
-        maxsims[with_maxsim] = _standard_scores([passages[index].maxsim or 0.0 for index in with_maxsim])
+        maxsims[with_maxsim] = standard_scores([passages[index].maxsim or 0.0 for index in with_maxsim])
         is_hybrid = any(passage.relevance != passage.score for passage in passages)
         weight = _MAXSIM_WEIGHT_IN_HYBRID if is_hybrid else 1.0
         return [1 / (1 + math.exp(-score)) for score in (relevances + weight * maxsims).tolist()]
 
 
-def _standard_scores(values: Sequence[float]) -> NDArray[np.float64]:
-    """Scale the values to a mean of 0 and a standard deviation of 1; equal values all become 0."""
+def standard_scores(values: Sequence[float]) -> NDArray[np.float64]:
+    """Scale values to a mean of 0 and a standard deviation of 1; equal values all become 0.
+
+    Args:
+        values: Any number of values, also none.
+
+    Returns:
+        float64 (values,).
+    """
     array = np.array(values, np.float64)
     deviation = array.std() if len(array) else 0.0
     scores: NDArray[np.float64] = (array - array.mean()) / deviation if deviation > 1e-9 else np.zeros(len(array))

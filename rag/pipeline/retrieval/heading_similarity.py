@@ -1,0 +1,95 @@
+"""Step: reranked passages -> the same, the first ones ordered also by how similar their headings are to the question.
+
+A heading says in a few words what its section is about, or asks what people ask. Its share of a passage's vector is
+small, so it is compared on its own (docs/decisions/0025-late-interaction-reranking.md).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from rag.errors import IndexUnavailable
+from rag.providers import provider_factory
+from rag.providers.rerankers.local import standard_scores
+from rag.text.indexed_text import embedded_text
+from rag.types import Passage
+from rag.types.token_vectors import TokenSignatures
+
+from .late_interaction import embed_question_tokens, read_signatures
+
+logger = structlog.get_logger(__name__)
+
+# How many of the best passages are compared.
+_MAX_COMPARED = 10
+# The weight beside the sum of standard scores by which the passages are ranked.
+_WEIGHT = 0.75
+
+
+def prefer_similar_headings(question: str, passages: Sequence[Passage]) -> list[Passage]:
+    """Add the similarity of headings to the relevance of the best ten passages, and sort these again.
+
+    The similarity is the cosine between the mean signs of the question's tokens and of the heading's, scaled to standard
+    scores. Passages without a heading or without token signatures get the mean. It costs no call of a model.
+
+    Args:
+        question: The question.
+        passages: The passages, best first. Those with MaxSim are compared: their language is the question's.
+
+    Returns:
+        The passages by descending relevance, with the signatures that were read.
+    """
+    best = list(passages[:_MAX_COMPARED])
+    compared = [passage for passage in best if passage.maxsim is not None and passage.headings]
+    token_vectors = embed_question_tokens(question) if len(compared) > 1 else None
+    if token_vectors is None:
+        return list(passages)
+    try:
+        signatures = read_signatures(compared)
+    except IndexUnavailable as error:
+        logger.warning("heading_similarity_skipped", reason=type(error).__name__)
+        return list(passages)
+    best = [passage.copy_with(signatures=signatures.get(passage.chunk_id)) for passage in best]
+    mean_signs = _normalized(np.sign(token_vectors).mean(axis=0))
+    similarities = {
+        passage.chunk_id: float(mean_signs @ heading)
+        for passage in best
+        if passage.signatures is not None and (heading := _heading_vector(passage, passage.signatures)) is not None
+    }
+    added = dict(zip(similarities, standard_scores([*similarities.values()]).tolist(), strict=True))
+    ranked = sorted(
+        (
+            passage.copy_with(relevance=_raised(passage.relevance, _WEIGHT * added.get(passage.chunk_id, 0.0)))
+            for passage in best
+        ),
+        key=lambda passage: -passage.relevance,
+    )
+    lowest = ranked[-1].relevance
+    return [*ranked, *(rest.copy_with(relevance=min(rest.relevance, lowest)) for rest in passages[_MAX_COMPARED:])]
+
+
+def _heading_vector(passage: Passage, signatures: TokenSignatures) -> NDArray[np.float32] | None:
+    """Return the mean of the signs of the last heading's tokens, of length 1; None if they are not known."""
+    text, heading = embedded_text(passage.text, passage.headings, passage.title), passage.headings[-1]
+    start = text.find(heading)
+    end = start + len(heading)
+    if start < 0:
+        return None
+    # Rows are in the order of the first occurrences, so those of the beginning do not depend on the rest.
+    rows = [row for first, _, row in provider_factory.local_embedder().token_rows(text[:end]) if first >= start]
+    if not rows or max(rows) >= len(signatures):
+        return None
+    return _normalized(np.unpackbits(signatures[rows], axis=1).astype(np.float32).mean(axis=0) * 2 - 1)
+
+
+def _normalized(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    normalized: NDArray[np.float32] = vector / max(float(np.linalg.norm(vector)), 1e-9)
+    return normalized
+
+
+def _raised(probability: float, logit: float) -> float:
+    """Add to the logit of a probability."""
+    bounded = min(max(probability, 1e-9), 1 - 1e-9)
+    return 1 / (1 + math.exp(-(math.log(bounded / (1 - bounded)) + logit)))

@@ -1,0 +1,76 @@
+"""Headings that say what the question asks, in other words, raise their passages."""
+
+import uuid
+
+import pytest
+
+from rag.pipeline.retrieval.heading_similarity import prefer_similar_headings
+from rag.providers import provider_factory
+from rag.text.indexed_text import embedded_text
+from rag.types import Passage
+from tests.support.passages import PASSAGE
+
+QUESTION = "Does it work in Safari and on old Internet Explorer?"
+SIMILAR = "Which browsers are supported?"
+TEXT = "Current versions of the large ones, and the last two of each."
+
+
+def section(heading: str, text: str = TEXT, relevance: float = 0.5, maxsim: float | None = 0.3) -> Passage:
+    """A passage below a heading, with the signatures that ingestion stores."""
+    headings = (heading,) if heading else ()
+    _, (signatures,) = provider_factory.local_embedder().embed_with_token_signatures(
+        [embedded_text(text, headings, "Manual")]
+    )
+    return PASSAGE.copy_with(
+        chunk_id=uuid.uuid4(), title="Manual", headings=headings, text=text, relevance=relevance, maxsim=maxsim,
+        signatures=signatures,
+    )  # fmt: skip
+
+
+def headings(passages: list[Passage]) -> list[str]:
+    return [passage.headings[0] if passage.headings else "" for passage in passages]
+
+
+OTHERS = ["How do I install it?", "Which languages are supported?", "What does a licence cost?"]
+
+
+@pytest.mark.parametrize(
+    "text", [TEXT, f"## {SIMILAR}\n\n{TEXT}", f"# Manual\n\n## {SIMILAR}\n\nBrowsers are supported."]
+)
+def test_the_section_with_the_similar_heading_comes_first(text: str) -> None:
+    """Also if the text begins with the heading, or repeats its words."""
+    ranked = prefer_similar_headings(QUESTION, [*map(section, OTHERS), section(SIMILAR, text)])
+    assert headings(ranked)[0] == SIMILAR
+    relevances = [passage.relevance for passage in ranked]
+    assert relevances == sorted(relevances, reverse=True)
+    assert all(0 < relevance < 1 for relevance in relevances)
+
+
+def test_a_much_better_passage_stays_first() -> None:
+    ranked = prefer_similar_headings(
+        QUESTION, [section(OTHERS[0], relevance=0.97), *map(section, (OTHERS[1], SIMILAR))]
+    )
+    assert headings(ranked) == [OTHERS[0], SIMILAR, OTHERS[1]]
+
+
+def test_passages_without_a_heading_or_a_comparison_count_as_the_mean() -> None:
+    without, foreign = section(""), section("Welche Browser werden unterstützt?", maxsim=None)
+    ranked = prefer_similar_headings(QUESTION, [without, foreign, section(OTHERS[0]), section(SIMILAR)])
+    assert headings(ranked) == [SIMILAR, "", "Welche Browser werden unterstützt?", OTHERS[0]]
+    assert [passage.relevance for passage in ranked][1:3] == pytest.approx([0.5, 0.5])
+
+
+def test_only_the_best_ten_are_compared() -> None:
+    best = [section(f"{OTHERS[n % 3]} {n}", relevance=0.9 - n / 100) for n in range(10)]
+    rest = [section(SIMILAR, relevance=0.8), section(SIMILAR, relevance=0.1)]
+    ranked = prefer_similar_headings(QUESTION, [*best, *rest])
+    assert headings(ranked)[-2:] == [SIMILAR, SIMILAR]
+    relevances = [passage.relevance for passage in ranked]
+    assert relevances == sorted(relevances, reverse=True)
+    assert relevances[-1] == pytest.approx(0.1)
+
+
+def test_a_single_passage_and_none_stay_as_they_are() -> None:
+    (alone,) = prefer_similar_headings(QUESTION, [section(SIMILAR)])
+    assert alone.relevance == pytest.approx(0.5)
+    assert prefer_similar_headings(QUESTION, []) == []
