@@ -49,6 +49,9 @@ def score_selected_text(question: str, text: str) -> SelectedText:
     Args:
         question: The question.
         text: The selected text; empty if there is none.
+
+    Raises:
+        EmbeddingFailed: If the text would wait too long for the local model.
     """
     lang = detect_language(text)
     passages = [
@@ -69,6 +72,8 @@ def score_selected_text(question: str, text: str) -> SelectedText:
             [part.text for part in passages]
         )
     except EmbeddingFailed as error:
+        if error.is_own_limit:
+            raise
         logger.warning("selected_text_not_compared", reason=error.message)
         return SelectedText(text, tuple(passages), {})
     scored = []

@@ -1,4 +1,4 @@
-"""Bounds what documents that clients wait for cost the web server's machine, and shares it between organisations.
+"""Bounds what documents and other long texts that clients wait for cost the web server's machine, and shares it between organisations.
 
 A web process embeds questions and documents on the same cores. A document takes a slot for each run of the local model,
 and releases it in between. So a short document does not wait for a long one of somebody else, and a question takes no
@@ -155,8 +155,8 @@ def _cross_process_slots() -> CrossProcessSlots:
 
 def _busy() -> EmbeddingFailed:
     return EmbeddingFailed(
-        "Too many documents wait for the embedding model already. Try again in a moment, or send the document as a "
-        "job: POST /api/rag/ingest with `documents`.",
+        "Too many documents and long texts wait for the embedding model already. Try again in a moment. A document "
+        "can also be sent as a job: POST /api/rag/ingest with `documents`.",
         is_rate_limited=True,
         is_own_limit=True,
         retry_after=MAX_WAIT_SECONDS,

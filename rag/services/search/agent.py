@@ -1,5 +1,6 @@
 """The agent: retrieves passages, answers with a tool-calling language model or by quoting, and validates the answer."""
 
+import contextlib
 import dataclasses
 import json
 import time
@@ -19,7 +20,8 @@ from rag.pipeline.grounding.validate import find_supporting_passages
 from rag.pipeline.retrieval.user_selected_text import SelectedText, score_selected_text
 from rag.pipeline.retrieval.user_selected_text import selected_text_passage as selected_text_passage
 from rag.providers import provider_factory
-from rag.types import AgentReply, Context, Grounding, Passage, Question
+from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
+from rag.types import MAX_QUESTION_CHARACTERS, AgentReply, Context, Grounding, Passage, Question
 
 from . import permitted_queries
 from .agent_tools import Toolbox, chunk_out, source_url
@@ -55,7 +57,7 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
     Raises:
         GenerationFailed: If the language model failed.
         GroundingFailed: If the language model that judges groundability failed.
-        EmbeddingFailed: If the question could not be embedded.
+        EmbeddingFailed: If the question could not be embedded, or too many long texts wait for the local model.
         IndexUnavailable: If the chunk store failed.
         AccessEnded: If the caller lost access during the run.
     """
@@ -64,7 +66,8 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
     toolbox = Toolbox(question, selection, token_budget=MAX_PROMPT_TOKENS if model else None)
     # Search once before the model runs, so that there is a context even if the model calls no tool.
     toolbox.retrieve({"query": question.text})
-    selected = score_selected_text(question.text, selected_text)
+    with _admission(selection, selected_text):
+        selected = score_selected_text(question.text, selected_text)
     text = ""
     if model is not None:
         prompt = _build_context(question.text, selected, toolbox).prompt
@@ -90,6 +93,16 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
         grounded=reply.is_grounded,
     )
     return reply
+
+
+def _admission(
+    selection: permitted_queries.SourceSelection, selected_text: str
+) -> contextlib.AbstractContextManager[None]:
+    """Return what bounds the embedding of a selected text that is longer than a question can be."""
+    if len(selected_text) <= MAX_QUESTION_CHARACTERS:
+        return contextlib.nullcontext()
+    organization, user = selection.caller.organization, selection.caller.authenticated_user
+    return DOCUMENT_LIMITER.admit(organization.pk if organization else user.pk, size=len(selected_text.encode()))
 
 
 def _quote(question: str, selected: SelectedText, grounding: Grounding, toolbox: Toolbox) -> tuple[str, Grounding]:

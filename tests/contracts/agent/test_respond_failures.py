@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from rag.models import EmbeddingModel
+from rag.providers.embedders import document_limiter
+from rag.providers.embedders.cross_process_slots import CrossProcessSlots
 from rag.providers.language_models.agent_loop import MAX_TURNS
 from tests.contracts.agent.helpers import (
     RETRIEVE,
@@ -59,6 +61,20 @@ def test_a_server_that_has_no_place_left_is_busy(
     reply = ask(api("member"))
     assert (reply.status, reply.headers["retry-after"], reply.body["error"]["type"]) == (429, "2", "RATE_LIMITED")
     assert provider.requests == []
+
+
+def test_long_selected_texts_wait_for_the_local_model_like_documents(member: Client, settings: Any) -> None:
+    settings.RAG_MAX_MODEL_CALLS = 0
+    assert ask(member, user_selected_text="z " * 1_000).status == 200, "as short as a question"
+    reply = ask(member, user_selected_text="z " * 1_001)
+    assert (reply.status, reply.headers["retry-after"], reply.body["error"]["type"]) == (429, "10", "RATE_LIMITED")
+
+
+def test_a_selected_text_that_waits_too_long(member: Client, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_limiter, "MAX_WAIT_SECONDS", 0.1)
+    settings.RAG_MAX_DOCUMENT_EMBEDDINGS = 1
+    with CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "document-slots", count=1).slot(timeout=0):
+        assert ask(member, user_selected_text="z " * 1_001).status == 429
 
 
 def test_a_model_that_is_too_slow(member: Client, provider: ProviderServer, settings: Any) -> None:
