@@ -3,11 +3,13 @@
 The last step, `index`, runs in a transaction.
 """
 
+import itertools
 import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rag.errors import DocumentTooLarge
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import parse
 from rag.pipeline.embed import EmbeddedTexts, count_local_tokens, embed_texts
@@ -19,6 +21,9 @@ from rag.types import ChunkDraft, ChunkingOptions, ParsedDocument, Submission
 
 from . import quota
 from .chunk import chunk
+
+# The largest text, of 200 MB, has 250,000 chunks of the default size. Much smaller ones would fill a worker's memory.
+MAX_CHUNKS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +71,7 @@ def prepare(
     Raises:
         ParseFailed: If the file cannot be parsed.
         UnsupportedFormat: If no parser reads this format.
+        DocumentTooLarge: If the document has more than MAX_CHUNKS chunks.
         IndexFull: If the document exceeds the organisation's quota.
         EmbeddingFailed: If the embedding model did not answer.
     """
@@ -89,12 +95,16 @@ def parse_and_chunk(
     Raises:
         ParseFailed: If the file cannot be parsed.
         UnsupportedFormat: If no parser reads this format.
+        DocumentTooLarge: If the document has more than MAX_CHUNKS chunks.
         StorageFailed: If the submitted file cannot be read.
     """
     parsed = _parse(submission, source)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     with DOCUMENT_LIMITER.slot():
-        chunks = list(chunk(parsed, options))
+        chunks = list(itertools.islice(chunk(parsed, options), MAX_CHUNKS + 1))
+    if len(chunks) > MAX_CHUNKS:
+        message = f"The document has more than {MAX_CHUNKS:,} chunks. Send it in parts, or in larger chunks."
+        raise DocumentTooLarge(message)
     digests = [digest(draft.text, draft.headings, title) for draft in chunks]
     stored = None
     if not (is_new or source._state.adding):

@@ -1,4 +1,4 @@
-"""Bounds what documents and other long texts that clients wait for cost the web server's machine, and shares it between organisations.
+"""Bounds what long texts that clients wait for cost the web server's machine, and shares it between organisations.
 
 A web process embeds questions and documents on the same cores. A document takes a slot for each run of the local model,
 and releases it in between. So a short document does not wait for a long one of somebody else, and a question takes no

@@ -9,6 +9,7 @@ import pytest
 from orgs.access.permissions import Visibility
 from rag.contracts.pipeline.jobs import job_serializers
 from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
+from rag.pipeline.ingestion import parse_chunk_embed
 from rag.text.tokens import count_tokens
 from tests.support import factories, snapshots
 from tests.support.factories import World, process_queue
@@ -155,6 +156,22 @@ def test_unreadable_files_do_not_fail_the_job(api: Api, live_world: World) -> No
     )
     alone = editor.get(f"/api/rag/ingest/{alone['jobId']}").body
     assert (alone["status"], alone["finishedAt"] is None) == ("failed", False)
+
+
+def test_a_document_of_too_many_chunks_fails_alone(
+    api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse_chunk_embed, "MAX_CHUNKS", 2)
+    live_world.source("handbook")
+    documents = [{"path": f"{number}", "text": "\n\n".join(["word " * 40] * number)} for number in (2, 3)]
+    editor = api("editor")
+    body = {"dataSourceId": "handbook", "documents": documents, "chunkSize": 64, "chunkOverlap": 0}
+    job = editor.post("/api/rag/ingest", body).body
+    factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))
+    job = editor.get(f"/api/rag/ingest/{job['jobId']}").body
+    assert (job["status"], job["indexed"]) == ("completed", 1)
+    message = "The document has more than 2 chunks. Send it in parts, or in larger chunks."
+    assert [(error["code"], error["message"]) for error in job["errors"]] == [("DOCUMENT_TOO_LARGE", message)]
 
 
 def test_a_document_may_have_a_type_of_its_own(api: Api, live_world: World) -> None:
