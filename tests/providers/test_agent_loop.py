@@ -249,3 +249,12 @@ def test_nothing_is_traced(provider: ProviderServer) -> None:
     provider.replies = ["Answer."]
     run(provider, Echo().tool())
     assert seen == []
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"word": "zebra \ud83d"}', '{"word": "zebra \\ud83d"}'], ids=["in the string", "as an escape"]
+)
+def test_lone_surrogates_in_arguments(provider: ProviderServer, arguments: str) -> None:
+    echo = Echo()
+    provider.replies = [tool_call("echo", arguments), "It said zebra."]
+    assert run(provider, echo.tool()) == "It said zebra."

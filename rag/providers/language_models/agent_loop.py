@@ -1,6 +1,7 @@
 """Agent runs with the OpenAI Agents SDK: a model of any OpenAI-compatible endpoint may call tools before it answers."""
 
 import asyncio
+import contextlib
 import contextvars
 import json
 from collections.abc import Sequence
@@ -94,7 +95,7 @@ class AgentLoop:
             agent = agents.Agent(
                 name="ragsite",
                 instructions=instructions,
-                model=agents.OpenAIChatCompletionsModel(self.name, client),
+                model=_chat_model(self.name, client),
                 model_settings=agents.ModelSettings(),  # the SDK's defaults suit OpenAI's models only
                 tools=[_function_tool(tool, calls) for tool in tools],
             )
@@ -107,6 +108,28 @@ class AgentLoop:
         return open_async_client(
             api_key=self._api_key, base_url=self._base_url, timeout=self._timeout, max_retries=_RETRIES
         )
+
+
+def _chat_model(name: str, client: "openai.AsyncOpenAI") -> "agents.Model":
+    """Return the model of an endpoint, without lone surrogates in arguments of tools, which the SDK cannot read."""
+    import agents
+
+    class ChatModel(agents.OpenAIChatCompletionsModel):
+        async def get_response(self, *args: Any, **options: Any) -> "agents.ModelResponse":
+            response = await super().get_response(*args, **options)
+            for item in response.output:
+                if item.type == "function_call":
+                    item.arguments = _remove_lone_surrogates(item.arguments)
+            return response
+
+    return ChatModel(name, client)
+
+
+def _remove_lone_surrogates(arguments: str) -> str:
+    """Replace lone surrogates in arguments of a tool, escaped ones too. Invalid JSON stays invalid."""
+    with contextlib.suppress(ValueError, RecursionError):
+        arguments = json.dumps(json.loads(arguments), ensure_ascii=False)
+    return remove_unstorable(arguments)
 
 
 class _ToolCalls:
