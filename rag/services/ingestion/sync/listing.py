@@ -13,6 +13,9 @@ from rag.providers.connectors.base import ListingFailed, Page
 
 from . import runs
 
+# How many items may be left out for each one that a sync may have.
+_MAX_SKIPPED_PER_ITEM = 20
+
 
 def list_items(run: SyncRun, deadline: float) -> bool:
     """List the items of the location. Nothing is removed before the listing is complete.
@@ -52,6 +55,11 @@ def _store(run: SyncRun, page: Page, patterns: list[str]) -> None:
         update_fields=["listed_version", "seen_in"],
         batch_size=1_000,
     )
-    runs.update(run, cursor=page.cursor, listed=F("listed") + len(versions), skipped=F("skipped") + page.skipped)
+    skipped = page.skipped + len(page.items) - len(versions)
+    runs.update(run, cursor=page.cursor, listed=F("listed") + len(versions), skipped=F("skipped") + skipped)
     if run.listed > settings.RAG_SYNC_MAX_ITEMS:
         raise ListingFailed(f"There are more than {settings.RAG_SYNC_MAX_ITEMS:,} items (RAG_SYNC_MAX_ITEMS).")
+    if run.skipped > (maximum := _MAX_SKIPPED_PER_ITEM * settings.RAG_SYNC_MAX_ITEMS):
+        raise ListingFailed(
+            f"More than {maximum:,} items match no pattern or cannot be fetched. Choose a narrower location."
+        )

@@ -1,5 +1,6 @@
 """Syncing from a bucket, against moto's S3 server over HTTP."""
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -155,3 +156,22 @@ def test_answers_that_are_no_listing(
     monkeypatch.setattr(bounded_responses, "read_all", lambda parts: answer)
     run = run_to_end(connection)
     assert (run.state, run.error) == (State.FAILED, error)
+
+
+def test_a_listing_without_an_end(connection: SyncConnection, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store may go on for ever with keys that match no pattern."""
+    numbers = itertools.count(100)
+
+    def answer(parts: object) -> bytes:
+        return (
+            '<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><IsTruncated>true</IsTruncated>'
+            f"<Contents><Key>docs/{next(numbers)}.unknown</Key></Contents></ListBucketResult>"
+        ).encode()
+
+    monkeypatch.setattr(bounded_responses, "read_all", answer)
+    settings.RAG_SYNC_MAX_ITEMS = 2
+    SyncConnection.objects.update(patterns="*.md")
+    connection.refresh_from_db()
+    run = run_to_end(connection)
+    assert (run.state, run.listed, run.skipped) == (State.FAILED, 0, 40)
+    assert run.error == "More than 40 items match no pattern or cannot be fetched. Choose a narrower location."
