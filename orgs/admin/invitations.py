@@ -118,7 +118,11 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     def send_again(self, request: HttpRequest, invitations: QuerySet[Invitation]) -> None:
         """Each gets a new link, which ends the old one."""
         assert isinstance(request.user, User)
-        for invitation in invitations[: invitation_lifecycle.MAX_SENT_AN_HOUR]:
+        maximum = invitation_lifecycle.MAX_SENT_AN_HOUR
+        if invitations.count() > maximum:
+            messages.error(request, gettext("Select at most {maximum} invitations.").format(maximum=maximum))
+            return
+        for invitation in invitations:
             try:
                 token = invitation_lifecycle.renew(invitation, inviter=request.user)
             except invitation_lifecycle.InvitationRefused as error:

@@ -217,6 +217,21 @@ def test_an_organisation_sends_a_limited_number_an_hour(world: World, invite: An
     assert len(mail.outbox) == 1
 
 
+def test_more_invitations_than_are_sent_in_an_hour_are_not_sent_again(
+    world: World, invite: Any, monkeypatch: Any
+) -> None:
+    owner = staff_browser(world.users["owner"])
+    invite(owner)
+    invite(owner, email="b@mail.example")
+    Invitation.objects.update(sent_at=timezone.now() - timedelta(hours=2))
+    monkeypatch.setattr(invitation_lifecycle, "MAX_SENT_AN_HOUR", 1)
+    action = {"action": "send_again", "_selected_action": list(Invitation.objects.values_list("pk", flat=True))}
+    assert "Select at most 1 invitations." in owner.post(PAGE, action, follow=True).content.decode()
+    assert set(Invitation.objects.values_list("sends", flat=True)) == {1}
+    owner.post(PAGE, {**action, "_selected_action": [Invitation.objects.values_list("pk", flat=True)[0]]})
+    assert sorted(Invitation.objects.values_list("sends", flat=True)) == [1, 2]
+
+
 def test_a_mail_server_that_refuses_is_reported(world: World, invite: Any, settings: Any) -> None:
     settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", 1
     owner = staff_browser(world.users["owner"])

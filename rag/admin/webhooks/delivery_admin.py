@@ -54,7 +54,7 @@ class WebhookDeliveryAdmin(ReadOnlyMixin, ScopedAdmin):
 
     @admin.action(description=_("Send the selected failed deliveries again"), permissions=["view"])
     def send_again(self, request: HttpRequest, deliveries: QuerySet[WebhookDelivery]) -> None:
-        number = sum(endpoints.retry_delivery(delivery) for delivery in deliveries)
+        number = endpoints.retry_deliveries(deliveries)
         if number:
             text = ngettext("{number} delivery is sent again.", "{number} deliveries are sent again.", number)
             messages.success(request, text.format(number=number))

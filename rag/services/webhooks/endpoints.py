@@ -190,11 +190,10 @@ def send_test(webhook: Webhook) -> WebhookDelivery:
 
 
 @transaction.atomic
-def retry_delivery(delivery: WebhookDelivery) -> bool:
-    """Send a failed delivery again, with a new series of attempts. Returns False if it is not failed."""
-    failed = WebhookDelivery.objects.filter(pk=delivery.pk, state=WebhookDelivery.State.FAILED)
+def retry_deliveries(deliveries: QuerySet[WebhookDelivery]) -> int:
+    """Send the failed ones again, each with a new series of attempts. Returns how many these are."""
     values = {"state": WebhookDelivery.State.PENDING, "attempts": 0, "due_at": timezone.now(), "finished_at": None}
-    is_failed = bool(failed.update(**values))
-    if is_failed:
+    number = deliveries.filter(state=WebhookDelivery.State.FAILED).update(**values)
+    if number:
         events.notify_worker()
-    return is_failed
+    return number

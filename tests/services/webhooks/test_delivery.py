@@ -109,8 +109,8 @@ def test_a_webhook_without_any_success_is_switched_off(create: Create, receiver:
     row = fail_until_the_last_attempt(webhook)
     webhook.refresh_from_db()
     assert (row.state, webhook.is_active, webhook.disabled_reason) == (State.FAILED, False, delivery.NO_SUCCESS)
-    assert endpoints.retry_delivery(row)
-    assert not endpoints.retry_delivery(row)
+    deliveries = WebhookDelivery.objects.filter(pk=row.pk)
+    assert [endpoints.retry_deliveries(deliveries) for _ in range(2)] == [1, 0]
     endpoints.update_webhook(webhook, endpoints.WebhookSettings(is_active=True))
     delivery.deliver_due()
     row.refresh_from_db()
