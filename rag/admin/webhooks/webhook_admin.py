@@ -32,7 +32,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
         try:
             endpoints.check_url(self.cleaned_data["url"])
         except (InvalidRequest, TooManyLongRequests) as error:
-            raise forms.ValidationError(error.message) from None
+            raise forms.ValidationError(gettext(error.message)) from None
         return str(self.cleaned_data["url"])
 
     def clean(self) -> dict[str, Any]:
