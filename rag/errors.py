@@ -226,7 +226,7 @@ class TooManyLongRequests(RagError):
 
     kind, code = ErrorKind.LIMITED, "TOO_MANY_REQUESTS"
     default_message = (
-        "Too many of your requests wait for a model or another server, or stream an answer. Try again when one has ended."
+        "Too many of your requests wait for a model or another server, or stream an answer. Try again in a moment."
     )
 
 

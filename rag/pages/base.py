@@ -45,7 +45,7 @@ _TEXTS: dict[type[RagError], Any] = {
     NoAccessibleSources: _("There is no data source that you may query."),
     ContextOverflow: _("Your question is too long for this search. Ask a shorter one, or its parts one by one."),
     TooManyLongRequests: _(
-        "Too many of your requests wait for a model or another server, or stream an answer. Try again when one has ended."
+        "Too many of your requests wait for a model or another server, or stream an answer. Try again in a moment."
     ),
 }
 

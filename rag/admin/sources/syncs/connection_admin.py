@@ -63,7 +63,7 @@ class SyncConnectionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
         except InvalidRequest as error:
             self.add_error(error.field, error.message)
         except TooManyLongRequests as error:
-            self.add_error(None, gettext(error.message))
+            self.add_error(None, _(error.message))
         return values
 
 
