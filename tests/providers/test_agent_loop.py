@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rag.errors import EmbeddingFailed, GenerationFailed, InvalidRequest
+from rag.providers.language_models import agent_loop
 from rag.providers.language_models.agent_loop import MAX_TOOL_CALLS, MAX_TURNS, AgentLoop
 from rag.types import AgentTool
 from tests.support.servers.provider_server import ProviderServer, tool_call
@@ -258,3 +259,14 @@ def test_lone_surrogates_in_arguments(provider: ProviderServer, arguments: str) 
     echo = Echo()
     provider.replies = [tool_call("echo", arguments), "It said zebra."]
     assert run(provider, echo.tool()) == "It said zebra."
+
+
+def test_texts_and_arguments_without_an_end_are_refused(
+    provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_loop, "MAX_ANSWER_CHARACTERS", 20)
+    echo = Echo()
+    provider.replies = [tool_call("echo", {"word": "zebra " * 20}), "z" * 21]
+    with pytest.raises(GenerationFailed, match="too long"):
+        run(provider, echo.tool())
+    assert (echo.calls, tool_results(provider)) == ([], [{"error": "The arguments are too long."}])

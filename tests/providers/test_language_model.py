@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers import provider_factory
+from rag.providers.language_models import openai
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.language_models.reasoning import AnswerFilter, remove_reasoning
 from rag.types import Message
@@ -140,3 +141,13 @@ def test_the_registry_returns_the_requested_or_the_default_model(language_model:
         provider_factory.language_model("other")
     settings.LLM_MODEL = ""
     assert provider_factory.language_model("second") is None
+
+
+def test_an_answer_without_an_end_is_refused(provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "MAX_ANSWER_CHARACTERS", 20)
+    for read in (model(provider).complete, lambda messages: "".join(model(provider).stream(messages))):
+        provider.replies = ["zz " * 7]
+        with pytest.raises(GenerationFailed, match="cannot be read"):
+            read(HELLO)
+        provider.replies = ["zz " * 6]
+        assert read(HELLO).strip() == ("zz " * 6).strip()

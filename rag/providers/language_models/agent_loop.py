@@ -16,6 +16,7 @@ from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, translate_error
 from rag.types import AgentTool
 
+from .openai import MAX_ANSWER_CHARACTERS
 from .reasoning import remove_reasoning
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class AgentLoop:
         answer = remove_reasoning(answer)
         if not answer.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
+        if len(answer) > MAX_ANSWER_CHARACTERS:
+            raise GenerationFailed(f"{self.name} answered with a text that is too long.")
         return answer
 
     async def _run_agent(self, instructions: str, text: str, tools: Sequence[AgentTool], calls: "_ToolCalls") -> str:
@@ -149,6 +152,8 @@ class _ToolCalls:
         self._count += 1
         if self._count > MAX_TOOL_CALLS:
             return _error_json("No more tools can be called. Answer from what you have.")
+        if len(arguments) > MAX_ANSWER_CHARACTERS:
+            return _error_json("The arguments are too long.")
         try:
             values = json.loads(arguments or "{}")
         except ValueError:

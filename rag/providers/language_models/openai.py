@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_ATTEMPTS = 3
 # Maximum length of an answer, which is more than models generate.
-_MAX_CHARACTERS = 1_000_000
+MAX_ANSWER_CHARACTERS = 1_000_000
 Reply = TypeVar("Reply")
 
 
@@ -81,7 +81,7 @@ class OpenAILanguageModel:
                     delta, is_last = _parse_event(data)
                     is_complete = is_complete or is_last
                     length += len(delta)
-                    if length > _MAX_CHARACTERS:
+                    if length > MAX_ANSWER_CHARACTERS:
                         raise bounded_responses.ResponseTooLarge
                     if text := answer.add(delta):
                         yield text
@@ -100,6 +100,8 @@ class OpenAILanguageModel:
         ):
             content = bounded_responses.read_all(bounded_responses.read_until(deadline, response.iter_bytes()))
             text = json.loads(content)["choices"][0]["message"]["content"]
+            if isinstance(text, str) and len(text) > MAX_ANSWER_CHARACTERS:
+                raise bounded_responses.ResponseTooLarge
         text = remove_reasoning(bounded_responses.remove_unstorable(text)) if isinstance(text, str) else ""
         if not text.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
