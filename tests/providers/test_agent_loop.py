@@ -270,3 +270,8 @@ def test_texts_and_arguments_without_an_end_are_refused(
     with pytest.raises(GenerationFailed, match="too long"):
         run(provider, echo.tool())
     assert (echo.calls, tool_results(provider)) == ([], [{"error": "The arguments are too long."}])
+
+
+def test_no_client_loads_pictures_of_an_answer(provider: ProviderServer) -> None:
+    provider.replies = ["See ![plan](https://x.example/?q=salaries)."]
+    assert run(provider, Echo().tool()) == "See ! [plan](https://x.example/?q=salaries)."

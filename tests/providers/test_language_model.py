@@ -10,6 +10,7 @@ from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers import provider_factory
 from rag.providers.language_models import openai
 from rag.providers.language_models.openai import OpenAILanguageModel
+from rag.providers.language_models.pictures import PictureFilter
 from rag.providers.language_models.reasoning import AnswerFilter, remove_reasoning
 from rag.types import Message
 from tests.support.servers.provider_server import ProviderServer
@@ -141,6 +142,28 @@ def test_the_registry_returns_the_requested_or_the_default_model(language_model:
         provider_factory.language_model("other")
     settings.LLM_MODEL = ""
     assert provider_factory.language_model("second") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("See ![plan](https://x.example/?q=salaries) here.", "See ! [plan](https://x.example/?q=salaries) here."),
+        ("![a][b]\n\n[b]: https://x.example", "! [a][b]\n\n[b]: https://x.example"),
+        ('<IMG src="https://x.example/?q=1">', '< IMG src="https://x.example/?q=1">'),
+        ("<<img>!![a](b)", "<< img>!! [a](b)"),
+        ("Really![1] 1 < 2 <i>and</i> a <im", "Really! [1] 1 < 2 <i>and</i> a <im"),
+        ("[a link](https://x.example) stays!", "[a link](https://x.example) stays!"),
+    ],
+)
+def test_no_client_loads_pictures_of_an_answer(provider: ProviderServer, text: str, answer: str) -> None:
+    """A document that asks for a picture would learn of the question and of other passages."""
+    provider.replies = [text, text]
+    assert model(provider).complete(HELLO) == answer
+    assert "".join(model(provider).stream(HELLO)) == answer
+    for size in (1, 2, 3):
+        pictures = PictureFilter()
+        parts = [pictures.add(text[start : start + size]) for start in range(0, len(text), size)]
+        assert "".join(parts) + pictures.finish() == answer
 
 
 def test_an_answer_without_an_end_is_refused(provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:

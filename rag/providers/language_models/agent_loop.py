@@ -17,6 +17,7 @@ from rag.providers.http.openai_client import open_async_client, translate_error
 from rag.types import AgentTool
 
 from .openai import MAX_ANSWER_CHARACTERS
+from .pictures import disable_pictures
 from .reasoning import remove_reasoning
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class AgentLoop:
             raise GenerationFailed(f"{self.name} answered without a text.")
         if len(answer) > MAX_ANSWER_CHARACTERS:
             raise GenerationFailed(f"{self.name} answered with a text that is too long.")
-        return answer
+        return disable_pictures(answer)
 
     async def _run_agent(self, instructions: str, text: str, tools: Sequence[AgentTool], calls: "_ToolCalls") -> str:
         """Run the agent in the event loop, and return its final answer."""

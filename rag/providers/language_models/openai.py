@@ -21,6 +21,7 @@ from ragsite.http.private_networks import trusted_authorities
 from ragsite.observability import tracing
 
 from .async_iteration import iterate_async
+from .pictures import PictureFilter, disable_pictures
 from .reasoning import AnswerFilter, remove_reasoning
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class OpenAILanguageModel:
         """
         length = 0
         is_complete = False
-        answer = AnswerFilter()
+        answer, pictures = AnswerFilter(), PictureFilter()
         with self._translated_reading_errors():
             async with (
                 asyncio.timeout(self._timeout),
@@ -83,11 +84,11 @@ class OpenAILanguageModel:
                     length += len(delta)
                     if length > MAX_ANSWER_CHARACTERS:
                         raise bounded_responses.ResponseTooLarge
-                    if text := answer.add(delta):
+                    if text := pictures.add(answer.add(delta)):
                         yield text
         if not is_complete:
             raise GenerationFailed(f"{self.name} broke off its answer.")
-        if text := answer.finish():
+        if text := pictures.add(answer.finish()) + pictures.finish():
             yield text
 
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
@@ -105,7 +106,7 @@ class OpenAILanguageModel:
         text = remove_reasoning(bounded_responses.remove_unstorable(text)) if isinstance(text, str) else ""
         if not text.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
-        return text
+        return disable_pictures(text)
 
     async def _start_stream(
         self, client: "openai.AsyncOpenAI", messages: Sequence[Message], temperature: float | None
