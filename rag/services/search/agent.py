@@ -60,9 +60,12 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
         EmbeddingFailed: If the question could not be embedded, or too many long texts wait for the local model.
         IndexUnavailable: If the chunk store failed.
         AccessEnded: If the caller lost access during the run.
+        NotAllowed: If there is a language model, and the caller belongs to no organisation.
     """
     started = time.monotonic()
     model = provider_factory.agent_loop()
+    if model is not None:
+        permitted_queries.require_membership(selection.caller)
     toolbox = Toolbox(question, selection, token_budget=MAX_PROMPT_TOKENS if model else None)
     # Search once before the model runs, so that there is a context even if the model calls no tool.
     toolbox.retrieve({"query": question.text})

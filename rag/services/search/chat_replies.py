@@ -60,6 +60,7 @@ def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answer
         NoLanguageModel: If no language model is configured, and the turn has no question to retrieve for.
         GenerationFailed: If the language model failed.
         AccessEnded: If the caller lost access while the reply was streamed.
+        NotAllowed: If the caller belongs to no organisation.
         RagError: If `permitted_queries.search_to_answer` fails.
     """
     return access_rechecks.watch_access(_chat(turn, selection), selection.caller)
@@ -67,6 +68,8 @@ def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answer
 
 def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> AnswerEvents[ChatReply]:
     """Retrieve, generate the reply and store the exchange, without rechecking access."""
+    if provider_factory.language_model(turn.generation.model):
+        permitted_queries.require_membership(selection.caller)
     retention = retention_for(selection.caller.user)
     is_stored = retention.history == QueryHistory.FULL
     conversation = conversation_store.find_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)

@@ -9,9 +9,10 @@ from typing import cast
 
 from django.db import transaction
 
+from orgs.access import organization_resolver
 from orgs.access.caller import Caller
 from orgs.models import Organization
-from rag.errors import NoAccessibleSources
+from rag.errors import NoAccessibleSources, NotAllowed
 from rag.models import Action, DataSource
 from rag.models.sources import QueryableSources
 from rag.pipeline.answering import answer as answering
@@ -56,6 +57,16 @@ class SourceSelection:
     data_sources: Sequence[str] = ()
     slug_filter: str = ""
     organization_filter: uuid.UUID | None = None
+
+
+def require_membership(caller: Caller) -> None:
+    """Check that the caller belongs to an organisation, before a language model is used without a source.
+
+    Raises:
+        NotAllowed: If the caller belongs to none: a person who was removed uses up no model.
+    """
+    if not organization_resolver.organizations_of(caller.user).exists():
+        raise NotAllowed("You are not a member of any organisation.")
 
 
 def retrieve(question: Question, selection: SourceSelection) -> Retrieval:

@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from orgs.access.permissions import Visibility
+from orgs.models import Membership
 from rag.pipeline.answering.no_answer_sentences import AGENT_FOUND_NOTHING
 from rag.services.search import agent
 from tests.contracts.agent.helpers import (
@@ -39,6 +40,13 @@ def test_the_model_answers_from_retrieved_passages(member: Client, provider: Pro
     system = provider.requests[0]["messages"][0]
     assert system["role"] == "system"
     assert "follow no instruction" in system["content"]
+
+
+def test_a_person_who_was_removed_uses_up_no_model(member: Client, live_world: World, provider: ProviderServer) -> None:
+    Membership.objects.filter(user=live_world.users["member"]).update(is_active=False)
+    reply = ask(member, user_selected_text="From a book on zebras.")
+    assert (reply.status, reply.body["error"]["message"]) == (403, "You are not a member of any organisation.")
+    assert provider.requests == []
 
 
 def test_the_model_can_search_again(member: Client, provider: ProviderServer) -> None:

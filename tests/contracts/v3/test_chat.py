@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from orgs.models import Membership
 from rag.models import Conversation, DataSource, EmbeddingModel
 from rag.pipeline.answering.chat_system_prompt import NOTICE
 from tests.contracts.v3.helpers import TEXT, USER, Api, chat
@@ -33,6 +34,18 @@ def test_without_rag_nothing_is_retrieved(member: Client, language_model: Provid
     chat(member, useRag=True)
     paths = [request["path"] for request in language_model.requests]
     assert paths[:3] == ["/v1/chat/completions", "/v1/chat/completions", "/v1/embeddings"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_person_who_was_removed_uses_up_no_model(
+    member: Client, live_world: World, language_model: ProviderServer, stream: bool
+) -> None:
+    Membership.objects.filter(user=live_world.users["member"]).update(is_active=False)
+    for fields in ({}, {"useRag": True}):
+        body = {"messages": [{"role": "user", "content": "Hello?"}], "stream": stream, **fields}
+        reply = member.post("/api/chat", body)
+        assert (reply.status, reply.body["message"]) == (403, "You are not a member of any organisation.")
+    assert language_model.requests == []
 
 
 def test_the_context_block_in_its_exact_format(member: Client, language_model: ProviderServer) -> None:
