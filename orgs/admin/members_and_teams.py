@@ -63,6 +63,7 @@ class RoleAdmin(OrganizationRowsAdmin, GuardedAdmin):
     list_display = ("name", "organization", "allows")
     list_filter = ("organization",)
     search_fields = ("name",)
+    list_select_related = ("organization",)
 
     @admin.display(description=_("allows"))
     def allows(self, role: Role) -> SafeString | str:

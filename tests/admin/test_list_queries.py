@@ -6,9 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from orgs.models import Membership
+from orgs.models import Membership, Role, Team
 from rag.admin import large_lists
-from rag.models import Document, IngestionDocument, IngestionJob
+from rag.models import Document, Grant, IngestionDocument, IngestionJob
 from rag.services.operations import row_counts
 from ragsite.postgres.base import run_as_owner
 from tests.support.browsers import staff_browser
@@ -43,6 +43,26 @@ def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(world: World, nam
         counts.append(len(queries))
     assert counts[0] == counts[1]
     assert counts[1] <= 22
+
+
+@pytest.mark.parametrize(
+    "page", ["orgs/role/", "orgs/membership/", "orgs/team/add/", "rag/datasource/{source}/change/"]
+)
+def test_a_page_takes_as_many_queries_for_many_teams_as_for_few(world: World, page: str) -> None:
+    source, counts = world.source(visibility="team"), []
+    address = f"/admin/{page.format(source=source.pk)}"
+    client = staff_browser(world.users["owner"])
+    for first in (0, 3):
+        for number in range(first, 4 * first + 3):
+            team = Team.objects.create(organization=world.home, name=f"team-{number}")
+            role = Role.objects.create(organization=world.home, name=f"role-{number}")
+            for grantee in ({"team": team}, {"role": role}):
+                Grant.objects.create(source=source, granted_by=world.users["owner"], **grantee)
+        client.get(address)
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(address).status_code == 200
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
 
 
 def test_the_list_of_jobs_is_newest_first_or_in_the_chosen_order(world: World) -> None:

@@ -254,7 +254,8 @@ class OrganizationRowsAdmin(ScopedAdmin):
         if model is Organization:
             return organizations
         if model in (Role, Team):
-            return model._default_manager.filter(organization__in=organizations)
+            # A choice is named with its organisation.
+            return model._default_manager.filter(organization__in=organizations).select_related("organization")
         if model is User and not request.user.is_superuser:
             # Members of the user's organisations. Only a superuser can add other people.
             return User.objects.filter(pk__in=Membership.objects.filter(organization__in=organizations).values("user"))

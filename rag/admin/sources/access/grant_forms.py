@@ -133,6 +133,11 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
     verbose_name = _("person, role or team that may query it")
     verbose_name_plural = _("chosen people, roles and teams (without effect on a public or personal source)")
 
+    def get_queryset(self, request: HttpRequest) -> models.QuerySet[Grant]:
+        # With what names a row, also by its __str__.
+        rows: models.QuerySet[Grant] = super().get_queryset(request)
+        return rows.select_related("source", "user", "role__organization", "team__organization", "granted_by")
+
     def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
         formset: Any = super().get_formset(request, obj, **kwargs)
         _label_widgets(formset.form.base_fields["grantee"].widget, str(_NAMED))
