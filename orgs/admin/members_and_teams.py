@@ -15,6 +15,7 @@ from orgs.access.permissions import Permission
 from orgs.admin.bases.delegated_admin import GuardedAdmin
 from orgs.admin.bases.one_organization_admin import OneOrganizationAdmin, OneOrganizationForm
 from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin
+from orgs.admin.bases.versioned_form import VersionedForm
 from orgs.models import Membership, Role, Team
 
 _NAME_HELP = _("Letters from a to z, digits, hyphens and underscores, such as sales-south.")
@@ -26,7 +27,7 @@ def _taken(message: Any) -> dict[str, Any]:
     return {NON_FIELD_ERRORS: {"unique_together": message}}
 
 
-class RoleForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
+class RoleForm(VersionedForm):
     """Offers the permissions as boxes to tick."""
 
     permissions = forms.MultipleChoiceField(
@@ -50,7 +51,7 @@ class TeamForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
         }
 
 
-class MembershipForm(OneOrganizationForm):
+class MembershipForm(VersionedForm, OneOrganizationForm):
     class Meta:
         error_messages: ClassVar[dict[str, Any]] = _taken(
             _("This person is a member already. Change the membership that exists.")

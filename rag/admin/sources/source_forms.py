@@ -7,6 +7,7 @@ from django import forms
 from django.utils.translation import gettext
 
 from orgs.access.permissions import Visibility
+from orgs.admin.bases.versioned_form import VersionedForm
 from orgs.models import Organization
 from rag.models import DataSource, EmbeddingModel
 from rag.models.sources import DIRECTION_CONTROLS
@@ -14,18 +15,7 @@ from rag.services.sources.overwrite_protection import version_of
 from ragsite.postgres.models import as_uuid
 
 
-class VersionField(forms.CharField):
-    """The version of a row that the page shows, so that no change is lost that was made meanwhile."""
-
-    widget = forms.HiddenInput
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return False
-
-
-class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
-    version = VersionField(required=False)
-
+class SourceForm(VersionedForm):
     class Meta:
         model = DataSource
         fields = (
@@ -44,8 +34,9 @@ class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
         super().__init__(*args, **kwargs)
         if self.instance._state.adding and "embedding_model" in self.fields:
             self.initial.setdefault("embedding_model", EmbeddingModel.objects.default().pk)
-        if not self.instance._state.adding:
-            self.initial["version"] = version_of(self.instance)
+
+    def current_version(self) -> str:
+        return version_of(self.instance)
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -61,14 +52,6 @@ class SourceForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptabl
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or self.cleaned_data
-        if values.get("version") and values["version"] != self.initial.get("version"):
-            self.add_error(
-                None,
-                gettext(
-                    "This data source was changed after you had opened the page, in another window or by somebody "
-                    "else. Nothing was saved. Open the page again, and repeat your change there."
-                ),
-            )
         owner, organization = values.get("owner"), values.get("organization") or _organization(self.instance)
         same_slug = DataSource.objects.filter(organization=organization, slug=values.get("slug"), deleted_at=None)
         if same_slug.exclude(pk=self.instance.pk).exists():  # forms do not check constraints with a condition

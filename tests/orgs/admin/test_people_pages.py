@@ -105,3 +105,26 @@ def test_messages_show_names_as_they_are_written_and_states_in_the_language_of_t
     translation.activate("en")
     assert (">widerrufen<" in german, ">revoked<" in german) == (True, False)
     assert f"anna@mail.example · {world.home}" in page(owner, f"{INVITATIONS}{invitation.pk}/change/")
+
+
+@pytest.mark.parametrize("change", ["deactivated", "role removed"])
+def test_a_page_that_was_open_meanwhile_brings_no_access_back(owner: Client, world: World, change: str) -> None:
+    membership = world.users["editor"].memberships.get(organization=world.home)
+    address = f"/admin/orgs/membership/{membership.pk}/change/"
+    shown: Any = owner.get(address)
+    form = shown.context["adminform"].form
+    roles = [str(role.pk) for role in membership.roles.all()]
+    values = {"user": membership.user_id, "organization": world.home.pk, "is_active": "on", "roles": roles}
+    values["version"] = form["version"].value()
+    if change == "deactivated":
+        Membership.objects.filter(pk=membership.pk).update(is_active=False)
+    else:
+        membership.roles.clear()
+    reply = owner.post(address, values).content.decode()
+    assert "This was changed after you had opened the page" in reply
+    membership.refresh_from_db()
+    assert (membership.is_active, membership.roles.exists()) == (change != "deactivated", change == "deactivated")
+    values["version"] = owner.get(address).context["adminform"].form["version"].value()
+    assert owner.post(address, values).status_code == 302
+    membership.refresh_from_db()
+    assert (membership.is_active, membership.roles.exists()) == (True, True)
