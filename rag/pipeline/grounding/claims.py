@@ -109,10 +109,8 @@ def _closest_sentence(
     claim_stems: frozenset[str], context: ContextIndex, context_offsets: Sequence[int]
 ) -> tuple[int, int] | None:
     """Return the sentence that has the largest shares of the claim's stems and of its most similar tokens."""
-    shared_stems = Counter(
-        sentence for claim_stem in claim_stems for sentence in context.sentences_by_stem.get(claim_stem, ())
-    )
-    starts = [start for start, _ in context.sentences]
+    shared_stems = context.count_shared_stems(claim_stems)
+    starts = context.sentence_starts
     sentences = [bisect.bisect_right(starts, offset) - 1 for offset in context_offsets]
     shared_tokens = Counter(
         sentence
@@ -121,9 +119,12 @@ def _closest_sentence(
     )
 
     def similarity(sentence: int) -> float:
-        return shared_stems[sentence] / max(1, len(claim_stems)) + shared_tokens[sentence] / max(
+        return shared_stems.counts[sentence] / max(1, len(claim_stems)) + shared_tokens[sentence] / max(
             1, len(context_offsets)
         )
 
-    best = min({*shared_stems, *shared_tokens}, key=lambda sentence: (-similarity(sentence), sentence), default=None)
+    # Of the sentences without a similar token only the first with the most stems can be the best.
+    best = min(
+        {*shared_stems.first_best, *shared_tokens}, key=lambda sentence: (-similarity(sentence), sentence), default=None
+    )
     return None if best is None else context.sentences[best]

@@ -2,14 +2,23 @@
 
 import functools
 import re
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from rag.text.entities import Mention, normalized_numbers
 from rag.text.sentences import sentence_spans
 from rag.text.words import split_words, stem
 
 _WORD = re.compile(r"\w+")
+
+
+class SharedStems(NamedTuple):
+    """The number of stems that each sentence shares with a claim, and the first sentence with the most; () for none."""
+
+    counts: Counter[int]
+    first_best: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,25 @@ class ContextIndex:
             for sentence_stem in distinct_stems(self.text[start:end], self.lang):
                 indexes.setdefault(sentence_stem, []).append(index)
         return indexes
+
+    @functools.cached_property
+    def sentence_starts(self) -> list[int]:
+        """The start of each sentence."""
+        return [start for start, _ in self.sentences]
+
+    def count_shared_stems(self, stems: frozenset[str]) -> "SharedStems":
+        """Count how many of the stems each sentence contains. An answer may repeat a sentence thousands of times."""
+        if stems not in self._shared_stems:
+            counts = Counter(
+                sentence for claim_stem in stems for sentence in self.sentences_by_stem.get(claim_stem, ())
+            )
+            best = min(counts, key=lambda sentence: (-counts[sentence], sentence), default=None)
+            self._shared_stems[stems] = SharedStems(counts, () if best is None else (best,))
+        return self._shared_stems[stems]
+
+    @functools.cached_property
+    def _shared_stems(self) -> "dict[frozenset[str], SharedStems]":
+        return {}
 
     @functools.cached_property
     def _normalized_text(self) -> str:

@@ -23,7 +23,7 @@ from rag.text.tokens import count_tokens
 SHORT, LONG = 6_250, 25_000
 MAX_GROWTH, NOISE_SECONDS = 9, 0.02
 RUNS = ["\n", "=", " ", "\t", "。", ".'", "= ", "== ", "a'", "1,", "[1] ", "[1]", "[Source:", "\r", "y", "[1], ", "!"]
-RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke "]
+RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke ", "The zebra is. "]
 STEPS: list[Callable[[str], object]] = [
     neutralize_at_line_starts,
     sanitize,
