@@ -275,3 +275,13 @@ def test_texts_and_arguments_without_an_end_are_refused(
 def test_no_client_loads_pictures_of_an_answer(provider: ProviderServer) -> None:
     provider.replies = ["See ![plan](https://x.example/?q=salaries)."]
     assert run(provider, Echo().tool()) == "See ! [plan](https://x.example/?q=salaries)."
+
+
+def test_a_model_that_repeats_the_ids_of_its_calls(provider: ProviderServer) -> None:
+    """Some servers number the calls of each response, or give all of them the same id."""
+    echo = Echo()
+    provider.replies = [tool_call("echo", {"word": word}, number=1) for word in ("zebra", "lion")]
+    provider.replies.append("It said lion.")
+    assert run(provider, echo.tool()) == "It said lion."
+    assert echo.calls == [{"word": "zebra"}, {"word": "lion"}]
+    assert tool_results(provider) == [{"word": "zebra"}, {"word": "lion"}]

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import contextvars
 import json
+import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -115,7 +116,7 @@ class AgentLoop:
 
 
 def _chat_model(name: str, client: "openai.AsyncOpenAI") -> "agents.Model":
-    """Return the model of an endpoint, without lone surrogates in arguments of tools, which the SDK cannot read."""
+    """Return the model of an endpoint, whose calls of tools the SDK can read: with ids that differ, as valid text."""
     import agents
 
     class ChatModel(agents.OpenAIChatCompletionsModel):
@@ -123,6 +124,7 @@ def _chat_model(name: str, client: "openai.AsyncOpenAI") -> "agents.Model":
             response = await super().get_response(*args, **options)
             for item in response.output:
                 if item.type == "function_call":
+                    item.call_id, item.name = uuid.uuid4().hex, remove_unstorable(item.name)
                     item.arguments = _remove_lone_surrogates(item.arguments)
             return response
 
