@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from orgs.access.permissions import DEFAULT_ROLES, Permission
 from orgs.admin.bases.delegated_admin import RefusalAdmin
 from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, manageable_organizations
+from orgs.admin.bases.versioned_form import VersionedForm
 from orgs.models import Organization, Role
 
 _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_minute", "service_searches_per_minute")
@@ -23,6 +24,7 @@ _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_mi
 class OrganizationAdmin(ScopedAdmin, RefusalAdmin):
     """Manages organisations. Only superusers create or delete them, or change their limits."""
 
+    form = VersionedForm
     empty_text = _("Everything belongs to an organisation. Add the first one, then its first member under Memberships.")
     list_display = ("name", "slug", "default_visibility", "is_active", "created_at")
     list_filter = ("is_active",)

@@ -132,6 +132,25 @@ def test_storage_is_shown_and_warns_near_the_quota(world: World) -> None:
     assert "1 document, 1 chunk, 7" in content
 
 
+def test_a_page_that_was_open_meanwhile_does_not_open_a_suspended_organisation(world: World) -> None:
+    root = staff_browser(User.objects.create_superuser("root@home.example", "x"))
+    address = f"/admin/orgs/organization/{world.home.pk}/change/"
+    shown: Any = root.get(address)
+    values = {
+        "name": "Home",
+        "slug": "home",
+        "is_active": "on",
+        "default_visibility": "public",
+        "query_history": "full",
+    }
+    values["version"] = shown.context["adminform"].form["version"].value()
+    Organization.objects.filter(pk=world.home.pk).update(is_active=False)
+    assert "was changed after you had opened the page" in root.post(address, values).content.decode()
+    assert not Organization.objects.get(pk=world.home.pk).is_active
+    Organization.objects.filter(pk=world.home.pk).update(is_active=True)
+    assert root.post(address, values).status_code == 302
+
+
 def test_an_administrator_cannot_close_the_organisation(world: World) -> None:
     values = {"name": "Home", "default_visibility": "public", "query_history": "full"}
     client = clerk(world)
