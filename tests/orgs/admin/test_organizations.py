@@ -1,5 +1,7 @@
 """The admin's pages of organisations, memberships, roles, API keys and tokens."""
 
+from typing import Any
+
 import pytest
 from django.contrib.auth.models import Permission as ModelPermission
 from django.utils import timezone
