@@ -14,9 +14,9 @@ _LEXICAL_WEIGHT = 0.5
 # full lexical score. So the score of a chunk is scaled by its coverage of the question's words, and is full from this
 # coverage on, because names are the same in all languages.
 _FULL_COVERAGE_BETWEEN_LANGUAGES = 0.5
-# Words count fully if one of the candidates has this share of the question's words, or of three words: questions of many
-# words never have all in one text. Otherwise the texts may say it in other words, and those that have a word by chance
-# should not come first.
+# Words count fully if one of the candidates has this share of the question's words, or of three words: questions of
+# many words never have all in one text. Otherwise the texts may say it in other words, and those that have a word by
+# chance should not come first.
 _FULL_COVERAGE_OF_BEST = 0.6
 _FULL_WORDS = 3
 # A cosine that is good with any model. Of several scopes, each is scaled as if a chunk had it, so that a scope without

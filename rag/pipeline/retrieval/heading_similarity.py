@@ -31,8 +31,8 @@ _WEIGHT = 0.75
 def prefer_similar_headings(question: str, passages: Sequence[Passage]) -> list[Passage]:
     """Add the similarity of headings to the relevance of the best ten passages, and sort these again.
 
-    The similarity is the cosine between the mean signs of the question's tokens and of the heading's, scaled to standard
-    scores. Passages without a heading or without token signatures get the mean. It costs no call of a model.
+    The similarity is the cosine between the mean signs of the question's tokens and of the heading's, scaled to
+    standard scores. Passages without a heading or without token signatures get the mean. No model is called.
 
     Args:
         question: The question.
