@@ -38,7 +38,7 @@ ADDRESS = re.compile(
 )
 
 # Names of PostgreSQL's session settings, hosts and example files that look like modules.
-NOT_MODULES = {"rag.identity", "rag.example", "ragsite.example"}
+NOT_MODULES = {"rag.identity", "rag.example", "rag.example.com", "ragsite.example"}
 
 
 @pytest.fixture(scope="module")
@@ -123,11 +123,16 @@ def _is_setting(name: str) -> bool:
 
 
 def test_other_names_in_capitals_exist() -> None:
-    """Error codes, variables and constants in pages stand somewhere in the code; operators name variables of keys."""
+    """Error codes, variables and constants in pages stand somewhere in the code.
+
+    Operators name variables of keys, and errors of browsers begin with ERR.
+    """
+
+    def is_right(_: Text, match: re.Match[str]) -> bool:
+        return match[1] in project.code_words() or match[1].endswith("_API_KEY") or match[1].startswith("ERR_")
+
     pages = [page for page in project.pages() if page.file.name != "CHANGELOG.md"]
-    assert (
-        wrong(pages, CONSTANT, lambda _, match: match[1] in project.code_words() or match[1].endswith("_API_KEY")) == []
-    )
+    assert wrong(pages, CONSTANT, is_right) == []
 
 
 def test_every_setting_is_documented() -> None:

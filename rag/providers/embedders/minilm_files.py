@@ -28,8 +28,9 @@ def graph_file(cache: Path) -> Path:
     """Return the model's optimized graph in the cache, built from the verified weights if it is not there yet.
 
     Its weights are in a file beside it, in the layout that this machine's CPU computes with. Processes map this file
-    into their memory instead of copying it, so that all of them share one copy (docs/decisions/0017). The layout
-    depends on onnxruntime and on the CPU, so machines that share a cache may each have their own.
+    into their memory instead of copying it, so that all of them share one copy
+    (docs/decisions/0017-local-embedding-model.md). The layout depends on onnxruntime and on the CPU, so machines that
+    share a cache may each have their own.
 
     Raises:
         EmbeddingFailed: If the weights are missing, or differ from the published ones.

@@ -38,7 +38,7 @@ OTHERS = ["How do I install it?", "Which languages are supported?", "What does a
     "text", [TEXT, f"## {SIMILAR}\n\n{TEXT}", f"# Manual\n\n## {SIMILAR}\n\nBrowsers are supported."]
 )
 def test_the_section_with_the_similar_heading_comes_first(text: str) -> None:
-    """Also if the text begins with the heading, or repeats its words."""
+    """Even if the text begins with the heading, or repeats its words."""
     ranked = prefer_similar_headings(QUESTION, [*map(section, OTHERS), section(SIMILAR, text)])
     assert headings(ranked)[0] == SIMILAR
     relevances = [passage.relevance for passage in ranked]
