@@ -19,7 +19,7 @@ from rag.types import Context, Grounding, Message, Passage
 from .between_languages import between_languages, find_other_languages
 from .calibration_curve import select_curve
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
-from .standout_passage import reconsider
+from .standout_passage import heading_stands_out, reconsider
 from .within_language import STANDOUT_WEIGHT, WITHIN_LANGUAGE, find_same_language
 
 logger = structlog.get_logger(__name__)
@@ -33,6 +33,8 @@ _MIN_GROUNDABLE = 1 / 3
 _MIN_RELEVANT = 0.1
 # A question whose probability is between the two is groundable if one passage stands out, from this probability on.
 _MIN_STANDOUT = 0.4
+# A question below it, with at least this probability, is groundable if the heading of one passage stands out.
+_MIN_WITH_HEADING, _PROBABILITY_WITH_HEADING = 0.03, 0.4
 # Weight of the share of names and numbers. They also count as terms.
 _NAME_WEIGHT = 0.5
 
@@ -108,10 +110,8 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     # The words of another language are missing wherever the answer is.
     gaps = () if len(other_language_ids) == len(passages) else find_gaps(query, parts, covered_parts)
     relevant = [passage for passage, probability in zip(passages, scores, strict=True) if probability >= _MIN_RELEVANT]
-    if _MIN_RELEVANT <= score < _MIN_GROUNDABLE and not is_between_languages:
-        reconsidered = reconsider(query, passages, score)
-        if reconsidered >= _MIN_STANDOUT:
-            score, relevant = reconsidered, list(passages)
+    if score < _MIN_GROUNDABLE and not is_between_languages:
+        score, relevant = _reconsider(query, passages, score, relevant)
     return Grounding(
         is_groundable=score >= _MIN_GROUNDABLE,
         score=score,
@@ -119,6 +119,17 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
         gaps=gaps,
         warnings=() if is_between_languages or curve.is_measured else (CONFIDENCE_UNKNOWN,),
     )
+
+
+def _reconsider(
+    query: str, passages: Sequence[Passage], score: float, relevant: list[Passage]
+) -> tuple[float, list[Passage]]:
+    """Return the probability and the passages to answer from of a question whose evidence is weak."""
+    if score >= _MIN_RELEVANT and (reconsidered := reconsider(query, passages, score)) >= _MIN_STANDOUT:
+        return reconsidered, list(passages)
+    if score >= _MIN_WITH_HEADING and heading_stands_out(passages):
+        return _PROBABILITY_WITH_HEADING, list(passages[:1])
+    return score, relevant
 
 
 def _evidence_score(

@@ -21,6 +21,9 @@ _SCORE_WEIGHT, _MARGIN_WEIGHT, _OFFSET = 0.56, 12.9, -0.05
 _MIN_PASSAGES, _UNRELATED_MAXSIM = 5, 0.28
 # No higher probability was measured.
 _MAX_PROBABILITY = 0.6
+# How similar the heading of the best passage must be, and by how much it must exceed the others, also in the logit of
+# the relevance. Of the declined questions for which this is so, about seven of ten are answered right.
+_MIN_HEADING_SIMILARITY, _MIN_HEADING_MARGIN, _MIN_RELEVANCE_MARGIN = 0.35, 0.08, 2.5
 
 
 def reconsider(query: str, passages: Sequence[Passage], probability: float) -> float:
@@ -41,9 +44,34 @@ def reconsider(query: str, passages: Sequence[Passage], probability: float) -> f
     margin = _margin(query, passages)
     if margin is None:
         return probability
-    score = math.log(probability / (1 - probability))
-    logit = _SCORE_WEIGHT * score + _MARGIN_WEIGHT * margin + _OFFSET
+    logit = _SCORE_WEIGHT * _logit(probability) + _MARGIN_WEIGHT * margin + _OFFSET
     return min(_MAX_PROBABILITY, 1 / (1 + math.exp(-logit)))
+
+
+def heading_stands_out(passages: Sequence[Passage]) -> bool:
+    """Return whether the heading of the best passage means what the question asks, and no other heading does.
+
+    The passage then probably answers the question, though it has hardly any of its words.
+
+    Args:
+        passages: The passages, best first, with the similarities of their headings.
+    """
+    compared = [passage for passage in passages if passage.heading_similarity is not None]
+    if len(compared) < _MIN_PASSAGES or compared[0] != passages[0]:
+        return False
+    best, *others = compared
+    others = [passage for passage in others if passage.headings != best.headings]
+    similarity = best.heading_similarity or 0.0
+    return (
+        similarity >= _MIN_HEADING_SIMILARITY
+        and all(similarity - (passage.heading_similarity or 0.0) >= _MIN_HEADING_MARGIN for passage in others)
+        and all(_logit(best.relevance) - _logit(passage.relevance) >= _MIN_RELEVANCE_MARGIN for passage in others)
+    )
+
+
+def _logit(probability: float) -> float:
+    bounded = min(max(probability, 1e-9), 1 - 1e-9)
+    return math.log(bounded / (1 - bounded))
 
 
 def _margin(query: str, passages: Sequence[Passage]) -> float | None:

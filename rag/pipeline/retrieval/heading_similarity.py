@@ -39,7 +39,7 @@ def prefer_similar_headings(question: str, passages: Sequence[Passage]) -> list[
         passages: The passages, best first. Those with MaxSim are compared: their language is the question's.
 
     Returns:
-        The passages by descending relevance, with the signatures that were read.
+        The passages by descending relevance, with the similarities and with the signatures that were read.
     """
     best = list(passages[:_MAX_COMPARED])
     compared = [passage for passage in best if passage.maxsim is not None and passage.headings]
@@ -61,7 +61,10 @@ def prefer_similar_headings(question: str, passages: Sequence[Passage]) -> list[
     added = dict(zip(similarities, standard_scores([*similarities.values()]).tolist(), strict=True))
     ranked = sorted(
         (
-            passage.copy_with(relevance=_raised(passage.relevance, _WEIGHT * added.get(passage.chunk_id, 0.0)))
+            passage.copy_with(
+                relevance=_raised(passage.relevance, _WEIGHT * added.get(passage.chunk_id, 0.0)),
+                heading_similarity=similarities.get(passage.chunk_id),
+            )
             for passage in best
         ),
         key=lambda passage: -passage.relevance,

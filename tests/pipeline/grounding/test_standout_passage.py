@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from rag.pipeline.grounding.ground import assess_grounding
-from rag.pipeline.grounding.standout_passage import reconsider
+from rag.pipeline.grounding.standout_passage import heading_stands_out, reconsider
 from rag.providers import provider_factory
 from rag.services.search.agent import selected_text_passage
 from rag.types import Context, Passage
@@ -73,3 +73,49 @@ def test_a_very_improbable_answer_stays_one() -> None:
     """However much a passage stands out."""
     improbable = signed(ANSWER, *OTHERS, standout=-1.0)
     assert not assess_grounding(QUESTION, Context("", improbable, 0)).is_groundable
+
+
+def below_headings(*similarities: float, relevances: tuple[float, ...] = (0.97,)) -> list[Passage]:
+    """Passages whose headings have these similarities; the relevances after the given ones are 0.5."""
+    return [
+        selected_text_passage(text).copy_with(
+            chunk_id=uuid.uuid4(), headings=(f"Heading {number}",), heading_similarity=similarity, relevance=relevance,
+            coverage=0.1, standout_score=0.2,
+        )
+        for number, (text, similarity, relevance) in enumerate(
+            zip((ANSWER, *OTHERS), similarities, (*relevances, *[0.5] * 5), strict=False)
+        )
+    ]  # fmt: skip
+
+
+def test_a_question_is_answered_from_the_passage_whose_heading_stands_out() -> None:
+    passages = [
+        passage.copy_with(signatures=compared.signatures)
+        for passage, compared in zip(
+            below_headings(0.45, 0.3, 0.2, 0.2, 0.1, 0.1), signed(ANSWER, *OTHERS), strict=True
+        )
+    ]
+    grounding = assess_grounding("Is the front door ever left open?", Context("", tuple(passages), 0))
+    assert grounding.is_groundable
+    assert [passage.headings for passage in grounding.relevant] == [("Heading 0",)]
+
+
+@pytest.mark.parametrize(
+    "passages",
+    [
+        pytest.param(below_headings(0.3, 0.1, 0.1, 0.1, 0.1), id="hardly similar"),
+        pytest.param(below_headings(0.45, 0.4, 0.2, 0.2, 0.1), id="another heading is as similar"),
+        pytest.param(below_headings(0.45, 0.2, 0.2, 0.2, 0.1, relevances=(0.9, 0.8)), id="another passage is as good"),
+        pytest.param(below_headings(0.45, 0.2, 0.2, 0.1), id="few passages"),
+        pytest.param(below_headings(0.2, 0.45, 0.2, 0.2, 0.1), id="the heading of another passage"),
+        pytest.param([selected_text_passage(ANSWER), *below_headings(0.45, 0.2, 0.2, 0.2, 0.1)], id="no heading"),
+        pytest.param([], id="nothing"),
+    ],
+)
+def test_a_heading_that_does_not_stand_out_changes_nothing(passages: list[Passage]) -> None:
+    assert not heading_stands_out(passages)
+
+
+def test_a_heading_repeated_by_the_next_passage_stands_out() -> None:
+    first, second, *rest = below_headings(0.45, 0.45, 0.2, 0.2, 0.1, 0.1)
+    assert heading_stands_out([first, second.copy_with(headings=first.headings), *rest])
