@@ -23,6 +23,7 @@ _ADMINISTRATOR = "postgres"
 _DATABASE = "ragsite"
 # What the administrator takes from every role (docs/operations/install.md).
 _PUBLIC_FUNCTIONS = Path(__file__).parents[1] / "postgres" / "public_functions.sql"
+_MAX_SECONDS_OF_ENDING_SESSIONS = 20
 # As measured for this product's queries; see docs/operations/install.md for a production server.
 _CONFIGURATION = """
 listen_addresses = ''
@@ -74,14 +75,24 @@ def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> 
         log = cluster / "server.log"
         options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={_shared_buffers_mb()}MB"
         options += " -c fsync=off -c full_page_writes=off" if throwaway else ""
-        try:
-            _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", options, "start")
-        except subprocess.CalledProcessError:
-            raise EmbeddedError(f"PostgreSQL did not start. The end of {log} says:\n{_tail(log)}") from None
+        _start_server(cluster, log, options)
     if not _has_administrator(cluster):
         _upgrade(cluster, sockets)
     _prepare_database(sockets, superuser=superuser)
     return f"postgresql://{_USER}:@/{_DATABASE}?host={quote(str(sockets))}"
+
+
+def _start_server(cluster: Path, log: Path, options: str) -> None:
+    """Start the server, as soon as the sessions of one that was killed have ended: they do so by themselves."""
+    deadline = time.monotonic() + _MAX_SECONDS_OF_ENDING_SESSIONS
+    while True:
+        try:
+            _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", options, "start")
+            return
+        except subprocess.CalledProcessError:
+            if "pre-existing shared memory block" not in _tail(log) or time.monotonic() > deadline:
+                raise EmbeddedError(f"PostgreSQL did not start. The end of {log} says:\n{_tail(log)}") from None
+            time.sleep(0.2)
 
 
 def stop(folder: Path) -> None:

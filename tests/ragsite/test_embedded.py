@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import unquote
@@ -120,6 +120,25 @@ def test_killed_servers_are_started_again(created_folder: Path) -> None:
     with redis.Redis.from_url(address) as client:
         psutil.Process(client.info("server")["process_id"]).kill()
     assert query_both(services.start(created_folder)) == (1, True)
+
+
+def test_the_sessions_of_a_killed_server_are_waited_for(
+    created_folder: Path, eventually: Callable[..., object]
+) -> None:
+    """PostgreSQL refuses to start while one of them uses the shared memory."""
+    services.start(created_folder)
+    cluster = created_folder / "postgres"
+    postmaster = psutil.Process(int((cluster / "postmaster.pid").read_text().split("\n")[0]))
+    session = postmaster.children()[0]
+    session.suspend()
+    postmaster.kill()
+    with ThreadPoolExecutor(1) as pool:
+        started = pool.submit(services.start, created_folder)
+        try:
+            eventually(lambda: "pre-existing shared memory block" in (cluster / "server.log").read_text())
+        finally:
+            session.kill()
+        assert query_both(started.result()) == (1, True)
 
 
 def test_a_pid_file_with_the_id_of_another_process(created_folder: Path) -> None:
