@@ -117,7 +117,7 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         if term is not None and part.kind is UnitKind.SENTENCE:
             lines.append(f"{_plain(structure, structure.text(term))}: {rendered}")
         elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
-            lines[-1] += f" {rendered}"
+            lines[-1] = _without_links(f"{lines[-1]} {rendered}")  # the text of a link may be on several lines
         else:
             lines.append(rendered)
         previous_block = part.block
@@ -169,7 +169,7 @@ def _plain(structure: PassageStructure, text: str) -> str:
     """Return a text on one line, without tags, pictures, marks of quotations and links within the documents."""
     unmarked = _PICTURE.sub("", _QUOTATION_MARK.sub("", _HYPHENATION.sub("", text)))
     words = references.as_words(" ".join(unmarked.split()), is_restructured=structure.is_restructured)
-    plain = _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(words))
+    plain = _without_links(html_tags.remove_tags(words))
     return f"{plain[:-1]}" if plain.endswith("::") else plain  # code follows, in reStructuredText
 
 
@@ -195,7 +195,12 @@ def _render_row(structure: PassageStructure, index: int) -> str:
         if cell:
             shown.append(f"{name}: {cell}" if name and not is_subject else cell)
     words = references.as_words(" — ".join(shown), is_restructured=structure.is_restructured)
-    return "- " + _RELATIVE_LINK.sub(r"\1", html_tags.remove_tags(words))
+    return "- " + _without_links(html_tags.remove_tags(words))
+
+
+def _without_links(text: str) -> str:
+    """Return a text in which links within the documents are their texts."""
+    return _RELATIVE_LINK.sub(r"\1", text)
 
 
 def _quote_end(structure: PassageStructure, index: int) -> int:

@@ -24,6 +24,15 @@ def test_headings_in_html_select_their_section_and_a_table_of_contents_is_no_ans
     assert answer("Where is the tea?", page) == "It is kept in `Box 3` of the pantry. [1]"
 
 
+def test_a_link_over_several_lines_is_shown_as_its_text() -> None:
+    page = passage(
+        "## Where is the tea?\n\nIt is on the shelf that the plan shows ([Plan\nof\npantry](plan.md)), on the left."
+    )
+    assert answer("Where is the tea?", page) == (
+        "It is on the shelf that the plan shows (Plan of pantry), on the left. [1]"
+    )
+
+
 def test_tags_within_code_stay() -> None:
     page = passage("## How do I mark a cup?\n\nWrite `<em>cup</em>` on it, <em>not</em> List<String>.")
     assert answer("How do I mark a cup?", page) == "Write `<em>cup</em>` on it, not List<String>. [1]"
