@@ -3,6 +3,7 @@
 import pytest
 
 from rag.pipeline.answering.extractive.question.answer_types import AnswerType, expected_answer_type, has_answer_of_type
+from rag.pipeline.answering.extractive.question.question_type import analyse_question
 
 
 @pytest.mark.parametrize(
@@ -29,3 +30,18 @@ def test_a_part_has_what_the_question_asks_for(question: str, expected: AnswerTy
 
 def test_other_questions_expect_nothing() -> None:
     assert expected_answer_type("How do I make tea?") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What are its weight and price?", True),
+        ("Where is it and what does it cost?", True),
+        ("Where is it? What does it cost?", True),
+        ("How do I measure it before and after a change?", False),
+        ("How do I switch it on and off?", False),
+        ("How do I weigh it?", False),
+    ],
+)
+def test_a_question_asks_two_things(question: str, expected: bool) -> None:
+    assert analyse_question(question, ["en"]).asks_two_things is expected

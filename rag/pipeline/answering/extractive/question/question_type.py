@@ -28,9 +28,12 @@ _PROCEDURE_QUESTION = re.compile(
     r"|qué (?:debo|tengo que|puedo) hacer)\b",
     re.IGNORECASE,
 )
-# "Where is it and what does it cost?", "What are its weight and price?", "Where is it? What does it cost?"
+# "Where is it and what does it cost?", "What are its weight and price?", "Where is it? What does it cost?", but not
+# "What was it before and after the change?"
 _SECOND_QUESTION = re.compile(
-    rf"\w\W+(?:and|und|et|y) \w|\?\s+\w|[,;] {QUESTION_WORDS}(?=.*\?)", re.IGNORECASE | re.DOTALL
+    r"\w\W+(?:and|und|et|y) (?!(?:after|out|off|down|forth|so on)\b)\w|\?\s+\w"
+    rf"|[,;] {QUESTION_WORDS}(?=.*\?)",
+    re.IGNORECASE | re.DOTALL,
 )
 # "How often is it done, and how do I change that?": the second question asks about the answer to the first one.
 _FOLLOWING_QUESTION = re.compile(
