@@ -14,6 +14,7 @@ from .typing_errors import find_plain_words, replace_words, similar_words
 
 # Each takes about 2 ms; a text with more is not a question with typing errors.
 _MAX_CORRECTED = 3
+_MIN_STEM_LETTERS = 4
 WARNING = "SPELLING_CORRECTED"
 _FUNCTION_WORDS = FUNCTION_WORDS["english"]
 
@@ -60,9 +61,15 @@ def _find_unusual_words(text: str) -> list[str]:
     vocabulary = provider_factory.local_embedder()
     words = [word for word in find_plain_words(text) if word not in _FUNCTION_WORDS]
     try:
-        return [word for word in words if not vocabulary.has_word(word) and not vocabulary.has_word(stem(word, "en"))]
+        return [word for word in words if not vocabulary.has_word(word) and not vocabulary.has_word(_base_form(word))]
     except EmbeddingFailed:
         return []
+
+
+def _base_form(word: str) -> str:
+    """Return the stem of a word, or the word if little is left of it: the stem of "acces" is "acc"."""
+    word_stem = stem(word, "en")
+    return word_stem if len(word_stem) >= _MIN_STEM_LETTERS or word == f"{word_stem}s" else word
 
 
 def _find_meant(similar: Sequence[str], counts: Mapping[str, int]) -> str:

@@ -19,6 +19,14 @@ def test_a_misspelled_question_is_answered(member: Client, question: str) -> Non
     assert reply.body["warnings"] == ["SPELLING_CORRECTED"]
 
 
+def test_a_word_whose_stem_is_a_short_other_word_is_misspelled(member: Client, live_world: World) -> None:
+    """The stem of "acces" would be "acc"."""
+    ingest_text(live_world.source("staff"), "/cellar", "Only the caretaker has access to the cellar.", title="Cellar")
+    reply = ask(member, query="Who has acces to the cellar?")
+    assert reply.body["answer"].startswith("Only the caretaker has access to the cellar.")
+    assert reply.body["warnings"] == ["SPELLING_CORRECTED"]
+
+
 def test_words_that_a_document_has_stay_as_they_are(member: Client, live_world: World) -> None:
     ingest_text(live_world.source("staff"), "/ours", "A bicycel is our mascot: a small wooden figure.", title="Mascot")
     assert "mascot" in ask(member, query="What is a bicycel?").body["answer"]
