@@ -8,6 +8,7 @@ from django.conf import settings
 
 from rag.errors import IndexUnavailable
 from rag.pipeline.retrieval.answer_projection import project_question
+from rag.pipeline.retrieval.heading_similarity import logit
 from rag.pipeline.retrieval.late_interaction import embed_question_tokens, max_similarities, read_signatures
 from rag.text.question_language import is_english
 from rag.types import Passage
@@ -44,8 +45,8 @@ def reconsider(query: str, passages: Sequence[Passage], probability: float) -> f
     margin = _margin(query, passages)
     if margin is None:
         return probability
-    logit = _SCORE_WEIGHT * _logit(probability) + _MARGIN_WEIGHT * margin + _OFFSET
-    return min(_MAX_PROBABILITY, 1 / (1 + math.exp(-logit)))
+    new_logit = _SCORE_WEIGHT * logit(probability) + _MARGIN_WEIGHT * margin + _OFFSET
+    return min(_MAX_PROBABILITY, 1 / (1 + math.exp(-new_logit)))
 
 
 def heading_stands_out(passages: Sequence[Passage]) -> bool:
@@ -65,13 +66,8 @@ def heading_stands_out(passages: Sequence[Passage]) -> bool:
     return (
         similarity >= _MIN_HEADING_SIMILARITY
         and all(similarity - (passage.heading_similarity or 0.0) >= _MIN_HEADING_MARGIN for passage in others)
-        and all(_logit(best.relevance) - _logit(passage.relevance) >= _MIN_RELEVANCE_MARGIN for passage in others)
+        and all(logit(best.relevance) - logit(passage.relevance) >= _MIN_RELEVANCE_MARGIN for passage in others)
     )
-
-
-def _logit(probability: float) -> float:
-    bounded = min(max(probability, 1e-9), 1 - 1e-9)
-    return math.log(bounded / (1 - bounded))
 
 
 def _margin(query: str, passages: Sequence[Passage]) -> float | None:

@@ -92,7 +92,12 @@ def _normalized(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return normalized
 
 
-def _raised(probability: float, logit: float) -> float:
+def _raised(probability: float, by: float) -> float:
     """Add to the logit of a probability."""
+    return 1 / (1 + math.exp(-(logit(probability) + by)))
+
+
+def logit(probability: float) -> float:
+    """Return log(p / (1 - p)), about -21 for 0 and 21 for 1."""
     bounded = min(max(probability, 1e-9), 1 - 1e-9)
-    return 1 / (1 + math.exp(-(math.log(bounded / (1 - bounded)) + logit)))
+    return math.log(bounded / (1 - bounded))

@@ -1,14 +1,18 @@
 """Headings that say what the question asks, in other words, raise their passages."""
 
+import json
 import uuid
+from typing import Any
 
 import pytest
 
 from rag.pipeline.retrieval.heading_similarity import prefer_similar_headings
+from rag.pipeline.retrieval.rerank import rerank
 from rag.providers import provider_factory
 from rag.text.indexed_text import embedded_text
-from rag.types import Passage
+from rag.types import Passage, Question
 from tests.support.passages import PASSAGE
+from tests.support.servers.provider_server import ProviderServer
 
 QUESTION = "Does it work in Safari and on old Internet Explorer?"
 SIMILAR = "Which browsers are supported?"
@@ -68,6 +72,21 @@ def test_only_the_best_ten_are_compared() -> None:
     relevances = [passage.relevance for passage in ranked]
     assert relevances == sorted(relevances, reverse=True)
     assert relevances[-1] == pytest.approx(0.1)
+
+
+def test_the_order_of_another_reranker_stays(provider: ProviderServer, settings: Any) -> None:
+    """It has read the headings with the text."""
+    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", provider.base_url
+    results = [{"index": index, "relevance_score": 0.6 - index / 10} for index in range(3)]
+    provider.fail(200, body=json.dumps({"results": results}).encode())
+    ranked, warnings = rerank(Question(QUESTION, top_k=3, rerank=True), [*map(section, OTHERS[:2]), section(SIMILAR)])
+    assert (headings(ranked), warnings) == ([*OTHERS[:2], SIMILAR], ())
+    assert [passage.relevance for passage in ranked] == pytest.approx([0.6, 0.5, 0.4])
+
+
+def test_the_built_in_reranker_prefers_similar_headings() -> None:
+    ranked, _ = rerank(Question(QUESTION, top_k=3, rerank=True), [*map(section, OTHERS[:2]), section(SIMILAR)])
+    assert headings(ranked)[0] == SIMILAR
 
 
 def test_a_single_passage_and_none_stay_as_they_are() -> None:
