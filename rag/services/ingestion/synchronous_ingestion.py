@@ -77,9 +77,12 @@ def _ingest(source: DataSource, submission: Submission, size: int, caller: Calle
         while True:
             prepared = _prepare(submission, source, options)
             with contextlib.suppress(index.OutdatedVersion), transaction.atomic():
-                saved_source = creation.save_if_new(source, caller)
+                # If another request has created the source, the next attempt is about that source and its documents.
+                model_id, source = source.embedding_model_id, creation.save_if_new(source, caller)
+                if source.embedding_model_id != model_id:
+                    raise index.OutdatedVersion
                 apply_index_changes.apply_soon()
-                return index.index_documents({revision: prepared}, source=saved_source)[revision]
+                return index.index_documents({revision: prepared}, source=source)[revision]
 
 
 def _admission(source: DataSource, size: int, caller: Caller | None) -> contextlib.AbstractContextManager[None]:

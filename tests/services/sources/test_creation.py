@@ -1,6 +1,9 @@
 """A new source of v3 ingestion that another request creates first: the caller's own access decides, key included."""
 
+import itertools
 import uuid
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -9,9 +12,15 @@ from orgs.access.caller import Caller
 from orgs.models import ApiKey
 from rag.admin.sources.source_forms import SourceForm
 from rag.errors import InvalidRequest, NotAllowed
+from rag.models import Chunk, EmbeddingModel
+from rag.pipeline.ingestion import parse_chunk_embed
+from rag.services.ingestion import synchronous_ingestion
 from rag.services.sources import creation
 from rag.services.sources.editing import SourceSettings
+from rag.types import IndexOutcome, Submission
+from ragsite.postgres.models import new_revision
 from tests.support.factories import World
+from tests.support.servers.provider_server import ProviderServer
 
 
 def test_the_first_request_creates_the_source_and_the_second_uses_it(world: World) -> None:
@@ -28,6 +37,47 @@ def test_a_key_that_was_revoked_meanwhile_does_not_write_to_the_source(world: Wo
     ApiKey.objects.update(revoked_at=timezone.now())
     with pytest.raises(NotAllowed):
         creation.save_if_new(source, caller)
+
+
+def test_a_document_that_another_request_stores_first_in_the_new_source_is_updated(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the second document is embedded, the first one creates the source. It was embedded again for ever."""
+    caller, revisions = Caller(world.users["editor"]), [new_revision(), new_revision()]
+    monkeypatch.setattr(synchronous_ingestion, "new_revision", revisions.pop)  # the second one is asked for first
+    first, second = (Submission(path="zebra", title="Zebra", text=text) for text in ("Zebras.", "Zebras have stripes."))
+    _embed_after(monkeypatch, lambda: _ingest_into_new_source(world, caller, first))
+    assert _ingest_into_new_source(world, caller, second).status == "updated"
+    assert [chunk.text for chunk in Chunk.objects.all()] == ["Zebras have stripes."]
+
+
+def test_a_new_source_that_another_request_creates_with_another_model(
+    world: World, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    _embed_after(monkeypatch, lambda: world.source("new", embedding_model=model))
+    submission = Submission(path="zebra", title="Zebra", text="Zebras.")
+    assert _ingest_into_new_source(world, Caller(world.users["editor"]), submission).status == "created"
+    assert provider.requests, "the document has vectors of the source's model"
+
+
+def _ingest_into_new_source(world: World, caller: Caller, submission: Submission) -> IndexOutcome:
+    source = creation.get_or_build_source(caller, "new", organization=world.home)
+    return synchronous_ingestion.ingest_now(source=source, submission=submission, caller=caller)
+
+
+def _embed_after(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let the first document wait for something else before it is embedded. Fail if documents are embedded for ever."""
+    embed_documents, calls = parse_chunk_embed.embed_documents, itertools.count()
+
+    def act_and_embed(*arguments: Any, **options: Any) -> Any:
+        number = next(calls)
+        assert number < 5
+        if number == 0:
+            act()
+        return embed_documents(*arguments, **options)
+
+    monkeypatch.setattr(parse_chunk_embed, "embed_documents", act_and_embed)
 
 
 def test_no_new_source_gets_a_uuid_as_its_slug(world: World) -> None:
