@@ -12,6 +12,7 @@ from orgs.access.permissions import Scope
 from orgs.authentication.oauth_tokens import OAuthTokenAuthentication
 from rag.contracts.common.base import ContractViewSet, get_caller, organization
 from rag.contracts.common.rate_limits import QUERIES, consume
+from ragsite.postgres.models import is_storable
 
 from . import errors, messages, tools
 
@@ -36,7 +37,8 @@ class Mcp(ContractViewSet):
         method, request_id, params = message.get("method"), message.get("id"), message.get("params") or {}
         if not isinstance(method, str) or request_id is None:  # a notification or a response
             return Response(status=202)
-        if not isinstance(request_id, str | int) or not isinstance(params, dict):
+        is_id = isinstance(request_id, int) or (isinstance(request_id, str) and is_storable(request_id))
+        if not is_id or not isinstance(params, dict):
             return Response(errors.error_message(errors.INVALID_REQUEST, "id or params have a wrong type."), status=400)
         if method in messages.COUNTED_METHODS:
             consume(request, QUERIES)

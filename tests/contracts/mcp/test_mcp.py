@@ -123,6 +123,7 @@ def test_mistakes_are_explained(run: Run, api: Api) -> None:
     assert (unknown.status, unknown.body["id"], unknown.body["error"]["code"]) == (200, 7, -32602)
     assert send({"jsonrpc": "2.0", "id": 7, "method": "nothing"}).body["error"]["code"] == -32601
     assert send([]).body["error"]["code"] == -32600
+    assert send({"jsonrpc": "2.0", "id": "\ud800", "method": "ping"}).status == 400, "half of a pair of surrogates"
     assert send(b"{").body["error"]["code"] == -32700
     assert send({"jsonrpc": "2.0", "method": "notifications/initialized"}).status == 202
     assert member.get("/mcp").status == 405
