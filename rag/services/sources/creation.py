@@ -77,7 +77,10 @@ def get_or_build_source(caller: Caller, slug: str, *, organization: Organization
     if as_uuid(slug):
         raise InvalidRequest(_UNKNOWN_ID, field="source")
     if DataSource.objects.is_slug_taken(target, slug):
-        raise NotAllowed(_TAKEN)
+        try:
+            return lookup.get_source_to_ingest(caller, slug, organization=target)  # created since the first look
+        except UnknownSource:
+            raise NotAllowed(_TAKEN) from None
     return DataSource(
         organization=target,
         slug=slug,

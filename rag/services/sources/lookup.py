@@ -1,5 +1,6 @@
 """Finds the data source that a caller names, if the caller may perform the action on it."""
 
+import contextlib
 import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -238,11 +239,13 @@ def _get_permitted_source(
         InvalidRequest: If sources of several organisations have this slug.
     """
     permitted = reduce(or_, (visible_sources(caller, action, organization=organization) for action in any_of))
-    try:
+    with contextlib.suppress(UnknownSource):
         return get_source(permitted, reference)
+    # Raises UnknownSource again if the caller may not even see the source.
+    get_source(visible_sources(caller, Action.VIEW, organization=organization), reference)
+    try:
+        return get_source(permitted, reference)  # it may have been created since the first look
     except UnknownSource:
-        # Raises UnknownSource again if the caller may not even see the source.
-        get_source(visible_sources(caller, Action.VIEW, organization=organization), reference)
         raise NotAllowed(denied_message) from None
 
 

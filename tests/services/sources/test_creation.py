@@ -3,6 +3,7 @@
 import itertools
 import uuid
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -12,12 +13,13 @@ from orgs.access.caller import Caller
 from orgs.models import ApiKey
 from rag.admin.sources.source_forms import SourceForm
 from rag.errors import InvalidRequest, NotAllowed
-from rag.models import Chunk, EmbeddingModel
+from rag.models import Action, Chunk, DataSource, EmbeddingModel
 from rag.pipeline.ingestion import parse_chunk_embed
 from rag.services.ingestion import synchronous_ingestion
-from rag.services.sources import creation
+from rag.services.sources import creation, lookup
 from rag.services.sources.editing import SourceSettings
 from rag.types import IndexOutcome, Submission
+from ragsite.postgres import identity
 from ragsite.postgres.models import new_revision
 from tests.support.factories import World
 from tests.support.servers.provider_server import ProviderServer
@@ -37,6 +39,25 @@ def test_a_key_that_was_revoked_meanwhile_does_not_write_to_the_source(world: Wo
     ApiKey.objects.update(revoked_at=timezone.now())
     with pytest.raises(NotAllowed):
         creation.save_if_new(source, caller)
+
+
+@pytest.mark.parametrize("step", [(lookup, "visible_sources"), (creation, "require_create_permission")])
+def test_a_source_that_is_created_between_two_looks_is_found(
+    world: World, monkeypatch: pytest.MonkeyPatch, step: tuple[ModuleType, str]
+) -> None:
+    """Of documents that are sent to a new source at once, some were refused: "you may not send documents to it"."""
+    caller, original, seen = Caller(world.users["editor"]), getattr(*step), list[DataSource]()
+
+    def create_before_the_last_look(*arguments: Any, **options: Any) -> Any:
+        if not seen and (step[0] is creation or arguments[1] is Action.VIEW):
+            with identity.run_as(identity.WORKER):
+                seen.append(world.source("new"))
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(*step, create_before_the_last_look)
+    with identity.run_as(caller.database_identity):
+        found = creation.get_or_build_source(caller, "new", organization=world.home)
+    assert [found] == seen
 
 
 def test_a_document_that_another_request_stores_first_in_the_new_source_is_updated(
