@@ -1,5 +1,6 @@
 """Webhooks in the admin, for those who manage all data sources of the organisation."""
 
+import contextlib
 from typing import Any
 
 from django import forms
@@ -16,7 +17,7 @@ from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
 from orgs.models import Organization
-from rag.errors import InvalidRequest, TooManyLongRequests
+from rag.errors import InvalidRequest, TooManyLongRequests, UnknownWebhook
 from rag.models import Webhook, WebhookEvent
 from rag.models.webhooks import managed_organizations
 from rag.services.webhooks import endpoints, signing
@@ -91,6 +92,14 @@ class WebhookAdmin(ScopedAdmin):
         obj.secret = encryption.encrypt(secret, encryption.Purpose.WEBHOOK)
         super().save_model(request, obj, form, change)
         self._show_secret(request, obj, secret)
+
+    def delete_model(self, request: HttpRequest, obj: Webhook) -> None:
+        with contextlib.suppress(UnknownWebhook):
+            endpoints.delete_webhook(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Webhook]) -> None:
+        for webhook in queryset.order_by("pk"):
+            self.delete_model(request, webhook)
 
     @admin.display(description=_("webhook"))
     def name(self, webhook: Webhook) -> str:

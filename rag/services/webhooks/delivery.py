@@ -148,6 +148,8 @@ def _send(delivery: WebhookDelivery) -> _Outcome:
 @transaction.atomic
 def _record(delivery: WebhookDelivery, outcome: _Outcome) -> None:
     """Store the outcome of an attempt, and what follows from it for the webhook and its other deliveries."""
+    # The webhook first, as when it is deleted: in another order, each could wait for the other.
+    Webhook.objects.select_for_update(no_key=True).filter(pk=delivery.webhook_id).values_list("pk").first()
     _store_outcome(delivery, outcome)
     if outcome.status == _GONE:
         _switch_off(delivery.webhook, ADDRESS_GONE)

@@ -144,6 +144,7 @@ def update_webhook(webhook: Webhook, settings: WebhookSettings) -> Webhook:
 
     Raises:
         InvalidRequest: If the address is refused.
+        UnknownWebhook: If the webhook was deleted meanwhile.
     """
     values: dict[str, object] = {"updated_at": timezone.now()}
     if settings.url is not None and settings.url != webhook.url:
@@ -157,19 +158,41 @@ def update_webhook(webhook: Webhook, settings: WebhookSettings) -> Webhook:
         values["is_active"] = settings.is_active
         values["disabled_reason"] = "" if settings.is_active else webhook.disabled_reason
     with transaction.atomic():
+        _lock(webhook)
         Webhook.objects.filter(pk=webhook.pk).update(**values)
         webhook.refresh_from_db(fields=list(values))
     return webhook
 
 
+@transaction.atomic
 def delete_webhook(webhook: Webhook) -> None:
-    """Delete a webhook with its deliveries."""
+    """Delete a webhook with its deliveries.
+
+    Raises:
+        UnknownWebhook: If it was deleted meanwhile.
+    """
+    _lock(webhook)
     webhook.delete()
+
+
+def _lock(webhook: Webhook) -> None:
+    """Lock a webhook until the transaction ends: no delivery is added while it is deleted, and it is not deleted twice.
+
+    Raises:
+        UnknownWebhook: If it was deleted meanwhile.
+    """
+    if not list(Webhook.objects.select_for_update().filter(pk=webhook.pk).values_list("pk", flat=True)):
+        raise UnknownWebhook
 
 
 @transaction.atomic
 def rotate_secret(webhook: Webhook) -> str:
-    """Return a new secret. The current one is valid for SECRET_OVERLAP, so that the receiver can be changed."""
+    """Return a new secret. The current one is valid for SECRET_OVERLAP, so that the receiver can be changed.
+
+    Raises:
+        UnknownWebhook: If the webhook was deleted meanwhile.
+    """
+    _lock(webhook)
     secret = signing.generate_secret()
     webhooks = Webhook.objects.filter(pk=webhook.pk)
     webhooks.replace_secret(
@@ -184,8 +207,14 @@ def list_deliveries(webhook: Webhook, *, state: str = "") -> QuerySet[WebhookDel
     return deliveries.filter(state=state) if state else deliveries
 
 
+@transaction.atomic
 def send_test(webhook: Webhook) -> WebhookDelivery:
-    """Store a delivery with the event `webhook.test`, even if the webhook subscribes to no events."""
+    """Store a delivery with the event `webhook.test`, even if the webhook subscribes to no events.
+
+    Raises:
+        UnknownWebhook: If the webhook was deleted meanwhile.
+    """
+    _lock(webhook)
     return events.record_for(webhook, TEST_EVENT, {"webhookId": str(webhook.pk)})
 
 

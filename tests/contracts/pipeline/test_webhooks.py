@@ -8,13 +8,15 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from rag.models import Webhook, WebhookDelivery
-from rag.services.webhooks import delivery, endpoints
+from rag.services.webhooks import delivery, endpoints, events
 from tests.support.factories import World
 from tests.support.http import Client
 
@@ -47,6 +49,32 @@ def test_a_webhook_is_created_changed_and_deleted(admin: Client) -> None:
     assert (rotated.status, rotated.body["secret"] != created.body["secret"]) == (201, True)
     assert admin.send("DELETE", address).status == 204
     assert admin.get(address).body["error"] == "WEBHOOK_NOT_FOUND"
+
+
+def test_a_webhook_is_deleted_while_an_event_is_recorded(admin: Client, live_world: World) -> None:
+    """The transaction that records the event, such as the one that ends a job, is not rolled back for it."""
+    created = admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).body
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            events.record_event(live_world.home.pk, "job.failed", {})
+            deletion = pool.submit(admin.send, "DELETE", f"/api/rag/webhooks/{created['id']}")
+            assert not wait([deletion], timeout=1).done
+        assert deletion.result().status == 204
+    assert not Webhook.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("PATCH", "", b'{"isActive": true}'), ("DELETE", "", b""), ("POST", "/test", b"{}"), ("POST", "/rotate", b"{}")],
+)
+def test_a_webhook_that_is_deleted_meanwhile_is_not_found(admin: Client, method: str, path: str, body: bytes) -> None:
+    created = admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).body
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            Webhook.objects.all().delete()
+            request = pool.submit(admin.send, method, f"/api/rag/webhooks/{created['id']}{path}", body)
+            assert not wait([request], timeout=0.5).done
+        assert (request.result().status, request.result().body["error"]) == (404, "WEBHOOK_NOT_FOUND")
 
 
 @pytest.mark.parametrize(
