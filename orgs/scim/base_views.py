@@ -1,9 +1,11 @@
 """What the endpoints below /scim/v2 have in common: who calls, what they read and how they respond."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
+from django.db import transaction
 from rest_framework.exceptions import NotAuthenticated
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
@@ -12,6 +14,7 @@ from rest_framework.views import APIView
 
 from orgs.models import Organization, ScimToken
 from ragsite.http.bodies.parsers import BoundedJSONParser
+from ragsite.postgres.locks import advisory_xact_locks
 
 from . import errors
 from .errors import ScimError
@@ -51,6 +54,17 @@ class ScimView(APIView):
         token: Any = request.auth
         organization: Organization = token.organization
         return organization
+
+
+@contextmanager
+def exclusive(name: str) -> Iterator[None]:
+    """Make the changes of this block in one transaction, one after the other for each name.
+
+    Directories send several requests at once, and a PATCH writes the whole resource that it has read before.
+    """
+    with transaction.atomic():
+        advisory_xact_locks([f"SCIM: {name}"])
+        yield
 
 
 def respond(request: Request, body: dict[str, Any], status: int = 200) -> Response:

@@ -96,15 +96,17 @@ def delete_group(group: ScimGroup) -> None:
 
 
 def _set_members(group: ScimGroup, member_ids: frozenset[Any]) -> None:
-    organization_id = group.team.organization_id
-    members = {row.pk: row for row in Membership.objects.filter(pk__in=member_ids, organization=organization_id)}
-    if len(members) < len(member_ids):
-        raise ScimError(400, "A member is not a user of this organisation.", "invalidValue")
     memberships = {row.pk: row for row in group.team.memberships.all()}
-    for pk in memberships.keys() - members.keys():
+    new_ids = member_ids - memberships.keys()
+    # Locked, so that nobody is added who is removed from the organisation at this moment.
+    members = Membership.objects.filter(pk__in=new_ids, organization=group.team.organization_id)
+    new_members = list(members.order_by("pk").select_for_update(no_key=True))
+    if len(new_members) < len(new_ids):
+        raise ScimError(400, "A member is not a user of this organisation.", "invalidValue")
+    for pk in memberships.keys() - member_ids:
         memberships[pk].teams.remove(group.team)
-    for pk in members.keys() - memberships.keys():
-        members[pk].teams.add(group.team)
+    for membership in new_members:
+        membership.teams.add(group.team)
 
 
 def _team_name(display_name: str) -> str:

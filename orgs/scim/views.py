@@ -1,7 +1,8 @@
 """/scim/v2: a directory creates, changes and deactivates the members and groups of one organisation."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
 
 from . import filters, groups, patches, resources, users
-from .base_views import Parameters, ScimView, base_address, read_integer, respond, select
+from .base_views import Parameters, ScimView, base_address, exclusive, read_integer, respond, select
 from .errors import ScimError, not_found
 
 # A page of groups ends with the group that exceeds it.
@@ -128,8 +129,9 @@ class ResourceList(ScimView):
 
     def post(self, request: Request) -> Response:
         organization = self.organization(request)
-        row = self.kind.create(organization, self.kind.read_values(request.data))
-        body = self.kind.render(self.kind.get_row(organization, row.pk), base_address(request))
+        with exclusive(f"new resources of {organization.pk}"):
+            row = self.kind.create(organization, self.kind.read_values(request.data))
+            body = self.kind.render(self.kind.get_row(organization, row.pk), base_address(request))
         return respond(request, body, status=201)
 
 
@@ -145,19 +147,26 @@ class ResourceDetail(ScimView):
         return respond(request, body)
 
     def put(self, request: Request, pk: str) -> Response:
-        self._check_version(request, pk)
-        return self._replace(request, pk, request.data)
+        with self._exclusive(request, pk):
+            return self._replace(request, pk, request.data)
 
     def patch(self, request: Request, pk: str) -> Response:
-        self._check_version(request, pk)
-        before = self._attributes_to_patch(request, pk)
-        after = self._resolve_conflicts(before, patches.apply(before, request.data))
-        return self._replace(request, pk, after)
+        with self._exclusive(request, pk):
+            before = self._attributes_to_patch(request, pk)
+            after = self._resolve_conflicts(before, patches.apply(before, request.data))
+            return self._replace(request, pk, after)
 
     def delete(self, request: Request, pk: str) -> Response:
-        self._check_version(request, pk)
-        self.kind.remove(self._row(request, pk))
+        with self._exclusive(request, pk):
+            self.kind.remove(self._row(request, pk))
         return Response(status=204)
+
+    @contextmanager
+    def _exclusive(self, request: Request, pk: str) -> Iterator[None]:
+        """Let other writers of the resource wait. Raise ScimError (412, 404) if it has another version, or is none."""
+        with exclusive(f"resource {as_uuid(pk)}"):
+            self._check_version(request, pk)
+            yield
 
     def _attributes_to_patch(self, request: Request, pk: str) -> dict[str, Any]:
         return self._body(request, pk)
