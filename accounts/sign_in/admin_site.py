@@ -1,5 +1,7 @@
 """The admin site, and the page that sets up the second factor."""
 
+import contextlib
+import functools
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
@@ -9,6 +11,7 @@ import segno
 from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.core.exceptions import PermissionDenied
+from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
@@ -98,6 +101,17 @@ class Site(AdminSite):
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:  # type: ignore[override]
         """Redirect to the page of the account: Django's form does not count wrong passwords, so it could guess them."""
         return HttpResponseRedirect(reverse("change_password"))
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """Wrap a page. A form that collides with a change of the same moment is checked again, and says so then."""
+
+        @functools.wraps(view)
+        def check_again(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            with contextlib.suppress(IntegrityError):
+                return view(request, *args, **kwargs)  # type: ignore[no-any-return]
+            return view(request, *args, **kwargs)  # type: ignore[no-any-return]
+
+        return super().admin_view(check_again, cacheable)
 
     def get_urls(self) -> list[Any]:
         pages = [re_path(route, self.admin_view(view), name=name) for route, view, name in self._pages]

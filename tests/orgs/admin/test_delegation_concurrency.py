@@ -1,7 +1,8 @@
-"""Two people who change access at the same moment cannot leave an organisation without holders."""
+"""Two people who change access at the same moment: an organisation keeps its holders, and nothing fails."""
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import User
-from orgs.admin.members_and_teams import MembershipAdmin
+from orgs.admin.members_and_teams import MembershipAdmin, RoleAdmin
+from orgs.models import Role
 from ragsite.postgres import identity
 from tests.orgs.admin.test_delegation import change, delete, member_row, membership, user_form
 from tests.support.browsers import staff_browser
@@ -64,3 +66,25 @@ def test_an_admin_who_is_removed_while_they_remove_somebody_is_refused(
     monkeypatch.setattr(MembershipAdmin, "get_deleted_objects", lose_membership)
     assert client.post(*request).status_code in (302, 403)
     assert membership(world, "member")
+
+
+def test_a_name_that_somebody_else_takes_at_the_same_moment_is_an_error_of_the_form(
+    live_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was a 500: both forms were checked before one of them was saved."""
+    save_model, values = RoleAdmin.save_model, {"organization": live_world.home.pk, "name": "support"}
+
+    def take_name() -> None:
+        with identity.run_as(identity.WORKER):
+            Role.objects.create(organization=live_world.home, name="support")
+        connection.close()
+
+    def save_second(*args: Any) -> None:
+        monkeypatch.setattr(RoleAdmin, "save_model", save_model)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(take_name).result()
+        save_model(*args)
+
+    monkeypatch.setattr(RoleAdmin, "save_model", save_second)
+    reply = staff_browser(live_world.users["owner"]).post("/admin/orgs/role/add/", values)
+    assert (reply.status_code, "has a role with this name" in reply.content.decode()) == (200, True)
