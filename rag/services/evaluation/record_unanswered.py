@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import ProgrammingError, connection, transaction
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
@@ -14,6 +14,7 @@ from rag.models import ConversationMessage, UnansweredQuestion
 from rag.types import AnswerResult, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
+from ragsite.postgres.versions.compatibility import INSUFFICIENT_PRIVILEGE
 
 Reason = UnansweredQuestion.Reason
 # Answers with a lower confidence are stored; the page "Ask" calls it low.
@@ -146,9 +147,20 @@ def _build_row(
     )
 
 
-@transaction.atomic(savepoint=False)
 def _store(row: UnansweredQuestion) -> None:
-    """Store the question instead of an earlier one with the same text, and delete what is beyond the user's limit."""
+    """Store the question instead of an earlier one with the same text, and delete what is beyond the user's limit.
+
+    Nothing is stored if its source was closed to the user or deleted since it was searched.
+    """
+    try:
+        _replace(row)
+    except ProgrammingError as error:  # of row-level security
+        if getattr(error.__cause__, "sqlstate", "") != INSUFFICIENT_PRIVILEGE:
+            raise
+
+
+@transaction.atomic
+def _replace(row: UnansweredQuestion) -> None:
     advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
     with connection.cursor() as cursor:
         cursor.execute(

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
@@ -58,6 +59,26 @@ def test_declined_and_disliked_questions_are_stored_and_answered_ones_are_not(wo
         with identity.run_as(caller.database_identity):
             answer_ratings.rate_answer(caller, str(answered.answer.message.pk), is_helpful=is_helpful)
         assert reasons() == stored
+
+
+@pytest.mark.parametrize("change", [{"visibility": Visibility.PRIVATE}, {"deleted_at": timezone.now()}])
+def test_a_source_that_is_closed_meanwhile_gets_no_questions(
+    world: World, source: DataSource, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
+) -> None:
+    """It was a 500 to answer a question about it at this moment, or to dislike an answer on a page that is open."""
+    caller, describe, answered = Caller(world.users["member"]), record_unanswered.describe_search, ask(world, ANSWERED)
+
+    def close_source(*arguments: Any) -> Any:
+        with identity.run_as(identity.WORKER):
+            DataSource.objects.filter(pk=source.pk).update(**change)
+        return describe(*arguments)
+
+    monkeypatch.setattr(record_unanswered, "describe_search", close_source)
+    assert ask(world).answer.message
+    assert answered.answer.message
+    with identity.run_as(caller.database_identity):
+        rated = answer_ratings.rate_answer(caller, str(answered.answer.message.pk), is_helpful=False)
+    assert (rated.is_helpful, reasons()) == (False, [])
 
 
 def test_a_question_of_the_api_is_stored_too(api: Any, live_world: World) -> None:
