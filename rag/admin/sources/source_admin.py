@@ -1,5 +1,6 @@
 """The admin of data sources."""
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from orgs.admin.bases.plain_change_list import PlainChangeList
 from orgs.models import Organization
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
 from rag.admin.reparsing import reparse
+from rag.errors import UnknownSource
 from rag.models import Action, DataSource, Document
 from rag.services.access.audience import describe_audience, summarize_audiences
 from rag.services.operations import row_counts
@@ -168,11 +170,12 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             super().save_model(request, obj, form, change)
 
     def delete_model(self, request: HttpRequest, obj: DataSource) -> None:
-        deletion.delete_source(obj)
+        with contextlib.suppress(UnknownSource):  # already deleted
+            deletion.delete_source(obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
         for source in queryset:
-            deletion.delete_source(source)
+            self.delete_model(request, source)
 
     def get_inline_formsets(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Return the grants with a text of their own for another row: Django's has a capital in the middle."""

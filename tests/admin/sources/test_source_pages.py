@@ -4,6 +4,7 @@ import pytest
 
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, Grant
+from rag.services.sources import deletion
 from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
@@ -105,3 +106,20 @@ def test_a_source_is_deleted_after_confirmation(world: World, foreign: DataSourc
     foreign.refresh_from_db()
     assert (source.deleted_at is None, foreign.deleted_at) == (False, None)
     assert client.get(f"/admin/rag/datasource/{source.pk}/change/").status_code == 302
+
+
+def test_sources_that_somebody_else_deletes_at_the_same_moment(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are deleted, too. The first one was an error, and left them."""
+    for slug in ("lions", "zebras"):
+        world.source(slug)
+    delete_source = deletion.delete_source
+
+    def delete_twice(source: DataSource) -> None:
+        delete_source(source)
+        delete_source(source)
+
+    monkeypatch.setattr(deletion, "delete_source", delete_twice)
+    selected = [str(pk) for pk in DataSource.objects.values_list("pk", flat=True)]
+    values = {"action": "delete_selected", "_selected_action": selected, "post": "yes"}
+    assert staff_browser(world.users["owner"]).post("/admin/rag/datasource/", values).status_code == 302
+    assert not DataSource.objects.filter(deleted_at=None).exists()
