@@ -11,8 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import models, transaction
 from django.db.models import signals
+
+from ragsite.postgres import identity
 
 from . import events
 from .events import AuditAction, AuditObject, NamedRow, Person
@@ -60,7 +63,15 @@ class TrackedModel(Generic[Row]):
 
     def values(self, row: Row) -> dict[str, object]:
         """Return the recorded fields of a row, as JSON values."""
-        return {name: to_json(getattr(row, name)) for name in self.fields}
+        return {name: to_json(_value(row, name)) for name in self.fields}
+
+    def find_subject(self, row: Row) -> Person | None:
+        """Return the person that a row is about, also if they left and the actor does not see them any more."""
+        try:
+            return self.subject(row)
+        except ObjectDoesNotExist:
+            with identity.run_as(identity.STAFF):
+                return self.subject(row)
 
     def record(self, action: AuditAction, row: Row, **details: Any) -> None:
         """Record an event about a row. `details` go to `events.record`."""
@@ -70,7 +81,7 @@ class TrackedModel(Generic[Row]):
             object_id=row.pk,
             label=self.label(row),
             organization=self.organization(row),
-            subject=self.subject(row),
+            subject=self.find_subject(row),
             **details,
         )
 
@@ -96,7 +107,7 @@ class TrackedModel(Generic[Row]):
             action for name, action in self.end_actions.items() if getattr(old, name) is None and getattr(new, name)
         ]
         if changed or redacted or end_actions:
-            old_subject = self.subject(old)
+            old_subject = self.find_subject(old)
             self.record(
                 end_actions[0] if end_actions else AuditAction.CHANGED,
                 new,
@@ -176,14 +187,21 @@ def track_many_to_many(model: type[models.Model], *names: str) -> None:
 
 
 def to_json(value: Any) -> Any:
-    """Return a field's value as JSON. People become ids: the audit trail names them in its own columns only."""
+    """Return a field's value as JSON. People are ids: the audit trail names them in its own columns only."""
     if isinstance(value, models.Model):
-        return str(value.pk) if hasattr(value, "email") else str(getattr(value, "name", value.pk))
+        return str(getattr(value, "name", value.pk))
     if isinstance(value, datetime.datetime):
         return value.isoformat(timespec="seconds")
     if isinstance(value, uuid.UUID):
         return str(value)
     return [to_json(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _value(row: models.Model, name: str) -> Any:
+    """Return a field's value; of a person only the id, because the actor may not see everybody whom a row names."""
+    field: Any = row._meta.get_field(name)
+    is_person = field.is_relation and hasattr(field.related_model, "email")
+    return getattr(row, field.attname if is_person else name)
 
 
 def _without_empty(values: dict[str, object]) -> dict[str, object]:
@@ -212,7 +230,7 @@ def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: 
 def _read_related_rows(sender: type[models.Model], instance: Any, **_: object) -> None:
     """Read what the event of a deletion names. Its actor may not see it any more when all rows are deleted."""
     tracked = _tracked[sender]
-    for read in (tracked.label, tracked.organization, tracked.subject, tracked.values):
+    for read in (tracked.label, tracked.organization, tracked.find_subject, tracked.values):
         read(instance)
 
 

@@ -75,8 +75,9 @@ def update_source(
     """
     visible = lookup.get_source_to_manage(caller, reference, organization=organization)
     with transaction.atomic():
-        locked = DataSource.objects.select_for_update(of=("self",)).select_related("organization", "embedding_model")
-        source = locked.filter(pk=visible.pk, deleted_at=None).first()
+        # With the owner, who is None if they left the organisation: the caller does not see them any more.
+        sources = DataSource.objects.select_related("organization", "embedding_model", "owner")
+        source = sources.select_for_update(of=("self",)).filter(pk=visible.pk, deleted_at=None).first()
         if source is None:
             raise UnknownSource
         _require_management(caller, source)

@@ -195,3 +195,27 @@ def test_a_closed_organisation_is_closed_to_owners(api: Api, live_world: World) 
     editor = api("editor")
     Organization.objects.filter(pk=live_world.home.pk).update(is_active=False)
     assert delete(editor, "mine").status in (403, 404)
+
+
+def test_sources_of_people_who_have_left_can_be_managed(api: Api, live_world: World) -> None:
+    """Managers do not see such an owner any more, whom the audit trail names: each change was a 500."""
+    editor = live_world.users["editor"]
+    owned_by(live_world, "editor", visibility=Visibility.PRIVATE)
+    shared = live_world.source("shared", visibility=Visibility.PRIVATE)
+    shared.grants.create(user=editor)
+    Membership.objects.filter(user=editor, organization=live_world.home).delete()
+    admin = api("admin")
+    assert patch(admin, "mine", visibility="personal").body["message"] == (
+        "A personal source needs an owner, and this one has none."
+    )
+    renamed = patch(admin, "mine", name="Left")
+    assert (renamed.status, renamed.body["name"], renamed.body["owner"]) == (200, "Left", None)
+    assert DataSource.objects.get(slug="mine").owner == editor, "who comes back owns it again"
+    assert patch(admin, "shared", users=["member@home.example"]).body["users"] == ["member@home.example"]
+    ended = AuditEvent.objects.get(kind="grant", action="deleted")
+    assert (ended.subject_id, ended.subject_email) == (editor.pk, editor.email)
+    assert patch(admin, "mine", owner="owner@home.example").body["owner"] == "owner@home.example"
+    moved = AuditEvent.objects.filter(kind="source", action="changed").latest("at")
+    assert moved.before == {"owner": str(editor.pk)}
+    DataSource.objects.filter(slug="mine").update(owner=editor)
+    assert delete(admin, "mine").status == 204
