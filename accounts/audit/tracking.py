@@ -66,7 +66,7 @@ class TrackedModel(Generic[Row]):
         return {name: to_json(_value(row, name)) for name in self.fields}
 
     def find_subject(self, row: Row) -> Person | None:
-        """Return the person that a row is about, also if they left and the actor does not see them any more."""
+        """Return the person that a row is about, even if they have left, so that the actor does not see them."""
         try:
             return self.subject(row)
         except ObjectDoesNotExist:

@@ -56,8 +56,8 @@ def test_a_source_that_is_created_between_two_looks_is_found(
 
     monkeypatch.setattr(*step, create_before_the_last_look)
     with identity.run_as(caller.database_identity):
-        found = creation.get_or_build_source(caller, "new", organization=world.home)
-    assert [found] == seen
+        source = creation.get_or_build_source(caller, "new", organization=world.home)
+    assert [source] == seen
 
 
 def test_a_document_that_another_request_stores_first_in_the_new_source_is_updated(
