@@ -80,12 +80,12 @@ def create_user(organization: Organization, values: UserValues) -> Membership:
     """
     _require_verified(organization, values.email)
     with transaction.atomic():
-        user = User.objects.filter(email=values.email).first()
-        if user is not None and Membership.objects.filter(user=user, organization=organization).exists():
+        user = User.objects.filter(email=values.email).first() or _create_account(values)
+        membership, is_new = Membership.objects.get_or_create(user=user, organization=organization)
+        if not is_new:
             raise ScimError(409, "There is a user of this userName already.", "uniqueness")
-        if user is not None and user.is_superuser:
+        if user.is_superuser:
             raise ScimError(403, "Superusers are not managed by a directory.")
-        membership = Membership.objects.create(user=user or _create_account(values), organization=organization)
         membership.roles.set(Role.objects.filter(organization=organization, name=_DEFAULT_ROLE))
         _save_values(membership, values)
     return membership

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from accounts.models import User
 from orgs.models import Membership
 from orgs.scim import patches
 from tests.orgs.scim.conftest import Directory, connect
@@ -93,6 +94,16 @@ def test_a_member_who_is_removed_meanwhile(directory: Directory, in_thread: Send
         assert not wait([addition], timeout=0.5).done
     assert addition.result().status_code == 400
     assert not Membership.objects.filter(pk=user["id"]).exists()
+
+
+def test_a_user_who_becomes_a_member_meanwhile(live_world: World, in_thread: Send) -> None:
+    """For example by signing in for the first time."""
+    user = User.objects.create_user("ada@home.example")
+    with transaction.atomic():
+        Membership.objects.create(user=user, organization=live_world.home)
+        creation = in_thread("POST", "/Users", {"userName": user.email})
+        assert not wait([creation], timeout=0.5).done
+    assert creation.result().status_code == 409
 
 
 def send_before_writing(monkeypatch: pytest.MonkeyPatch, send: Callable[[], "Future[Any]"]) -> list["Future[Any]"]:
