@@ -39,7 +39,7 @@ class TooManyKeys(Exception):
 
 
 class InactiveKey(Exception):
-    """A revoked or expired key cannot be rotated. The text is for the caller."""
+    """A key that does not work cannot be rotated. The text is for the caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +109,14 @@ def rotate(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> IssuedKey:
     """Issue a successor with the same permissions and lifetime. The key expires after the overlap, or earlier.
 
     Raises:
-        InactiveKey: The key is revoked or expired.
+        InactiveKey: The key is revoked, expired, or of an organisation that is closed to its user.
         TooManyKeys: The user has reached MAX_LIVE_KEYS. The key counts until it expires.
     """
     old_key = ApiKey.objects.live().select_for_update(of=("self",)).filter(pk=key.pk).first()
     if old_key is None:
         raise InactiveKey("This API key is revoked or expired. Create a new one.")
+    if not is_usable(old_key):
+        raise InactiveKey("The organisation of this API key is closed to you, so the key cannot be replaced.")
     expire_by(ApiKey.objects.filter(pk=old_key.pk), timezone.now() + overlap)
     return issue(
         user=old_key.user,
@@ -136,6 +138,12 @@ def expire_by(keys: ApiKeyQuerySet, moment: datetime) -> int:
 def revoke(keys: QuerySet[ApiKey]) -> int:
     """Revoke the keys. Those revoked earlier keep their time. Returns how many were changed."""
     return keys.filter(revoked_at=None).update(revoked_at=timezone.now())
+
+
+@identity.run_as(identity.SIGN_IN)  # people who have left an organisation do not write its audit trail
+def revoke_own(key: ApiKey) -> None:
+    """Revoke a key for its user, who may have left its organisation or been deactivated there."""
+    revoke(ApiKey.objects.filter(pk=key.pk))
 
 
 def revoke_with_memberships() -> None:

@@ -68,7 +68,9 @@ class Keys(KeyView):
         examples=[response_example({"keys": [KEY_EXAMPLE], "page": 1, "page_size": 50, "total": 1}, "Keys")],
     )
     def get(self, request: Request) -> Response:
-        keys = ApiKey.objects.filter(user=get_caller(request).authenticated_user).select_related("organization")
+        keys = ApiKey.objects.filter(
+            user=get_caller(request).authenticated_user, organization__in=Organization.objects.all()
+        ).select_related("organization")
         page = pagination.paginate(request, keys, size_name="page_size")
         return Response({"keys": [key_out(key) for key in page.items], **page.numbers})
 
@@ -117,8 +119,7 @@ class Key(KeyView):
         responses={204: None},
     )
     def delete(self, request: Request, key_id: str) -> Response:
-        key = _get_key(request, key_id)
-        key_lifecycle.revoke(ApiKey.objects.filter(pk=key.pk))
+        key_lifecycle.revoke_own(_get_key(request, key_id))
         return Response(status=204)
 
 

@@ -106,12 +106,11 @@ def create_key(request: HttpRequest) -> HttpResponse:
 @rate_limited()
 def revoke_key(request: HttpRequest, key_id: uuid.UUID) -> HttpResponse:
     """Ask whether to revoke one of the visitor's keys; a POST revokes it."""
-    keys = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key_id)
-    key = keys.first()
+    key = ApiKey.objects.filter(user=get_caller(request).authenticated_user, pk=key_id).first()
     if key is None:
         raise Http404
     if request.method == "POST":
-        key_lifecycle.revoke(keys)
+        key_lifecycle.revoke_own(key)
         messages.success(request, _("The API key is revoked."))
         return HttpResponseRedirect(reverse("account"))
     context = {"section": "account", "title": _("Revoke an API key"), "key": key}

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from django.test import Client as InProcess
 from django.utils import timezone
+from rest_framework_simplejwt.tokens import AccessToken
 
 from orgs.api_keys import key_lifecycle
-from orgs.models import ApiKey
+from orgs.models import ApiKey, Membership, Organization
+from tests.support.browsers import browser
 from tests.support.factories import World
 
 SOURCES = "/api/rag/sources"
@@ -63,6 +65,34 @@ def test_only_ones_own_usable_keys_are_rotated(world: World, post_as: Callable[.
         refused = post_as("owner", {"overlap_hours": hours}, f"/{foreign.pk}/rotate")
         assert (refused.status_code, refused.json()["details"]["field"]) == (400, "overlap_hours")
     assert ApiKey.objects.count() == 3
+
+
+@pytest.mark.parametrize(
+    "close",
+    [
+        lambda world: Membership.objects.filter(user=world.users["editor"]).update(is_active=False),
+        lambda world: Membership.objects.filter(user=world.users["editor"]).delete(),
+        lambda world: Organization.objects.filter(pk=world.home.pk).update(is_active=False),
+    ],
+    ids=["deactivated member", "former member", "closed organisation"],
+)
+@pytest.mark.parametrize("by_page", [True, False])
+def test_the_key_of_a_closed_organisation_is_revoked_and_not_rotated(
+    world: World, post_as: Callable[..., Any], close: Callable[[World], object], by_page: bool
+) -> None:
+    """The key works again if the organisation is opened. Its user could not revoke it: both were a 500."""
+    key, user = world.key("editor").key, world.users["editor"]
+    token = {"Authorization": f"Bearer {AccessToken.for_user(user)}"}
+    close(world)
+    assert post_as("editor", {}, f"/{key.pk}/rotate").status_code == 409
+    listed = InProcess().get("/api/auth/keys", headers=token).json()
+    assert listed["total"] == len(listed["keys"])
+    if by_page:
+        assert browser(user).post(f"/account/keys/{key.pk}/revoke").status_code == 302
+    else:
+        assert InProcess().delete(f"/api/auth/keys/{key.pk}", headers=token).status_code == 204
+    key.refresh_from_db()
+    assert key.revoked_at
 
 
 def test_the_limit_of_live_keys_applies_to_rotation(
