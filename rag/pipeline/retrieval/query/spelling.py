@@ -61,15 +61,15 @@ def _find_unusual_words(text: str) -> list[str]:
     vocabulary = provider_factory.local_embedder()
     words = [word for word in find_plain_words(text) if word not in _FUNCTION_WORDS]
     try:
-        return [word for word in words if not vocabulary.has_word(word) and not vocabulary.has_word(_base_form(word))]
+        return [word for word in words if not any(vocabulary.has_word(form) for form in _forms(word))]
     except EmbeddingFailed:
         return []
 
 
-def _base_form(word: str) -> str:
-    """Return the stem of a word, or the word if little is left of it: the stem of "acces" is "acc"."""
+def _forms(word: str) -> set[str]:
+    """Return a word, its singular ("menus" is its own stem), and its stem if enough is left: "acc" is not "acces"."""
     word_stem = stem(word, "en")
-    return word_stem if len(word_stem) >= _MIN_STEM_LETTERS or word == f"{word_stem}s" else word
+    return {word, word.removesuffix("s"), *([word_stem] if len(word_stem) >= _MIN_STEM_LETTERS else [])}
 
 
 def _find_meant(similar: Sequence[str], counts: Mapping[str, int]) -> str:

@@ -27,6 +27,11 @@ def test_a_word_whose_stem_is_a_short_other_word_is_misspelled(member: Client, l
     assert reply.body["warnings"] == ["SPELLING_CORRECTED"]
 
 
+def test_a_plural_that_is_its_own_stem_is_no_error(member: Client, live_world: World) -> None:
+    ingest_text(live_world.source("staff"), "/cold", "The cold room has minus ten degrees.", title="Cold room")
+    assert ask(member, query="Where are the menus?").body["warnings"] != ["SPELLING_CORRECTED"]
+
+
 def test_words_that_a_document_has_stay_as_they_are(member: Client, live_world: World) -> None:
     ingest_text(live_world.source("staff"), "/ours", "A bicycel is our mascot: a small wooden figure.", title="Mascot")
     assert "mascot" in ask(member, query="What is a bicycel?").body["answer"]
