@@ -122,13 +122,14 @@ def _classify_lines(text: str) -> list[_Line | None]:
         offset += len(line)
     stripped_lines = [text[start:end] for start, end in spans]
     looks_like_code = [bool(_CODE.match(line) or _CODE_END.search(line[-200:])) for line in stripped_lines]
-    is_code = sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
+    has_fences = any(_FENCE.match(line) for line in stripped_lines)  # then these say what is code
+    is_code = not has_fences and sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
     is_fenced = _starts_in_code(stripped_lines)
     whole_lines = text.splitlines()
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
     front_matter = plain_structure.front_matter_lines(whole_lines)
     classified: list[_Line | None] = []
-    is_command = False
+    is_command = is_preformatted = False
     rows = zip(spans, stripped_lines, looks_like_code, strict=True)
     for number, ((start, end), line, is_code_line) in enumerate(rows):
         is_command = bool(line) and (is_command or bool(_COMMAND.match(line)))
@@ -139,6 +140,8 @@ def _classify_lines(text: str) -> list[_Line | None]:
             kind = UnitKind.RULE
         elif is_fenced or is_command or number in literal_lines or (is_code_line and is_code):
             kind = UnitKind.CODE
+        elif is_preformatted or html_tags.begins_code(line):
+            kind, is_preformatted = UnitKind.CODE, not html_tags.ends_code(line)
         elif plain_structure.is_underlined(whole_lines, number):
             kind = UnitKind.HEADING
         else:

@@ -4,8 +4,8 @@ import html
 import re
 
 _NAMES = (
-    "a|abbr|b|blockquote|br|center|code|dd|details|div|dl|dt|em|figure|font|h[1-6]|hr|i|img|kbd|li|ol|p|pre|section|small"
-    "|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul"
+    "a|abbr|article|aside|b|blockquote|br|center|code|dd|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|img|kbd"
+    "|li|mark|ol|p|picture|pre|section|small|source|span|strong|sub|summary|sup|table|tbody|td|tfoot|th|thead|tr|u|ul|video"
 )
 # Shortcodes of Hugo, such as {{< hint >}} and {{% note %}}, and tags of Jekyll's Liquid, such as {% include a.md %}.
 _TEMPLATE_TAG = r"\{\{<[^{}]{0,500}>\}\}|\{?\{%[^{}]{0,500}%\}\}?"
@@ -18,7 +18,10 @@ _CODE_TAG = re.compile(r"</?code>", re.IGNORECASE)
 _INLINE_CODE = re.compile(r"(`[^`\n]+`)")
 # The mark of a link to the heading itself.
 _PERMALINK = re.compile(r"<a\s[^<>]{0,500}>\s*[¶#§]?\s*</a>", re.IGNORECASE)
-_ONLY_TAGS = re.compile(rf"(?:\s*{_TAG.pattern})+\s*", re.IGNORECASE | re.DOTALL)
+# A component of MDX alone on its line, such as `<TabItem value="linux">`, is a tag. Elsewhere `<Name>` may be a name.
+_COMPONENT = r"</?(?-i:[A-Z])\w{0,40}(?:\s[^<>]{0,500})?/?>"
+_ONLY_TAGS = re.compile(rf"(?:\s*(?:{_TAG.pattern}|{_COMPONENT}))+\s*", re.IGNORECASE | re.DOTALL)
+_PREFORMATTED = re.compile(r"<pre\b[^<>]{0,500}>", re.IGNORECASE)
 # A character by its name or number, as in "Settings &gt; Account", or two around a word, as in "List&lt;String&gt;".
 _ENTITY = re.compile(r"&lt;[^\s&]{1,100}&gt;|&(?:[a-zA-Z]{2,8}|#\d{2,5});")
 _HEADING = re.compile(r"<h([1-6])\b[^<>]{0,500}>.+</h\1>", re.IGNORECASE)
@@ -32,6 +35,23 @@ def is_html_heading(line: str) -> bool:
 def is_only_tags(line: str) -> bool:
     """Return whether a line has nothing but tags."""
     return line.startswith(_BEGINNINGS) and bool(_ONLY_TAGS.fullmatch(line))
+
+
+def begins_code(line: str) -> bool:
+    """Return whether a line begins a block of preformatted text: `<pre><code>`."""
+    return bool(_PREFORMATTED.match(line))
+
+
+def ends_code(line: str) -> bool:
+    """Return whether a line ends a block of preformatted text."""
+    return "</pre>" in line.lower()
+
+
+def code_of(text: str) -> str:
+    """Return a block of code without the tags around it, if it is preformatted text in HTML."""
+    if not begins_code(text):
+        return text
+    return html.unescape(_TAG.sub("", text)).strip("\n")
 
 
 def remove_tags(text: str) -> str:

@@ -19,6 +19,8 @@ _OPTION_MARKS = "-/+"
 _ITEM_MARKS = ("- ", "* ", "+ ", "•")
 # A directive of reStructuredText that shows code, such as `.. code-block:: python`.
 _CODE_DIRECTIVE = re.compile(r"\s*\.\. (?:code|code-block|sourcecode|parsed-literal)::(?:\s|$)")
+# A line of Markdown that says where a link leads: `[docs]: https://docs.example "Title"`. `[^1]:` begins a footnote.
+_LINK_TARGET = re.compile(r"\[(?!\^)[^\[\]]{1,200}\]:\s+\S+(?:\s+[\"'(][^\n]{0,200}[\"')])?")
 # What is not shown: other directives without text of their own, their options, and the targets of links.
 _MARKUP = re.compile(
     r"\.\. (?:\|[^|]{1,100}\| )?(?:image|figure|contents|toctree|include|raw|highlight|currentmodule|tabs?|tab-\w+)::.*"
@@ -151,7 +153,9 @@ def find_literal_lines(lines: Sequence[str]) -> frozenset[int]:
 
 
 def is_markup(line: str) -> bool:
-    """Return whether a line, without white space around it, is markup of reStructuredText that is not shown."""
+    """Return whether a line, without white space around it, is not shown: a directive, or the target of a link."""
+    if line[:1] == "[":
+        return bool(_LINK_TARGET.fullmatch(line))
     return line[:1] in (".", ":", "_") and bool(_MARKUP.fullmatch(line))
 
 

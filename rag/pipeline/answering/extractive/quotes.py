@@ -159,7 +159,7 @@ def _render_part(structure: PassageStructure, index: int) -> str:
     part = structure.parts[index]
     text = structure.passage.text[part.start : _quote_end(structure, index)]
     if part.kind is UnitKind.CODE:
-        return f"```\n{_dedent(structure, index)}\n```"
+        return f"```\n{html_tags.code_of(_dedent(structure, index))}\n```"
     if part.kind is UnitKind.ROW:
         return _render_row(structure, index)
     return _plain(structure, text)

@@ -88,3 +88,33 @@ def test_a_sentence_that_only_says_where_to_read_on_is_no_answer() -> None:
         "# Tea\n\n## Backups\n\nLearn how to store the tea safely.\n\n## Boxes\n\nTea is stored safely in a dry box."
     )
     assert answer("How is the tea stored safely?", page) == "Tea is stored safely in a dry box. [1]"
+
+
+def test_tags_alone_on_a_line_divide_no_section_and_targets_of_links_are_not_shown() -> None:
+    page = passage(
+        '## Bell\n\nTurn the wheel of the bell.\n\n<aside class="tip">\n\nIt is loud.\n\n</aside>\n\n'
+        '<TabItem value="hall">\n\nThen pull the rope of the bell.\n\n</TabItem>\n\n[rope]: https://rope.example "Rope"'
+    )
+    assert answer("How do I ring the bell?", page) == (
+        "Turn the wheel of the bell.\nIt is loud.\nThen pull the rope of the bell. [1]"
+    )
+
+
+def test_preformatted_html_is_code() -> None:
+    page = passage(
+        '## Bell\n\nRing the bell like this:\n\n<pre><code class="bash">bell --loud &lt;name&gt;\n'
+        "bell --stop</code></pre>"
+    )
+    assert answer("How do I ring the bell?", page) == (
+        "Ring the bell like this:\n```\nbell --loud <name>\nbell --stop\n```\n[1]"
+    )
+
+
+def test_sentences_between_many_lines_of_fenced_code_are_no_code() -> None:
+    page = passage(
+        "```\nhouse {\n\tbell {\n\t\tloud = 1;\n\t}\n}\n```\n\n"
+        "[Ring the bell](bell) without a rope; but [be quiet](house):\n\n```\nbell {\n\trope = 0;\n}\n```"
+    )
+    assert answer("How do I ring the bell without a rope?", page) == (
+        "Ring the bell without a rope; but be quiet:\n```\nbell {\n\trope = 0;\n}\n```\n[1]"
+    )
