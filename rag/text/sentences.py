@@ -35,6 +35,12 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _OPENING_PHRASE = re.compile(
     r"(?:instead of|both \w+ and|this (?:page|document|section|manual|guide))\b", re.IGNORECASE
 )
+# "With this open, select …", "To do so, open …", "If it fails, …"
+_REFERRING_PHRASE = re.compile(
+    r"(?:to do (?:so|this|that|it)"
+    r"|(?:with|after|before|for|by|without|once|if|when|as|at|on) (?:this|that|these|those|it|them))\b",
+    re.IGNORECASE,
+)
 # Pronouns and conjunctions that refer to what was said before, by language (Snowball's names).
 _DEPENDENT_WORDS = {
     "english": """
@@ -127,5 +133,7 @@ def depends_on_predecessor(sentence: str, lang: str = "") -> bool:
     first = _FIRST_WORD.search(sentence[:40])
     if first is None or first.start() > 2 or _OPENING_PHRASE.match(sentence):  # after a quotation mark at most
         return False
+    if _REFERRING_PHRASE.match(sentence, first.start()):
+        return True
     known = _WORDS.get(languages.snowball_algorithm(lang) or "english", frozenset())
     return first.group().lower().replace("’", "'") in known

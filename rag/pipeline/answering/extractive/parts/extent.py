@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.text.quotable_units import UnitKind
+from rag.text.sentences import depends_on_predecessor
+from rag.text.words import stem, stems_among
 
 from .passage_structure import PassageStructure
 from .reading_groups import Section
@@ -69,6 +71,8 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
     if group_number is None:  # a heading
         return needed
     if characters_of(structure, [groups[group_number]]) > max_characters:
+        if is_procedure and structure.is_step(index):  # it says little without the steps before it
+            return _beginning(structure, groups[group_number:], max_characters)
         block = [part for part in groups[group_number] if structure.parts[part].block == structure.parts[index].block]
         fits = characters_of(structure, [block]) <= max_characters
         return needed | readable_parts(structure, block) if fits else needed
@@ -76,7 +80,31 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
         return needed | readable_parts(structure, groups[group_number])
     has_heading = structure.section_of(index) > 0
     fits = characters_of(structure, groups[: group_number + 1]) <= max_characters
-    return needed | _beginning(structure, groups[0 if has_heading and fits else group_number :], max_characters)
+    parts = needed | _beginning(structure, groups[0 if has_heading and fits else group_number :], max_characters)
+    return with_first_steps(structure, index, parts, max_characters)
+
+
+def with_first_steps(structure: PassageStructure, index: int, parts: set[int], max_characters: int) -> set[int]:
+    """Return the parts with the first steps or commands below them in their section.
+
+    If there is not enough room for all paragraphs, only that of one part is kept.
+
+    Args:
+        structure: The passage.
+        index: The index of the part whose paragraph is kept.
+        parts: The parts that are quoted. If some are not sentences, nothing is added.
+        max_characters: The maximum length of the result.
+    """
+    groups = structure.sections[structure.section_of(index)]
+    number = next((number for number, group in enumerate(groups) if index in group), -1)
+    first = next((n for n in range(number + 1, len(groups)) if _has_steps(structure, groups[n : n + 1])), 0)
+    if not first or number < 0 or any(structure.parts[part].kind is not UnitKind.SENTENCE for part in parts):
+        return parts
+    for kept in (parts, readable_parts(structure, groups[number])):
+        free = max_characters - sum(structure.length(part) for part in kept)
+        if characters_of(structure, [groups[first]]) <= free:
+            return kept | _beginning(structure, groups[first:], free)
+    return parts
 
 
 def second_paragraph(structure: PassageStructure, index: int, max_characters: int) -> set[int]:
@@ -86,6 +114,45 @@ def second_paragraph(structure: PassageStructure, index: int, max_characters: in
     if not is_short or not structure.section_of(index) or index not in groups[0]:
         return set()
     return readable_parts(structure, groups[1]) if structure.continues(groups[1][0]) else set()
+
+
+def related_paragraphs(
+    structure: PassageStructure, index: int, max_characters: int, question: AnalysedQuestion
+) -> set[int]:
+    """Return a part's paragraph with those that it continues, and with following ones that are about the same.
+
+    These begin with a word that refers to an earlier sentence, or have a word of the question. At most one that is not
+    is between two of them.
+
+    Args:
+        structure: The passage.
+        index: The index of the part.
+        max_characters: The maximum length of the result.
+        question: The question.
+
+    Returns:
+        The indexes of the parts; empty if the part is not below a heading, or its paragraph is too long.
+    """
+    groups = structure.sections[structure.section_of(index)]
+    first = last = next((number for number, group in enumerate(groups) if index in group), -1)
+    if first < 0 or not structure.section_of(index):
+        return set()
+    lang = structure.passage.lang
+    stems = {stem(word, lang) for word in question.words}
+
+    def fits(first: int, last: int) -> bool:
+        return characters_of(structure, groups[first : last + 1]) <= max_characters
+
+    while first and fits(first - 1, last) and depends_on_predecessor(structure.text(groups[first][0]), lang):
+        first -= 1
+    for number in range(last + 1, len(groups)):
+        if number > last + 2 or not fits(first, number):
+            break
+        text = " ".join(structure.text(part) for part in groups[number])
+        if depends_on_predecessor(text, lang) or stems_among(text, stems, lang):
+            last = number
+    parts = [part for group in groups[first : last + 1] for part in group]
+    return readable_parts(structure, parts) if fits(first, last) else set()
 
 
 def rest_of_section(structure: PassageStructure, parts: set[int], max_characters: int) -> set[int]:

@@ -19,12 +19,19 @@ _DEFINITION_QUESTION = re.compile(
 )
 _MAX_TERM_WORDS = 3
 _MAX_CHARACTERS = 500
+# What is before a question: nothing, or what it is about, as in "I lost my key, how do I get a new one?"
+_BEFORE = r"(?:\A|[,;.:!?])\s*(?:(?:and|so|then|but|und|et|y) )?"
 # A question that "yes" or "no" does not answer, in English, German, French or Spanish.
-_OPEN_QUESTION = re.compile(rf"\s*{QUESTION_WORDS}", re.IGNORECASE)
+_OPEN_QUESTION = re.compile(rf"{_BEFORE}{QUESTION_WORDS}", re.IGNORECASE)
+# A question whose answer may have several paragraphs: how something is done, or what there is.
+_BROAD_QUESTION = re.compile(
+    rf"{_BEFORE}(?:how|what|which|wie|was|welche[mnrs]?|comment|que|quel(?:le)?s?|cómo|qué|cuál(?:es)?)\b",
+    re.IGNORECASE,
+)
 # "How do I cancel a job?", "What must I do if a key is lost?"
 _PROCEDURE_QUESTION = re.compile(
-    r"\s*(?:how (?:do|can|to|should|could|would|must)|what (?:do|can|should|must) (?:i|we|you) do|wie (?:kann|muss|soll"
-    r"|mache|geht)|was (?:muss|kann|soll|mache) (?:ich|man)|comment|que (?:dois-je|faut-il) faire|cómo"
+    rf"{_BEFORE}(?:how (?:do|can|to|should|could|would|must)|what (?:do|can|should|must) (?:i|we|you) do"
+    r"|wie (?:kann|muss|soll|mache|geht)|was (?:muss|kann|soll|mache) (?:ich|man)|comment|que (?:dois-je|faut-il) faire|cómo"
     r"|qué (?:debo|tengo que|puedo) hacer)\b",
     re.IGNORECASE,
 )
@@ -68,6 +75,11 @@ def compared_things(question: str) -> tuple[str, ...]:
     return tuple(side for side in match.groups() if side) if match else ()
 
 
+def is_procedure(question: str) -> bool:
+    """Return whether a question asks how something is done, or what to do."""
+    return bool(_PROCEDURE_QUESTION.search(question[:_MAX_CHARACTERS]))
+
+
 def is_negated(text: str) -> bool:
     """Return whether a question or heading is about what is not, or what is done without something."""
     return bool(_NEGATION.search(text))
@@ -82,6 +94,7 @@ class AnalysedQuestion:
         answer_type: What the question asks for, such as a time; None if this is unknown.
         term: What the question wants to have defined; empty if it asks for something else.
         is_open: Whether it asks how, what, when or the like, so that "yes" is not an answer.
+        is_broad: Whether it asks how or what, so that several paragraphs may be the answer.
         is_procedure: Whether it asks how something is done, or what to do.
         asks_about_answer: Whether a second question asks about the answer to the first one.
         asks_two_things: Whether it may have two answers in different places.
@@ -93,6 +106,7 @@ class AnalysedQuestion:
     answer_type: AnswerType | None
     term: str
     is_open: bool = False
+    is_broad: bool = False
     is_procedure: bool = False
     asks_two_things: bool = False
     asks_about_answer: bool = False
@@ -118,13 +132,14 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
     lang = query_language(question, langs)
     numbers = (word for word in split_words(question, lang) if word.isdigit())  # "exit code 3"
     words = tuple(dict.fromkeys([*content_words(question, lang), *numbers]))
-    is_open = bool(_OPEN_QUESTION.match(question))
+    is_open = bool(_OPEN_QUESTION.search(question[:_MAX_CHARACTERS]))
     return AnalysedQuestion(
         words,
         answer_type=expected_answer_type(question),
         term=asked_term(question),
         is_open=is_open,
-        is_procedure=bool(_PROCEDURE_QUESTION.match(question)),
+        is_broad=bool(_BROAD_QUESTION.search(question[:_MAX_CHARACTERS])),
+        is_procedure=is_procedure(question),
         asks_about_answer=bool(_FOLLOWING_QUESTION.search(question[:_MAX_CHARACTERS])),
         asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
         compared=compared_things(question),

@@ -13,6 +13,7 @@ from rag.pipeline.answering.extractive.parts.pointers import mostly_points
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
+from rag.pipeline.retrieval.heading_similarity import logit
 from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words, stem
 from rag.types.token_vectors import TokenVectors
@@ -42,10 +43,10 @@ _HEADING_SIMILARITY = np.float32(0.9)
 _WORDS_WEIGHT, _SIMILARITY_WEIGHT, _PARAGRAPH_WEIGHT, _BOTH_WAYS_WEIGHT = 0.5, 1.5, 0.8, 0.25
 # The weight of the words where no similarity is known.
 _WORDS_ALONE_WEIGHT = 1.0
-# Penalty for parts of less relevant passages: relevance is at most 1, and that of the best ones differs by tenths.
-_PASSAGE_WEIGHT = 4.0
-# Bonus for a part of the best passage, in standard deviations: relevances differ little where the search is sure. Not
-# if the question asks for a time or a number: then what a part says decides.
+# Penalty for parts of less relevant passages, in standard deviations, by the logits of the relevances: their difference
+# from the best one, up to a maximum. Relevances themselves differ little where the search is sure.
+_RELEVANCE_WEIGHT, _MAX_RELEVANCE_DIFFERENCE = 1.0, 3.0
+# Bonus for a part of the best passage, in standard deviations.
 _BEST_PASSAGE_BONUS = 0.8
 # Penalty for a sentence that says too little alone, in standard deviations.
 _FRAGMENT_PENALTY = 1.0
@@ -77,15 +78,15 @@ def score_candidates(
 
     Unknown similarities count as average.
     """
-    best_relevance = max(structure.passage.relevance for structure in structures) or 1.0 if structures else 1.0
+    penalties = _relevance_penalties(structures)
     word_scores = [
         total(weights, candidate.stems) + _HEADING_WEIGHT * total(weights, candidate.heading_stems)
         for candidate in candidates
     ]
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
-        + _PASSAGE_WEIGHT * (structures[candidate.passage_number - 1].passage.relevance / best_relevance - 1)
-        + (_BEST_PASSAGE_BONUS if candidate.passage_number == 1 and question.answer_type is None else 0.0)
+        - penalties[candidate.passage_number - 1]
+        + (_BEST_PASSAGE_BONUS if candidate.passage_number == 1 else 0.0)
         + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
         + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
         for candidate in candidates
@@ -100,6 +101,13 @@ def score_candidates(
         bonuses,
     )
     return [sum(scores) for scores in zip(*columns, strict=True)]
+
+
+def _relevance_penalties(structures: Sequence[PassageStructure]) -> list[float]:
+    """Return the penalty for parts of each passage."""
+    logits = [logit(structure.passage.relevance) for structure in structures]
+    best = max(logits, default=0.0)
+    return [_RELEVANCE_WEIGHT * min(_MAX_RELEVANCE_DIFFERENCE, best - value) for value in logits]
 
 
 def _scores_both_ways(

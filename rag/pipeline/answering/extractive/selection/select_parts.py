@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rag.pipeline.answering.extractive.parts.extent import (
     rest_of_section,
     section_beginning,
+    with_first_steps,
     without_lone_lead_ins,
 )
 from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
@@ -21,6 +22,7 @@ from rag.pipeline.answering.extractive.scores.sentence_similarity import Sentenc
 
 from .comparisons import names_both, select_comparison
 from .second_part import nearly_as_good
+from .subsections import with_subsections
 from .surroundings import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
 
 # A part elsewhere is quoted, too, only if the question asks two things and the part adds at least this share of the
@@ -90,7 +92,9 @@ def select_parts(
     if question.asks_about_answer and len(chosen) == 1:
         parts, structure = selected[chosen[0].passage_number], structures[chosen[0].passage_number - 1]
         parts |= rest_of_section(structure, parts, quote_limit(question))
-    return Selection(selected, (chosen[0].passage_number, chosen[0].index))
+    selected = with_subsections(selected, structures, question)
+    number, quoted = chosen[0].passage_number, selected[chosen[0].passage_number]
+    return Selection(selected, (number, chosen[0].index if chosen[0].index in quoted else min(quoted)))
 
 
 def _select_section(
@@ -120,8 +124,11 @@ def _select_section(
     answer_type = question.answer_type
     if not parts or (answer_type and not any(has_answer_of_type(structure.text(part), answer_type) for part in parts)):
         return None
+    if question.is_procedure and answer_type is None:
+        parts = with_first_steps(structure, min(parts), parts, quote_limit(question))
     readable = without_lone_lead_ins(structure, with_all_steps(structure, parts, question))
-    return Selection({section.passage_number: without_repetitions(structure, readable)})
+    selected = {section.passage_number: without_repetitions(structure, readable)}
+    return Selection(with_subsections(selected, structures, question))
 
 
 def _accepts_section(

@@ -7,6 +7,7 @@ from rag.pipeline.answering.extractive.parts.extent import (
     find_typed_sentence,
     is_typed_answer,
     readable_parts,
+    related_paragraphs,
     second_paragraph,
     surrounding_parts,
     without_lone_lead_ins,
@@ -58,6 +59,8 @@ def with_surroundings(
     parts |= find_typed_sentence(structure, index, parts, question)
     if question.answer_type is None:
         parts |= second_paragraph(structure, index, max_characters)
+        if question.is_broad and max_characters > MAX_SECOND:
+            parts |= related_paragraphs(structure, index, max_characters, question)
     return without_repetitions(structure, without_lone_lead_ins(structure, parts), index)
 
 
