@@ -8,12 +8,10 @@ from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
-from rag.pipeline.answering.extractive.question.answer_types import expected_answer_type, has_answer_of_type
-from rag.pipeline.grounding.between_languages import is_in_other_language
 from rag.pipeline.grounding.calibration_curve import mode_name
-from rag.pipeline.grounding.gaps import count_question_words, select_reportable_gaps, share_in_quotes
-from rag.pipeline.grounding.ground import CONFIDENCE_UNKNOWN, assess_grounding
-from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
+from rag.pipeline.grounding.gaps import select_reportable_gaps
+from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.types import (
@@ -34,10 +32,11 @@ from rag.types import (
 from ragsite.observability import measurement_buffer
 
 from .citations import CitedAnswer, drop_unsupported_end, extract_citations
-from .generate import PreparedGeneration, collect_text, prepare_generation, resolve_model_name
+from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .no_answer_sentences import NO_ANSWER, UNCLEAR_ANSWER
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
+from .quote_evidence import find_quote_evidence
 from .retrieve_two_questions import add_probability_of_both, find_passages_to_answer
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
@@ -138,7 +137,7 @@ def _generate_answer(
         return Answer(
             f"{text} {gaps}".strip(),
             _with_pages(generation.quotes, context),
-            confidence_of_quotes(grounding.score, _quote_evidence(question.text, generation, grounding)),
+            confidence_of_quotes(grounding.score, find_quote_evidence(question.text, generation, grounding)),
             model=generation.model,
             warnings=grounding.warnings,
         )
@@ -160,20 +159,6 @@ def _generate_answer(
         warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if cited.dropped else ())),
         citations_dropped=cited.dropped,
         unsupported_sentences=cited.unsupported_sentences,
-    )
-
-
-def _quote_evidence(query: str, generation: PreparedGeneration, grounding: Grounding) -> QuoteEvidence:
-    citations, first = generation.quotes or (), generation.first_quote
-    answer_type = expected_answer_type(query)
-    return QuoteEvidence(
-        is_in_best_passage=first is not None and first.number == 1,
-        is_in_section=first is not None and first.is_in_section,
-        word_share=share_in_quotes(query, citations, generation.headings),
-        word_count=count_question_words(query),
-        has_answer_type=answer_type is None or any(has_answer_of_type(quote.quote, answer_type) for quote in citations),
-        is_between_languages=is_in_other_language(query, [quote.passage for quote in citations]),
-        is_measured=CONFIDENCE_UNKNOWN not in grounding.warnings,
     )
 
 

@@ -14,11 +14,16 @@ _ODDS_IN_BEST_PASSAGE, _ODDS_IN_OTHER_PASSAGE = 1.3, 0.6
 # - that, with the headings above it, has less than this share of the question's words: of five wrong quotes with a high
 #   probability in eight sets, three had four words of five, and one three of four;
 # - for a question of a single word that counts, which too many parts of a document have;
+# - from a passage that is not much more relevant than others: of 14 quotes with a high probability for questions about
+#   six other products and organisations, 11 were wrong or incomplete;
 # - without what the question asks for, such as a time or a price;
+# - that only says where to read on, or is one of several steps;
+# - about what is, where the question is about what is not, or the other way round: of seven wrong quotes with a high
+#   probability about the documents of other products two were;
 # - in a language other than the question's: no words show whether the quote is the answer;
 # - where the confidence was not measured: of 18 quotes for German questions with a high probability ten were wrong.
 _MAX_UNSURE = 0.75
-_MIN_WORD_SHARE, _MIN_WORD_COUNT = 0.82, 2
+_MIN_WORD_SHARE, _MIN_WORD_COUNT, _MIN_RELEVANCE = 0.82, 2, 0.996
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +33,26 @@ class QuoteEvidence:
     Attributes:
         is_in_best_passage: Whether the first quote is from the passage that the search ranks first.
         is_in_section: Whether the first quote is below a heading that is not the document's title.
+        relevance: The relevance of the first quote's passage if it was reranked by late interaction, 0…1; otherwise 1.
         word_share: The share of the question's words that the quotes and the headings above them have, 0…1.
         word_count: The number of the question's words that count, with names of several words as one.
         has_answer_type: Whether a quote has what the question asks for, such as a time, if it asks for that.
+        has_statement: Whether the quotes say more than where to read on.
+        has_all_steps: Whether the quotes are more than one of the numbered sections that say how something is done.
+        has_same_negation: Whether question and quotes are about what is, or both about what is not.
         is_between_languages: Whether a quote is in a language other than the question's.
         is_measured: Whether confidence was measured for the embedding model and the question's language.
     """
 
     is_in_best_passage: bool = True
     is_in_section: bool = True
+    relevance: float = 1.0
     word_share: float = 1.0
     word_count: int = _MIN_WORD_COUNT
     has_answer_type: bool = True
+    has_statement: bool = True
+    has_all_steps: bool = True
+    has_same_negation: bool = True
     is_between_languages: bool = False
     is_measured: bool = True
 
@@ -54,7 +67,10 @@ def confidence_of_quotes(probability: float, evidence: QuoteEvidence) -> float:
     odds = _ODDS_IN_BEST_PASSAGE if evidence.is_in_best_passage else _ODDS_IN_OTHER_PASSAGE
     confidence = odds * probability / (1 - probability + odds * probability)
     has_words = evidence.word_share >= _MIN_WORD_SHARE and evidence.word_count >= _MIN_WORD_COUNT
-    is_expected = evidence.is_in_best_passage and evidence.is_in_section and evidence.has_answer_type
+    is_section = evidence.is_in_best_passage and evidence.is_in_section and evidence.relevance >= _MIN_RELEVANCE
+    is_complete = (
+        evidence.has_answer_type and evidence.has_statement and evidence.has_all_steps and evidence.has_same_negation
+    )
     is_known = evidence.is_measured and not evidence.is_between_languages
-    is_sure = is_expected and has_words and is_known
+    is_sure = is_section and is_complete and has_words and is_known
     return confidence if is_sure else min(confidence, _MAX_UNSURE)
