@@ -31,8 +31,8 @@ _BROAD_QUESTION = re.compile(
 # "How do I cancel a job?", "What must I do if a key is lost?"
 _PROCEDURE_QUESTION = re.compile(
     rf"{_BEFORE}(?:how (?:do|can|to|should|could|would|must)|what (?:do|can|should|must) (?:i|we|you) do"
-    r"|wie (?:kann|muss|soll|mache|geht)|was (?:muss|kann|soll|mache) (?:ich|man)|comment|que (?:dois-je|faut-il) faire|cómo"
-    r"|qué (?:debo|tengo que|puedo) hacer)\b",
+    r"|wie (?:kann|muss|soll|mache|geht)|was (?:muss|kann|soll|mache) (?:ich|man)"
+    r"|comment|que (?:dois-je|faut-il) faire|cómo|qué (?:debo|tengo que|puedo) hacer)\b",
     re.IGNORECASE,
 )
 # "Where is it and what does it cost?", "What are its weight and price?", "Where is it? What does it cost?", but not
