@@ -110,7 +110,7 @@ def test_preformatted_html_is_code() -> None:
     )
 
 
-def test_sentences_between_many_lines_of_fenced_code_are_no_code() -> None:
+def test_sentences_between_long_code_blocks_are_no_code() -> None:
     page = passage(
         "```\nhouse {\n\tbell {\n\t\tloud = 1;\n\t}\n}\n```\n\n"
         "[Ring the bell](bell) without a rope; but [be quiet](house):\n\n```\nbell {\n\trope = 0;\n}\n```"
