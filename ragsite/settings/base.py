@@ -119,7 +119,7 @@ CACHES = {
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "ragsite",
         "OPTIONS": {
-            "serializer": "ragsite.cache.JSONSerializer",
+            "serializer": "ragsite.cache.json_serializer.JSONSerializer",
             "socket_connect_timeout": 1,
             "socket_timeout": 1,
         },

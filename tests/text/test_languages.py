@@ -1,15 +1,21 @@
 """Language detection, and the names that PostgreSQL and Snowball have for languages."""
 
+import importlib.metadata
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import snowballstemmer
+from django.conf import settings
 from django.db import connection
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from rag.text import languages
 
+FOLDER = f"py3langid.{importlib.metadata.version('py3langid')}"
 PARAGRAPHS = {
     "en": [
         "The desk in the hall keeps the spare keys until six in the evening.",
@@ -138,17 +144,17 @@ def test_polish_exists_only_in_snowball() -> None:
 
 
 def test_simultaneous_first_calls_load_the_tables_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the threads of a web server would otherwise load 80 MB, all at the same time."""
-    loads: list[str] = []
+    """Each of the threads of a web server would otherwise load them, all at the same time."""
+    loads: list[object] = []
     first_load, may_go_on = threading.Event(), threading.Event()
 
-    def load(file: str, **_: object) -> SimpleNamespace:
-        loads.append(file)
+    def load(weights: object, *_: object, **options: object) -> SimpleNamespace:
+        loads.append(weights)
         first_load.set()
         assert may_go_on.wait(30)
         return SimpleNamespace(classify=lambda text: ("en", 1.0))
 
-    monkeypatch.setattr("py3langid.langid.LanguageIdentifier.from_model_file", load)
+    monkeypatch.setattr("py3langid.langid.LanguageIdentifier", load)
     languages._load_identifier.cache_clear()
     try:
         with ThreadPoolExecutor(8) as pool:
@@ -159,3 +165,37 @@ def test_simultaneous_first_calls_load_the_tables_once(monkeypatch: pytest.Monke
     finally:
         languages._load_identifier.cache_clear()
     assert len(loads) == 1
+
+
+def test_the_mapped_tables_give_the_results_of_the_library() -> None:
+    """Exactly the same probabilities, for the paragraphs and for pieces of them that are hard to judge."""
+    library = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    mapped = languages._identifier()
+    texts = [text for paragraphs in PARAGRAPHS.values() for text in paragraphs]
+    pieces = [text[start : start + 12] for text in texts for start in range(0, len(text), 6)]
+    assert len(pieces) > 300
+    for text in ["", "\ud800", "\x00", "12 %", " ".join(texts), *texts, *pieces]:
+        assert mapped.rank(text) == library.rank(text), text
+
+
+def test_processes_share_the_tables() -> None:
+    """They are mapped from files, so the system keeps one copy, and of that only the pages in use."""
+    languages.detect_language("Which language is this?")
+    maps = Path("/proc/self/maps").read_text()
+    folder = settings.RAG_MODEL_CACHE_FOLDER / FOLDER
+    assert {file.stem for file in folder.iterdir()} == set(languages._TABLES)
+    for table in ("ptc", "nextmove"):
+        assert f" {folder / table}.npy\n" in maps
+
+
+def test_the_tables_of_an_interrupted_start_and_of_another_version_are_replaced(tmp_path: Path, settings: Any) -> None:
+    settings.RAG_MODEL_CACHE_FOLDER = tmp_path / "models"
+    for name in (f"{FOLDER}.partial", "py3langid.0.3.0"):
+        (tmp_path / "models" / name).mkdir(parents=True)
+        (tmp_path / "models" / name / "ptc.npy").write_bytes(b"half")
+    languages._load_identifier.cache_clear()
+    try:
+        assert languages.detect_language("Wer nach zehn Uhr kommt, klingelt bitte zweimal.") == "de"
+    finally:
+        languages._load_identifier.cache_clear()
+    assert {path.name for path in (tmp_path / "models").iterdir()} == {FOLDER, "build.lock"}

@@ -1,18 +1,16 @@
 """The files of all-MiniLM-L6-v2: the published ones, which come from a wheel, and the graph that is built from them."""
 
-import fcntl
 import hashlib
 import importlib.metadata
 import importlib.util
-import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 from rag.errors import EmbeddingFailed
+from ragsite.cache.prepared_folders import prepared_folder
 
 # The checksum of the published weights of sentence-transformers/all-MiniLM-L6-v2.
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -36,18 +34,8 @@ def graph_file(cache: Path) -> Path:
         EmbeddingFailed: If the weights are missing, or differ from the published ones.
     """
     cpu = _cpu_digest()
-    folder = cache / f"{_NAME}.v{_GRAPH_VERSION}.ort{importlib.metadata.version('onnxruntime')}.{cpu}"
-    if not folder.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with open(cache / "build.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not folder.exists():
-                _remove_files(cache, f"{_NAME}.v*.{cpu}", f"{_NAME}.v*.partial", f"{_NAME}.v*.onnx")
-                partial = folder.with_name(f"{folder.name}.partial")
-                partial.mkdir()
-                _build(partial / _GRAPH)
-                os.replace(partial, folder)
-    return folder / _GRAPH
+    name = f"{_NAME}.v{_GRAPH_VERSION}.ort{importlib.metadata.version('onnxruntime')}.{cpu}"
+    return prepared_folder(cache, name, _build, replaces=(f"{_NAME}.v*.{cpu}", f"{_NAME}.v*.onnx")) / _GRAPH
 
 
 def _cpu_digest() -> str:
@@ -60,24 +48,14 @@ def _cpu_digest() -> str:
     return hashlib.sha256("\n".join([platform.machine(), *lasting]).encode()).hexdigest()[:12]
 
 
-def _remove_files(cache: Path, *patterns: str) -> None:
-    """Delete what earlier versions or an interrupted build have left."""
-    for pattern in patterns:
-        for path in cache.glob(pattern):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
-
-
 def _build(target: Path) -> None:
-    """Write the optimized graph to `target`, and its weights into the same folder.
+    """Write the optimized graph and its weights into the folder `target`.
 
     A process of its own does it: this one would keep the memory that it takes, several hundred megabytes.
     """
     folder = find_model_folder()
     verify_weights(folder / "model.safetensors")
-    command = [sys.executable, "-m", "rag.providers.embedders.minilm_graph", str(folder), str(target)]
+    command = [sys.executable, "-m", "rag.providers.embedders.minilm_graph", str(folder), str(target / _GRAPH)]
     try:
         subprocess.run(command, cwd=Path(__file__).parents[3], check=True)
     except subprocess.CalledProcessError as error:
