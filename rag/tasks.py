@@ -1,6 +1,7 @@
 """The Celery tasks. Each of them calls one service function."""
 
 import datetime
+import gc
 import uuid
 from collections.abc import Sequence
 from typing import Any
@@ -194,6 +195,8 @@ def import_before_first_fork(**_: object) -> None:
     signals.worker_before_create_process.disconnect(import_before_first_fork)
     early_imports.import_for_ingestion()
     connection.close()
+    gc.collect()
+    gc.freeze()  # the processes share what is loaded: collecting garbage would write to it, and so copy it
 
 
 @signals.worker_ready.connect

@@ -1,11 +1,13 @@
 """A web server has imported and loaded what requests need before it accepts the first one: a restart delays nobody.
 
-A worker has imported what documents need before it forks: its processes share it.
+A worker has imported what documents need before it forks: its processes share it, and no collection of garbage writes
+to it.
 """
 
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from celery import signals
@@ -59,11 +61,14 @@ def test_a_worker_imports_before_its_first_fork(
 ) -> None:
     counted: list[str] = []
     monkeypatch.setattr(early_imports, "count_tokens", counted.append)
+    collector = Mock()
+    monkeypatch.setattr(tasks, "gc", collector)
     if is_remote:
         create_remote_model()
     fork()
     fork()
     assert (imported, len(counted)) == (expected, 1)
+    collector.freeze.assert_called_once_with()
 
 
 def create_remote_model() -> None:
