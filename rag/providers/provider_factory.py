@@ -63,7 +63,7 @@ def local_embedder() -> LocalEmbedder:
 @functools.cache
 def multilingual_embedder() -> MultilingualEmbedder:
     """Return the multilingual embedder of this machine's CPU, one per process."""
-    return MultilingualEmbedder(threads=settings.RAG_EMBEDDING_THREADS)
+    return MultilingualEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=settings.RAG_EMBEDDING_THREADS)
 
 
 @functools.lru_cache(maxsize=16)

