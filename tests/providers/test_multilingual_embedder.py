@@ -67,7 +67,8 @@ def test_processes_share_the_table_which_gives_the_same_vectors(tmp_path: Path) 
     """It is mapped from a file, so the system keeps one copy, and of that only the pages in use."""
     (tmp_path / f"{multilingual.NAME}.0.1").mkdir()
     texts = [*NOTICE.values(), *REFERENCE_TEXTS, "", "\x00 \U0001f600", *(f"{number} Wörter" for number in range(300))]
-    vectors = multilingual.MultilingualEmbedder(cache=tmp_path, threads=1).embed(texts)
+    embedder = multilingual.MultilingualEmbedder(cache=tmp_path, threads=1)
+    vectors = embedder.embed(texts)
     library, size = USE(threads=1), multilingual._TEXTS_PER_SLOT
     parts = [library.encode(texts[start : start + size]) for start in range(0, len(texts), size)]
     assert np.array_equal(vectors, np.concatenate(parts))
