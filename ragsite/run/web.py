@@ -1,18 +1,17 @@
 """The web server: nginx, which slow clients cannot block, in front of gunicorn, which runs the application.
 
-python -m ragsite.run.web ADDRESS:PORT: run both until SIGTERM. If one of them ends, stop the other and end too.
+python -m ragsite.run.web ADDRESS:PORT: write nginx's configuration, and become the process that runs both
+(ragsite.run.web_servers). That one imports neither Django nor the settings, which would take 28 MB as long as it runs.
 """
 
+import json
 import os
 import resource
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 from string import Template
-from types import FrameType
+from typing import NoReturn
 
 from django.conf import settings
 
@@ -28,7 +27,7 @@ _EXTRA_STOP_SECONDS = 5
 _NAME_OF_STOPPING = "stopping"
 
 
-def main(listen: str) -> int:
+def main(listen: str) -> NoReturn:
     folder = DATA_DIR / "web" / listen.rpartition(":")[2]
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     socket = socket_folder(folder) / "gunicorn.sock"
@@ -39,9 +38,15 @@ def main(listen: str) -> int:
     try:
         nginx = [str(_nginx()), "-p", str(folder), "-c", str(configuration), "-e", "stderr"]
     except EmbeddedError:
-        print("nginx is missing: install it, or name its program in RAG_NGINX.", file=sys.stderr)
-        return 1
-    return _run_servers(gunicorn=_gunicorn(socket), nginx=nginx, stopping=stopping)
+        sys.exit("nginx is missing: install it, or name its program in RAG_NGINX.")
+    servers = {
+        "nginx": nginx,
+        "gunicorn": _gunicorn(socket),
+        "stopping": str(stopping),
+        "drain_seconds": settings.RAG_DRAIN_SECONDS,
+        "stop_seconds": settings.RAG_STOP_SECONDS + _EXTRA_STOP_SECONDS,
+    }
+    os.execv(sys.executable, [sys.executable, "-m", "ragsite.run.web_servers", json.dumps(servers)])
 
 
 def _configuration(listen: str, socket: Path, stopping: Path) -> str:
@@ -93,43 +98,7 @@ def _gunicorn(socket: Path) -> list[str]:
     return [*command, "--timeout", "120", "--graceful-timeout", str(graceful), "--no-control-socket"]
 
 
-def _run_servers(*, gunicorn: list[str], nginx: list[str], stopping: Path) -> int:
-    """Run both until a signal comes or one of them ends; return the exit status.
-
-    After the first signal the server keeps working for RAG_DRAIN_SECONDS, or until the second signal, but its health
-    checks fail: `stopping` exists.
-    """
-    stop_requested: list[int] = []
-
-    def request_stop(number: int, frame: FrameType | None) -> None:
-        stop_requested.append(number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, request_stop)
-    servers = [subprocess.Popen(nginx, stdin=subprocess.DEVNULL), subprocess.Popen(gunicorn, stdin=subprocess.DEVNULL)]
-
-    def is_running() -> bool:
-        return all(server.poll() is None for server in servers)
-
-    while not stop_requested and is_running():
-        time.sleep(0.1)
-    stopping.touch()
-    last_moment = time.monotonic() + settings.RAG_DRAIN_SECONDS
-    while len(stop_requested) == 1 and is_running() and time.monotonic() < last_moment:
-        time.sleep(0.1)
-    status = next((server.returncode for server in servers if server.returncode is not None), 0)
-    # nginx first finishes the requests in progress, for which it needs gunicorn.
-    for server, number in zip(servers, (signal.SIGQUIT, signal.SIGTERM), strict=True):
-        server.send_signal(number)
-        try:
-            server.wait(settings.RAG_STOP_SECONDS + _EXTRA_STOP_SECONDS + 2)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-    return 0 if stop_requested else status or 1
-
-
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    sys.exit(main(sys.argv[1]))
+    main(sys.argv[1])

@@ -17,7 +17,7 @@ PROGRAM = """
 import sys
 from ragsite.run import web
 web._gunicorn = lambda socket: [sys.executable, "-c", sys.argv[2], str(socket), sys.argv[3]]
-sys.exit(web.main(sys.argv[1]))
+web.main(sys.argv[1])
 """
 APPLICATION = """
 import socketserver, sys, time
