@@ -105,10 +105,13 @@ def _identifier() -> "LanguageIdentifier":
 @functools.cache
 def _load_identifier() -> "LanguageIdentifier":
     """Map the model's tables from files, 68 MB: a short text needs few of their pages, and processes share them."""
-    from py3langid.langid import LanguageIdentifier
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     name = f"py3langid.{importlib.metadata.version('py3langid')}"
-    folder = prepared_folder(settings.RAG_MODEL_CACHE_FOLDER, name, _write_tables, replaces=("py3langid.*",))
+    try:
+        folder = prepared_folder(settings.RAG_MODEL_CACHE_FOLDER, name, _write_tables, replaces=("py3langid.*",))
+    except OSError:  # the folder cannot be written: then each process has its own tables
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     ptc, pc, classes, moves, rows, output = (np.load(folder / f"{table}.npy", mmap_mode="r") for table in _TABLES)
     # A memoryview gives single numbers as fast as a list does, an array of numpy would not.
     return LanguageIdentifier(

@@ -76,6 +76,12 @@ def test_processes_share_the_table_which_gives_the_same_vectors(tmp_path: Path) 
     assert f" {folder}/table.npy\n" in Path("/proc/self/maps").read_text()
 
 
+def test_it_embeds_if_its_table_cannot_be_stored(tmp_path: Path, embedder: Embedder) -> None:
+    (tmp_path / "file").touch()
+    unshared = multilingual.MultilingualEmbedder(cache=tmp_path / "file" / "models", threads=1)
+    np.testing.assert_array_equal(unshared.embed(["Tee"]), embedder.embed(["Tee"]))
+
+
 def test_it_opens_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object) -> None:
         raise AssertionError("a connection")

