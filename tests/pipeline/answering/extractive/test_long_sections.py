@@ -72,3 +72,10 @@ def test_a_passage_that_is_hardly_less_relevant_is_preferred_only_if_it_says_mor
     other = passage("The porter rings the old bell of the hall at noon.", relevance=0.99)
     assert answer("Does the porter ring the old bell of the hall?", best, other).endswith("[1]")
     assert answer("Does the porter ring the old bell at noon?", best.copy_with(relevance=0.99), other).endswith("[2]")
+
+
+def test_a_request_for_an_example_is_answered_with_the_example() -> None:
+    code = "```\n" + "\n".join(f"ring(loud=True, times={number})" for number in range(20)) + "\n```"
+    page = passage(f"## Bell\n\nThis example rings the bell. Stand below it, and call:\n\n{code}")
+    whole = f"This example rings the bell. Stand below it, and call:\n{code}\n[1]"
+    assert answer("Show me an example that rings the bell", page) == whole

@@ -21,18 +21,22 @@ _MAX_TERM_WORDS = 3
 _MAX_CHARACTERS = 500
 # What is before a question: nothing, or what it is about, as in "I lost my key, how do I get a new one?"
 _BEFORE = r"(?:\A|[,;.:!?])\s*(?:(?:and|so|then|but|und|et|y) )?"
+# "Show me an example": what is asked for is all of it.
+_REQUEST = r"(?:please )?(?:show|give|explain)(?: me| us)?\b"
 # A question that "yes" or "no" does not answer, in English, German, French or Spanish.
-_OPEN_QUESTION = re.compile(rf"{_BEFORE}{QUESTION_WORDS}", re.IGNORECASE)
+_OPEN_QUESTION = re.compile(rf"{_BEFORE}{QUESTION_WORDS}|\A\s*{_REQUEST}", re.IGNORECASE)
 # A question whose answer may have several paragraphs: how something is done, or what there is.
 _BROAD_QUESTION = re.compile(
-    rf"{_BEFORE}(?:how|what|which|wie|was|welche[mnrs]?|comment|que|quel(?:le)?s?|cómo|qué|cuál(?:es)?)\b",
+    rf"{_BEFORE}(?:how|what|which|wie|was|welche[mnrs]?|comment|que|quel(?:le)?s?|cómo|qué|cuál(?:es)?)\b"
+    rf"|\A\s*{_REQUEST}",
     re.IGNORECASE,
 )
 # "How do I cancel a job?", "What must I do if a key is lost?"
 _PROCEDURE_QUESTION = re.compile(
     rf"{_BEFORE}(?:how (?:do|can|to|should|could|would|must)|what (?:do|can|should|must) (?:i|we|you) do"
     r"|wie (?:kann|muss|soll|mache|geht)|was (?:muss|kann|soll|mache) (?:ich|man)"
-    r"|comment|que (?:dois-je|faut-il) faire|cómo|qué (?:debo|tengo que|puedo) hacer)\b",
+    r"|comment|que (?:dois-je|faut-il) faire|cómo|qué (?:debo|tengo que|puedo) hacer)\b"
+    rf"|\A\s*{_REQUEST}",
     re.IGNORECASE,
 )
 # "Where is it and what does it cost?", "What are its weight and price?", "Where is it? What does it cost?", but not
