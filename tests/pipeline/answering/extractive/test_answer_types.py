@@ -45,3 +45,23 @@ def test_other_questions_expect_nothing() -> None:
 )
 def test_a_question_asks_two_things(question: str, expected: bool) -> None:
     assert analyse_question(question, ["en"]).asks_two_things is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "is_open", "is_procedure"),
+    [
+        ("How do I weigh it?", True, True),
+        ("Where is it?", True, False),
+        ("I lost my key, how do I get a new one?", True, True),
+        ("The bell rings. Why?", True, False),
+        ("Ich habe den Schlüssel verloren, wie kann ich ihn ersetzen?", True, True),
+        ("Show me an example", True, True),
+        ("Can I weigh it?", False, False),
+        ("Can I upload plans, which are scans?", False, False),
+        ("Darf ich es wiegen, wenn ich gehe?", False, False),
+        ("the weight of the bell", False, False),
+    ],
+)
+def test_what_a_question_is_answered_by(question: str, is_open: bool, is_procedure: bool) -> None:
+    analysed = analyse_question(question, ["en"])
+    assert (analysed.is_open, analysed.is_procedure) == (is_open, is_procedure)

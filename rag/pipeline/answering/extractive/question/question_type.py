@@ -23,6 +23,12 @@ _MAX_CHARACTERS = 500
 _BEFORE = r"(?:\A|[,;.:!?])\s*(?:(?:and|so|then|but|und|et|y) )?"
 # "Show me an example": what is asked for is all of it.
 _REQUEST = r"(?:please )?(?:show|give|explain)(?: me| us)?\b"
+# "Can I upload plans, which are scans?" asks for yes or no, whatever follows.
+_YES_OR_NO_QUESTION = re.compile(
+    r"\s*(?:can|could|may|must|should|do|does|did|is|are|were|will|would|has|have|am|kann|darf|muss|soll|ist|sind|hat|habe"
+    r"|gibt|wird|est|peut|puis|dois|puedo|debo|hay)\b",
+    re.IGNORECASE,
+)
 # A question that "yes" or "no" does not answer, in English, German, French or Spanish.
 _OPEN_QUESTION = re.compile(rf"{_BEFORE}{QUESTION_WORDS}|\A\s*{_REQUEST}", re.IGNORECASE)
 # A question whose answer may have several paragraphs: how something is done, or what there is.
@@ -81,7 +87,13 @@ def compared_things(question: str) -> tuple[str, ...]:
 
 def is_procedure(question: str) -> bool:
     """Return whether a question asks how something is done, or what to do."""
-    return bool(_PROCEDURE_QUESTION.search(question[:_MAX_CHARACTERS]))
+    return _asks(question, _PROCEDURE_QUESTION)
+
+
+def _asks(question: str, pattern: re.Pattern[str]) -> bool:
+    """Return whether a question begins as the pattern says, or a part of it does that follows a statement."""
+    match = pattern.search(question[:_MAX_CHARACTERS])
+    return match is not None and (match.start() == 0 or not _YES_OR_NO_QUESTION.match(question))
 
 
 def is_negated(text: str) -> bool:
@@ -136,13 +148,12 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
     lang = query_language(question, langs)
     numbers = (word for word in split_words(question, lang) if word.isdigit())  # "exit code 3"
     words = tuple(dict.fromkeys([*content_words(question, lang), *numbers]))
-    is_open = bool(_OPEN_QUESTION.search(question[:_MAX_CHARACTERS]))
     return AnalysedQuestion(
         words,
         answer_type=expected_answer_type(question),
         term=asked_term(question),
-        is_open=is_open,
-        is_broad=bool(_BROAD_QUESTION.search(question[:_MAX_CHARACTERS])),
+        is_open=_asks(question, _OPEN_QUESTION),
+        is_broad=_asks(question, _BROAD_QUESTION),
         is_procedure=is_procedure(question),
         asks_about_answer=bool(_FOLLOWING_QUESTION.search(question[:_MAX_CHARACTERS])),
         asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
