@@ -86,9 +86,10 @@ def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]
             runs[-1].append(index)
         else:
             runs.append([index])
+    selected = set(ordered)
     followed = [_belong_together(structure, run[-1], following[0]) for run, following in pairwise(runs)]
     return [
-        _quote_run(number, structure, run, continues=continues)
+        _quote_run(number, structure, run, continues=continues, is_cut=_is_cut(structure, run, selected))
         for run, continues in zip(runs, [*followed, False], strict=True)
     ]
 
@@ -105,8 +106,17 @@ def _belong_together(structure: PassageStructure, index: int, following: int) ->
     return is_same_list or structure.lead_in(following) == index
 
 
-def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, continues: bool) -> Quote:
-    """Quote consecutive parts."""
+def _is_cut(structure: PassageStructure, run: Sequence[int], selected: set[int]) -> bool:
+    """Return whether a list or table is quoted from its beginning, but not to its end."""
+    block = [index for index in structure.block_of(run[-1]) if structure.is_readable(index)]
+    is_list = structure.parts[run[-1]].kind in (UnitKind.ITEM, UnitKind.ROW) and len(block) > 1
+    return is_list and set(block[:2]) <= set(run) and not set(block) <= selected
+
+
+def _quote_run(
+    number: int, structure: PassageStructure, run: Sequence[int], *, continues: bool, is_cut: bool
+) -> Quote:
+    """Quote consecutive parts. A line `- …` says that a list or table has more than is quoted."""
     lines: list[str] = []
     previous_block = None
     for index in run:
@@ -123,6 +133,8 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         previous_block = part.block
     if structure.parts[run[0]].kind in (UnitKind.ITEM, UnitKind.ROW) and not _is_clear(structure, run[0]):
         lines = [label for label in (_label(structure, run[0]),) if label] + lines
+    if is_cut:
+        lines.append("- …")
     kinds = {structure.parts[index].kind for index in run}
     citations = tuple(_cite(number, structure, index) for index in run)
     heading = structure.heading_index(run[0])

@@ -43,3 +43,14 @@ def test_front_matter_is_not_quoted() -> None:
     assert answer("Where is tea stored?", page) == "Tea is stored in a tin. [1]"
     page = passage("---\nDecision: tea is stored in a tin.\n\n---\n\nCups are elsewhere.")
     assert "tea is stored in a tin" in answer("Where is tea stored?", page)
+
+
+def test_a_table_that_is_not_quoted_to_its_end_says_so() -> None:
+    rows = [f"| bell {number} | {'loud ' * 30}|" for number in range(1, 13)]
+    page = passage("## Bells\n\nThe house has these bells:\n\n| bell | sound |\n|---|---|\n" + "\n".join(rows))
+    quoted = answer("List of the bells of the house", page)
+    assert quoted.startswith("The house has these bells:\n- bell 1 — ")
+    assert quoted.endswith("\n- … [1]")
+    short = passage(page.text.replace("loud " * 30, "loud "))
+    assert answer("List of the bells of the house", short).endswith("- bell 12 — sound: loud [1]")
+    assert "…" not in answer("How loud is bell 3?", page), "a row is the whole answer"

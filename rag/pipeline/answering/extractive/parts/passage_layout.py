@@ -69,6 +69,11 @@ class PassageLayout:
         is_cut = part.kind not in (UnitKind.ROW, UnitKind.CODE)
         return min(MAX_QUOTE_CHARACTERS, part.end - part.start) if is_cut else part.end - part.start
 
+    def block_of(self, index: int) -> range:
+        """Return the indexes of the parts of the same paragraph, list or table."""
+        block = self.parts[index].block
+        return range(self._first[block], self._last[block] + 1)
+
     def visible_text(self, index: int) -> str:
         """Return the text of a part without tags of HTML."""
         return html_tags.remove_tags(self.text(index))

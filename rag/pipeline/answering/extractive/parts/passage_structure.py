@@ -20,7 +20,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
 # The maximum number of preceding sentences that a sentence can need.
 _MAX_PREDECESSORS = 2
 # A whole list, table or code block follows its lead-in if it is this long. Of a longer one the beginning follows.
-_MAX_BLOCK_CHARACTERS, _MAX_BLOCK_PARTS = 1_200, 10
+_MAX_BLOCK_CHARACTERS, _MAX_BLOCK_PARTS = 1_200, 20
 # A code block that a section consists of, besides one paragraph, follows the paragraph if it is this long.
 _MAX_EXAMPLE_CHARACTERS = 300
 

@@ -21,8 +21,8 @@ _MAX_TERM_WORDS = 3
 _MAX_CHARACTERS = 500
 # What is before a question: nothing, or what it is about, as in "I lost my key, how do I get a new one?"
 _BEFORE = r"(?:\A|[,;.:!?])\s*(?:(?:and|so|then|but|und|et|y) )?"
-# "Show me an example": what is asked for is all of it.
-_REQUEST = r"(?:please )?(?:show|give|explain)(?: me| us)?\b"
+# "Show me an example", "List of error codes": what is asked for is all of it.
+_REQUEST = r"(?:please )?(?:(?:show|give|explain|list)(?: me| us)?|(?:a |the )?list of)\b"
 # "Can I upload plans, which are scans?" asks for yes or no, whatever follows.
 _YES_OR_NO_QUESTION = re.compile(
     r"\s*(?:can|could|may|must|should|do|does|did|is|are|were|will|would|has|have|am|kann|darf|muss|soll|ist|sind|hat|habe"
