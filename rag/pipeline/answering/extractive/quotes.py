@@ -113,9 +113,7 @@ def _is_cut(structure: PassageStructure, run: Sequence[int], selected: set[int])
     return is_list and set(block[:2]) <= set(run) and not set(block) <= selected
 
 
-def _quote_run(
-    number: int, structure: PassageStructure, run: Sequence[int], *, continues: bool, is_cut: bool
-) -> Quote:
+def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, continues: bool, is_cut: bool) -> Quote:
     """Quote consecutive parts. A line `- …` says that a list or table has more than is quoted."""
     lines: list[str] = []
     previous_block = None
