@@ -122,8 +122,8 @@ def _classify_lines(text: str) -> list[_Line | None]:
         offset += len(line)
     stripped_lines = [text[start:end] for start, end in spans]
     looks_like_code = [bool(_CODE.match(line) or _CODE_END.search(line[-200:])) for line in stripped_lines]
-    has_fences = any(_FENCE.match(line) for line in stripped_lines)  # then these say what is code
-    is_code = not has_fences and sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
+    has_marks = any(_FENCE.match(line) for line in stripped_lines)  # then these say what is code
+    is_code = not has_marks and sum(looks_like_code) > _MIN_CODE_SHARE * sum(map(bool, stripped_lines))
     is_fenced = _starts_in_code(stripped_lines)
     whole_lines = text.splitlines()
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)

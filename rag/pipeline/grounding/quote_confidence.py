@@ -14,8 +14,8 @@ _ODDS_IN_BEST_PASSAGE, _ODDS_IN_OTHER_PASSAGE = 1.3, 0.6
 # - that, with the headings above it, has less than this share of the question's words: of five wrong quotes with a high
 #   probability in eight sets, three had four words of five, and one three of four;
 # - for a question of a single word that counts, which too many parts of a document have;
-# - from a passage that is not much more relevant than others: of 14 quotes with a high probability for questions about
-#   six other products and organisations, 11 were wrong or incomplete;
+# - from a passage that is not much more relevant than others: of 11 quotes with a high probability for questions about
+#   eight other products and organisations, nine were wrong or incomplete;
 # - without what the question asks for, such as a time or a price;
 # - that only says where to read on, or is one of several steps;
 # - about what is, where the question is about what is not, or the other way round: of seven wrong quotes with a high

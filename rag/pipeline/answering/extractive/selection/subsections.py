@@ -19,7 +19,7 @@ def with_subsections(
     Args:
         selected: For each passage number the indexes of the selected parts.
         structures: The structures of the numbered passages.
-        question: The question. Sections are added only if it asks how something is done.
+        question: The question. Nothing is added if it asks for yes or no, a time or a number.
 
     Returns:
         The selected parts, with those of the best ranked sections that fit.
