@@ -48,10 +48,12 @@ def ends_code(line: str) -> bool:
 
 
 def code_of(text: str) -> str:
-    """Return a block of code without the tags around it, if it is preformatted text in HTML."""
-    if not begins_code(text):
-        return text
-    return html.unescape(_TAG.sub("", text)).strip("\n")
+    """Return a block of code without the tags around it, if it is preformatted text in HTML.
+
+    One that would then contain the mark of a code block stays as it is: the mark would end the block that shows it.
+    """
+    code = html.unescape(_TAG.sub("", text)).strip("\n") if begins_code(text) else text
+    return text if "```" in code else code
 
 
 def remove_tags(text: str) -> str:

@@ -1,5 +1,8 @@
 """Extractive answers from documents with HTML in Markdown, tables of contents, steps and examples."""
 
+import pytest
+from markdown_it import MarkdownIt
+
 from tests.support.passages import answer, passage
 
 HANDBOOK = """\
@@ -90,10 +93,15 @@ def test_a_sentence_that_only_says_where_to_read_on_is_no_answer() -> None:
     assert answer("How is the tea stored safely?", page) == "Tea is stored safely in a dry box. [1]"
 
 
-def test_tags_alone_on_a_line_divide_no_section_and_targets_of_links_are_not_shown() -> None:
+def test_targets_of_links_are_not_shown() -> None:
+    page = passage('## Bell\n\nRing the bell with the [rope][rope].\n[rope]: https://rope.example "Rope of the bell"')
+    assert answer("How do I ring the bell?", page) == "Ring the bell with the rope. [1]"
+
+
+def test_tags_alone_on_a_line_divide_no_section() -> None:
     page = passage(
         '## Bell\n\nTurn the wheel of the bell.\n\n<aside class="tip">\n\nIt is loud.\n\n</aside>\n\n'
-        '<TabItem value="hall">\n\nThen pull the rope of the bell.\n\n</TabItem>\n\n[rope]: https://rope.example "Rope"'
+        '<TabItem value="hall">\n\nThen pull the rope of the bell.\n\n</TabItem>'
     )
     assert answer("How do I ring the bell?", page) == (
         "Turn the wheel of the bell.\nIt is loud.\nThen pull the rope of the bell. [1]"
@@ -108,6 +116,16 @@ def test_preformatted_html_is_code() -> None:
     assert answer("How do I ring the bell?", page) == (
         "Ring the bell like this:\n```\nbell --loud <name>\nbell --stop\n```\n[1]"
     )
+
+
+@pytest.mark.parametrize("mark", ["&#96;&#96;&#96;", "`<b></b>``", "<b></b>```"])
+def test_preformatted_html_does_not_end_the_code_block_that_shows_it(mark: str) -> None:
+    page = passage(
+        f"## Bell\n\nRing the bell like this:\n\n<pre>bell\n{mark}\n![bell](https://bells.example/a.png)</pre>"
+    )
+    tokens = MarkdownIt().parse(answer("How do I ring the bell?", page))
+    assert "bell" in next(token.content for token in tokens if token.type == "fence")
+    assert not [child for token in tokens for child in token.children or () if child.type == "image"]
 
 
 def test_sentences_between_long_code_blocks_are_no_code() -> None:
