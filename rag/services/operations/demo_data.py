@@ -13,6 +13,7 @@ from orgs.creation import add_member, create_organization
 from orgs.models import Organization, Role, Team
 from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.content.documents import content_hash
+from rag.parsing.markdown import parse_markdown
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.types import Submission
@@ -185,10 +186,9 @@ def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob
 
 
 def _read_page(file: Path) -> Submission:
-    """Return a page of the documentation as a document; its title is its first heading."""
-    text = file.read_text(encoding="utf-8")
-    title = text.partition("\n")[0].lstrip("# ").strip()
+    """Return a page of the documentation as a document; its title is that of its front matter, or its first heading."""
     path = str(file.relative_to(DOCS.parent))
-    return Submission(
-        path=path, title=title, text=text, content_type="text/markdown", lang="en", tags=("documentation",)
-    )
+    text = file.read_text(encoding="utf-8")
+    parsed = parse_markdown(text)
+    title = parsed.title or next((heading.title for heading in parsed.headings), file.name)
+    return Submission(path=path, title=title, text=text, content_type="text/markdown", tags=("documentation",))
