@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .markup import html_tags, plain_structure
+from .markup import html_tags, links, plain_structure
 from .sentences import quotable_sentence_spans
 
 
 class UnitKind(enum.Enum):
     """The kind of a unit.
 
+    PICTURE is for lines that have nothing but pictures.
     TERM is what a definition below it explains, or an option. RULE is for code fences, horizontal rules, front matter,
     marks of notes and the line below a header.
     """
@@ -22,6 +23,7 @@ class UnitKind(enum.Enum):
     CODE = "code"
     HEADING = "heading"
     TERM = "term"
+    PICTURE = "picture"
     RULE = "rule"
 
 
@@ -61,10 +63,8 @@ _CLAUSE = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[^\W\d_a-z]")
 _FENCE = re.compile(r"```|~~~(?!~)")
 _RULE = re.compile(r"[-=*_~`|:+ \t]+|([\^\"'.#])\1{2,}")
 # The first line of a note in Markdown for MkDocs, for GitHub and for Docusaurus: `!!! note "Title"`, `> [!NOTE]`,
-# `:::note`; the title of a tab in MkDocs: `=== "Linux"`; and a directive of reStructuredText: `.. note::`.
-_ADMONITION = re.compile(
-    r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$|:::+ ?\w*(?:\[[^\]]{0,100}\])?$|===[!+]? \"|\.\. [\w-]+::(?: [\w-]+)?$"
-)
+# `:::note Title`; the title of a tab in MkDocs: `=== "Linux"`; and a directive of reStructuredText: `.. note::`.
+_ADMONITION = re.compile(r"(?:!!!|\?\?\?\+?) \w+|> ?\[!\w+\]$|:::|===[!+]? \"|\.\. [\w-]+::(?: [\w-]+)?$")
 # A command of a plain text, with what it prints: these lines and those below, up to an empty one.
 _COMMAND = re.compile(r"\$ \S")
 # Markdown's headings, and those of wikis: `== Title ==`.
@@ -182,6 +182,8 @@ def _kind(line: str, is_code: bool) -> UnitKind:
         or plain_structure.is_markup(line)
     ):
         return UnitKind.RULE
+    if links.is_only_pictures(line):
+        return UnitKind.PICTURE
     if line.startswith("#"):
         return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE
     if (line.startswith("=") and _HEADING.match(line)) or html_tags.is_html_heading(line):
@@ -206,7 +208,7 @@ def _blocks(lines: list[_Line | None]) -> Iterator[list[_Line]]:
 
 def _belongs_to(block: list[_Line], line: _Line) -> bool:
     previous = block[-1].kind
-    is_continued_item = (block[0].kind, line.kind) == (UnitKind.ITEM, UnitKind.SENTENCE)
+    is_continued_item = block[0].kind is UnitKind.ITEM and line.kind in (UnitKind.SENTENCE, UnitKind.PICTURE)
     is_table = {line.kind, previous} == {UnitKind.ROW, UnitKind.RULE}  # the rule below a table's header
     return line.kind is previous or is_continued_item or is_table
 

@@ -23,13 +23,17 @@ _COMPONENT = r"</?(?-i:[A-Z])\w{0,40}(?:\s[^<>]{0,500})?/?>"
 _ONLY_TAGS = re.compile(rf"(?:\s*(?:{_TAG.pattern}|{_COMPONENT}))+\s*", re.IGNORECASE | re.DOTALL)
 _PREFORMATTED = re.compile(r"<pre\b[^<>]{0,500}>", re.IGNORECASE)
 # A character by its name or number, as in "Settings &gt; Account", or two around a word, as in "List&lt;String&gt;".
-_ENTITY = re.compile(r"&lt;[^\s&]{1,100}&gt;|&(?:[a-zA-Z]{2,8}|#\d{2,5});")
-_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,500}>.+</h\1>", re.IGNORECASE)
+_ENTITY = re.compile(r"&lt;[^\s&]{1,100}&gt;|&(?:[a-zA-Z]{2,8}|#\d{2,5}|#x[0-9a-fA-F]{1,5});")
+# The title of what is folded away is a heading, too. More tags may be around it on its line.
+_HEADING = re.compile(
+    r"<h([1-6])\b[^<>]{0,500}>.+</h\1>|(?:<details\b[^<>]{0,500}>)?\s*<summary\b[^<>]{0,500}>.+</summary>",
+    re.IGNORECASE,
+)
 
 
 def is_html_heading(line: str) -> bool:
-    """Return whether a line is a heading in HTML: `<h2 id="a">Title</h2>`."""
-    return line[:2] in ("<h", "<H") and bool(_HEADING.fullmatch(line))
+    """Return whether a line is a heading in HTML: `<h2 id="a">Title</h2>` or `<summary>Title</summary>`."""
+    return line[:2].lower() in ("<h", "<s", "<d") and bool(_HEADING.fullmatch(line))
 
 
 def is_only_tags(line: str) -> bool:

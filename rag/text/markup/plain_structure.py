@@ -14,7 +14,7 @@ _CAPITALS = re.compile(r"[A-Z][A-Z ,/&'-]{2,60}")
 # A term has at most this length; less if its explanation is not indented.
 _MAX_TERM_CHARACTERS, _MAX_LONE_TERM_CHARACTERS = 70, 30
 _MIN_EXPLANATION_WORDS = 5
-_NO_TERM_ENDINGS = (".", ",", ";", ":", "!", "?", "。", "：")
+_NO_TERM_ENDINGS = (".", ",", ";", ":", "!", "?", "。", "：", "\\")
 _OPTION_MARKS = "-/+"
 _ITEM_MARKS = ("- ", "* ", "+ ", "•")
 # A directive of reStructuredText that shows code, such as `.. code-block:: python`.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.text import citation_markers
-from rag.text.markup import html_tags, references
+from rag.text.markup import html_tags, links, references
 from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
@@ -18,11 +18,10 @@ from .scores.section_headings import is_in_section
 # Renders the citation of a quote from its passage's number (from 1) and its passage.
 CitationFormatter = Callable[[int, Passage], str]
 
-# A link within the documents leads nowhere in an answer.
-_RELATIVE_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?!https?://)[^()\s]{0,300}\)")
-_PICTURE = re.compile(r"!\[[^\[\]\n]{0,200}\]\([^()\s]{0,500}\)")
 # Manual pages divide words with this hyphen at the ends of lines.
 _HYPHENATION = re.compile(r"\u2010[ \t]*\n\s*")
+# A line that ends with a backslash is broken there.
+_LINE_BREAK = re.compile(r"\\[ \t]*(?:\n|\Z)")
 _QUOTATION_MARK = re.compile(r"^\s*(?:>\s*)+", re.MULTILINE)
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]*_`]*(?=\s)")
 _HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
@@ -125,7 +124,9 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         if term is not None and part.kind is UnitKind.SENTENCE:
             lines.append(f"{_plain(structure, structure.text(term))}: {rendered}")
         elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
-            lines[-1] = _without_links(f"{lines[-1]} {rendered}")  # the text of a link may be on several lines
+            lines[-1] = links.without_relative_links(
+                f"{lines[-1]} {rendered}"
+            )  # the text of a link may be on several lines
         else:
             lines.append(rendered)
         previous_block = part.block
@@ -177,9 +178,10 @@ def _render_part(structure: PassageStructure, index: int) -> str:
 
 def _plain(structure: PassageStructure, text: str) -> str:
     """Return a text on one line, without tags, pictures, marks of quotations and links within the documents."""
-    unmarked = _PICTURE.sub("", _QUOTATION_MARK.sub("", _HYPHENATION.sub("", text)))
+    unbroken = _LINE_BREAK.sub("\n", _HYPHENATION.sub("", text))
+    unmarked = links.without_pictures(_QUOTATION_MARK.sub("", unbroken))
     words = references.as_words(" ".join(unmarked.split()), is_restructured=structure.is_restructured)
-    plain = _without_links(html_tags.remove_tags(words))
+    plain = links.without_relative_links(html_tags.remove_tags(words))
     return f"{plain[:-1]}" if plain.endswith("::") else plain  # code follows, in reStructuredText
 
 
@@ -205,12 +207,7 @@ def _render_row(structure: PassageStructure, index: int) -> str:
         if cell:
             shown.append(f"{name}: {cell}" if name and not is_subject else cell)
     words = references.as_words(" — ".join(shown), is_restructured=structure.is_restructured)
-    return "- " + _without_links(html_tags.remove_tags(words))
-
-
-def _without_links(text: str) -> str:
-    """Return a text in which links within the documents are their texts."""
-    return _RELATIVE_LINK.sub(r"\1", text)
+    return "- " + links.without_relative_links(html_tags.remove_tags(words))
 
 
 def _quote_end(structure: PassageStructure, index: int) -> int:

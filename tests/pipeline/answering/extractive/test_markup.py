@@ -136,3 +136,34 @@ def test_sentences_between_long_code_blocks_are_no_code() -> None:
     assert answer("How do I ring the bell without a rope?", page) == (
         "Ring the bell without a rope; but be quiet:\n```\nbell {\n\trope = 0;\n}\n```\n[1]"
     )
+
+
+def test_pictures_with_titles_and_marks_of_notes_are_not_shown() -> None:
+    picture = '![The bell](./bell.png "Ring the bell. Then wait (a minute).")'
+    page = passage(f'## Bell\n\n{picture}\nRing it at the [door](../door.md "Our door") twice.&#x20;\n')
+    assert answer("How do I ring the bell?", page) == "Ring it at the door twice. [1]"
+    note = passage("## Bell\n\n::: tip Good to know\nThe rope of the bell is in the tower.\n:::\n")
+    assert answer("Where is the rope of the bell?", note) == "The rope of the bell is in the tower. [1]"
+
+
+def test_a_colon_in_bold_introduces_what_follows() -> None:
+    page = passage("## Bell\n\n✅ **What a bell needs:**\n\n- a rope\n- a tower")
+    assert answer("What does a bell need?", page) == "✅ **What a bell needs:**\n- a rope\n- a tower [1]"
+    alone = passage("## Bell\n\nIt needs a rope and a tower.\n\n✅ **What a bell needs:**\n\n![A bell](bell.png)")
+    assert answer("What does a bell need?", alone) == "It needs a rope and a tower. [1]"
+
+
+def test_the_title_of_what_is_folded_away_is_a_heading_and_no_answer() -> None:
+    night = "<details>\n\n<summary>May I ring the bell at night?</summary>\n\nNo. It wakes the porter.\n\n</details>"
+    noon = "<details><summary>Who rings the bell?</summary>\n\nThe porter rings it at noon.\n\n</details>"
+    page = passage(f"# Bells\n\n{night}\n\n{noon}")
+    assert answer("Who rings the bell?", page) == "The porter rings it at noon. [1]"
+    assert answer("May I ring the bell at night?", page) == "No. It wakes the porter. [1]"
+
+
+def test_a_backslash_that_breaks_a_line_is_not_shown() -> None:
+    page = passage("## Opening\n\nThe house opens at 7h.\\\nThe porter has the key.\\\nThere is no other key.")
+    quoted = "The house opens at 7h. The porter has the key. There is no other key. [1]"
+    assert answer("When does the house open?", page) == quoted
+    end = passage("## The key\n\nThe house has a porter. The key hangs on his belt.\\\n\n## Bells\n\nThey ring.")
+    assert answer("Where is the key?", end) == "The house has a porter. The key hangs on his belt. [1]"

@@ -11,10 +11,10 @@ from rag.text.words import stems
 from rag.types import Passage
 
 from .passage_parts import (
-    LEAD_IN_ENDINGS,
     QUESTION_ENDINGS,
     SENTENCE_ENDINGS,
     Part,
+    ends_with_colon,
     says_nothing,
     split_parts,
 )
@@ -32,7 +32,8 @@ class PassageLayout:
     def __init__(self, passage: Passage) -> None:
         self.passage = passage
         self.parts, self._headers = split_parts(passage.text, passage.lang)
-        self._texts = [passage.text[part.start : part.end] for part in self.parts]
+        # A backslash at the end of a line in Markdown only breaks it.
+        self._texts = [passage.text[part.start : part.end].removesuffix("\\") for part in self.parts]
         # The indexes of the first and the last part of each block.
         self._first = {part.block: index for index, part in reversed(list(enumerate(self.parts)))}
         self._last = {part.block: index for index, part in enumerate(self.parts)}
@@ -47,7 +48,7 @@ class PassageLayout:
 
     def is_lead_in(self, index: int) -> bool:
         """Return whether a part is a sentence that introduces what follows: "You need:"."""
-        return self.parts[index].kind is UnitKind.SENTENCE and self.text(index).endswith(LEAD_IN_ENDINGS)
+        return self.parts[index].kind is UnitKind.SENTENCE and ends_with_colon(self.text(index))
 
     @functools.cached_property
     def is_restructured(self) -> bool:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.text.markup import links
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 
 from .pointers import is_pointer
@@ -12,8 +13,8 @@ from .tables import find_headers, join_grid_rows
 from .tables_of_contents import without_contents
 
 QUESTION_ENDINGS = ("?", "？", "؟")
-LEAD_IN_ENDINGS = (":", "：")
-SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *LEAD_IN_ENDINGS)
+_COLONS = (":", "：")
+SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *_COLONS)
 _ITEM_START = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")
 _CODE_BORDER = re.compile(r"(?:```|(?<!~)~~~(?!~))")
 # A line of its own without a full stop is a heading in a plain text if it is this short.
@@ -28,8 +29,8 @@ _RUN_IN_TITLE = re.compile(r"(\*\*|__)[^*_]+[.!?:]\1")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
 # An item that is nothing but a link within the documents, as in a table of contents.
 _NAVIGATION = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+\[[^\[\]]{1,200}\]\((?!https?://)[^()\s]{0,300}\)")
-# A picture, the mark of a quotation, or a remark in brackets such as "(Version 2 or later)", unless it is a sentence.
-_NO_TEXT = re.compile(r"\s*(?:>\s*)*(?:!\[[^\[\]]{0,200}\]\([^()\s]{0,500}\)\s*|\([^()]{0,40}(?<![.!?])\))*")
+# The mark of a quotation, or a remark in brackets such as "(Version 2 or later)", unless it is a sentence.
+_NO_TEXT = re.compile(r"\s*(?:>\s*)*(?:\([^()]{0,40}(?<![.!?])\)\s*)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,16 @@ def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
     return _mark_cut(text, parts), find_headers(text, units)
 
 
+def ends_with_colon(text: str) -> bool:
+    """Return whether a text ends with a colon, also before the marks of bold or italic text, so that more follows."""
+    return text.rstrip("*_").endswith(_COLONS)
+
+
 def says_nothing(kind: UnitKind, text: str) -> bool:
     """Return whether a part only says where to read on, or is a picture or a remark in brackets."""
     return (
-        bool(_NO_TEXT.fullmatch(text))
+        kind is UnitKind.PICTURE
+        or bool(_NO_TEXT.fullmatch(links.without_pictures(text)))
         or is_pointer(text)
         or (kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(text)))
     )

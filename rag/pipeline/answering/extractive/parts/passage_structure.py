@@ -10,7 +10,7 @@ from rag.text.sentences import depends_on_predecessor
 from rag.text.words import content_words, stem
 
 from .passage_layout import STEP, PassageLayout
-from .passage_parts import LEAD_IN_ENDINGS, QUESTION_ENDINGS, SENTENCE_ENDINGS, says_nothing
+from .passage_parts import QUESTION_ENDINGS, SENTENCE_ENDINGS, ends_with_colon, says_nothing
 from .reading_groups import Section, find_sections
 
 # "2. Term. The lease begins on 1 April.": a clause with its title.
@@ -60,7 +60,7 @@ class PassageStructure(PassageLayout):
 
     def _leads_to(self, last: int, first: int) -> bool:
         """Return whether a block, by its last part, is read together with the next one, by its first part."""
-        if self.parts[first].kind is UnitKind.CODE or self.text(last).endswith(LEAD_IN_ENDINGS):
+        if self.parts[first].kind is UnitKind.CODE or ends_with_colon(self.text(last)):
             return True
         return self.is_step(first) and self.text(first)[0] != "1" and self.parts[last].kind is not UnitKind.ROW
 
@@ -85,9 +85,9 @@ class PassageStructure(PassageLayout):
         part, text = self.parts[index], self.text(index)
         if part.kind in (UnitKind.HEADING, UnitKind.TERM) or not self.is_readable(index):
             return False
-        return not text.endswith((*QUESTION_ENDINGS, *LEAD_IN_ENDINGS)) or (
-            text.endswith(LEAD_IN_ENDINGS) and bool(self._following_block(index))
-        )
+        if ends_with_colon(text):
+            return bool(self._following_block(index))
+        return not text.endswith(QUESTION_ENDINGS)
 
     def complete(self, index: int) -> set[int]:
         """Return a part together with the parts that it needs: what its pronoun stands for, its lead-in, its list.
@@ -128,7 +128,7 @@ class PassageStructure(PassageLayout):
         if not first or self.parts[first - 1].kind is not UnitKind.SENTENCE or not self.parts[first - 1].is_whole:
             return None
         is_code = self.parts[index].kind is UnitKind.CODE
-        return first - 1 if is_code or self.text(first - 1).endswith(LEAD_IN_ENDINGS) else None
+        return first - 1 if is_code or ends_with_colon(self.text(first - 1)) else None
 
     def needs_missing_part(self, index: int) -> bool:
         """Return whether a sentence begins with a word whose meaning is not in the passage."""
@@ -154,7 +154,7 @@ class PassageStructure(PassageLayout):
             return set()
         # A sentence that continues in the code need not have a colon: "This location is".
         is_unfinished = self.parts[first].kind is UnitKind.CODE and not self.text(index).endswith(SENTENCE_ENDINGS)
-        if not is_unfinished and not self.text(index).endswith(LEAD_IN_ENDINGS):
+        if not is_unfinished and not ends_with_colon(self.text(index)):
             return set()
         if says_nothing(self.parts[first].kind, self.text(first)):
             return set()
@@ -181,7 +181,7 @@ class PassageStructure(PassageLayout):
 
     def lacks_following(self, index: int) -> bool:
         """Return whether a sentence continues in something that the passage does not have."""
-        is_unfinished = not self.text(index).endswith(SENTENCE_ENDINGS) or self.text(index).endswith(LEAD_IN_ENDINGS)
+        is_unfinished = not self.text(index).endswith(SENTENCE_ENDINGS) or ends_with_colon(self.text(index))
         return self.parts[index].kind is UnitKind.SENTENCE and is_unfinished and not self._following_block(index)
 
     def _length(self, indexes: Sequence[int]) -> int:

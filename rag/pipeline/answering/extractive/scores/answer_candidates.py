@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rag.pipeline.answering.extractive.parts.passage_parts import LEAD_IN_ENDINGS
+from rag.pipeline.answering.extractive.parts.passage_parts import ends_with_colon
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.text.words import stem, stems_among
 
@@ -59,6 +59,6 @@ def _candidates(number: int, structure: PassageStructure, question_words: Sequen
         candidates.append(QuoteCandidate(number, index, stems, (above | heading | lead_in) - stems))
         if structure.is_heading(index):
             heading, lead_in = stems, frozenset()
-        elif text.endswith(LEAD_IN_ENDINGS):
+        elif ends_with_colon(text):
             lead_in = stems
     return candidates
