@@ -53,8 +53,8 @@ _AMOUNT = rf"(?:\d[\d.,]*|\b(?:{_NUMBER_WORDS}|an?|one|eine?[mnr]?|une?|una))"
 _CURRENCIES = "euros?|dollars?|pounds?|cents?|francs?|franken|eur|usd|gbp|chf"
 _TIMES = (
     r"(?:1\d|20)\d\d", r"\d\d?:\d\d", r"\d\d?\.\d\d? ?(?:uhr|h|[ap]\.?m\.?)", r"\d\d?\.\d\d?\.(?:\d\d)*",
-    r"\d\d?(?:st|nd|rd|th)", r"\d\d? (?:[ap]\.?m\.?|uhr)", rf"\d\d?\.? (?:{_MONTHS})", rf"(?:in )?(?:{_MONTHS}) \d",
-    rf"(?:in|im|en) (?:{_MONTHS})", _DAYS,
+    r"(?:[01]?\d|2[0-4]) ?h(?:\d\d)?", r"\d\d?(?:st|nd|rd|th)", r"\d\d? (?:[ap]\.?m\.?|uhr)",
+    rf"\d\d?\.? (?:{_MONTHS})", rf"(?:in )?(?:{_MONTHS}) \d", rf"(?:in|im|en) (?:{_MONTHS})", _DAYS,
     "daily|weekly|monthly|yearly|annually|täglich|wöchentlich|monatlich|jährlich",
     r"(?:every|each|once an?|twice an?|within|after|before|pro|jeden?|alle|nach|chaque|cada) (?:\w+ ){0,2}"
     rf"(?:{_UNITS})",

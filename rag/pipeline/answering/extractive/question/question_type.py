@@ -40,7 +40,8 @@ _BROAD_QUESTION = re.compile(
 # "How do I cancel a job?", "What must I do if a key is lost?"
 _PROCEDURE_QUESTION = re.compile(
     rf"{_BEFORE}(?:how (?:do|can|to|should|could|would|must)|what (?:do|can|should|must) (?:i|we|you) do"
-    r"|wie (?:kann|muss|soll|mache|geht)|was (?:muss|kann|soll|mache) (?:ich|man)"
+    r"|wie (?:geht|(?!lange|viele?|oft|groß|hoch|alt|weit|schwer|teuer|spät)\w+ (?:ich|wir|man|du|sie))"
+    r"|was (?:muss|kann|soll|mache|tue) (?:ich|wir|man)|was (?:tun|nun|jetzt)"
     r"|comment|que (?:dois-je|faut-il) faire|cómo|qué (?:debo|tengo que|puedo) hacer)\b"
     rf"|\A\s*{_REQUEST}",
     re.IGNORECASE,
