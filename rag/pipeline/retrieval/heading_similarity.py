@@ -5,14 +5,16 @@ small, so it is compared on its own (docs/decisions/0025-late-interaction-rerank
 """
 
 import math
+import uuid
 from collections.abc import Sequence
 
 import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from rag.errors import IndexUnavailable
+from rag.errors import EmbeddingFailed, IndexUnavailable
 from rag.providers import provider_factory
+from rag.providers.base import Vectors
 from rag.providers.rerankers.local import standard_scores
 from rag.text.indexed_text import embedded_text
 from rag.types import Passage
@@ -26,43 +28,39 @@ logger = structlog.get_logger(__name__)
 _MAX_COMPARED = 10
 # The weight beside the sum of standard scores by which the passages are ranked.
 _WEIGHT = 0.75
+# The same where the vectors of title and headings are compared, of this many characters: there is no late interaction.
+_MULTILINGUAL_WEIGHT, _MAX_CHARACTERS = 1.0, 300
 
 
-def prefer_similar_headings(question: str, passages: Sequence[Passage]) -> list[Passage]:
+def prefer_similar_headings(
+    question: str, passages: Sequence[Passage], multilingual_vector: Vectors | None = None
+) -> list[Passage]:
     """Add the similarity of headings to the relevance of the best ten passages, and sort these again.
 
-    The similarity is the cosine between the mean signs of the question's tokens and of the heading's, scaled to
-    standard scores. Passages without a heading or without token signatures get the mean. No model is called.
+    The similarity is the cosine between the mean signs of the question's tokens and of the last heading's; no model is
+    called. For a question that is not English it is the cosine of the vectors of the question and of title and headings
+    by the multilingual model. It is scaled to standard scores. Passages without a heading get the mean.
 
     Args:
         question: The question.
-        passages: The passages, best first. Those with MaxSim are compared: their language is the question's.
+        passages: The passages, best first. Of an English question those with MaxSim are compared: these are English.
+        multilingual_vector: The vector of a question that is not English; None for others.
 
     Returns:
         The passages by descending relevance, with the similarities and with the signatures that were read.
     """
-    best = list(passages[:_MAX_COMPARED])
-    compared = [passage for passage in best if passage.maxsim is not None and passage.headings]
-    token_vectors = embed_question_tokens(question) if len(compared) > 1 else None
-    if token_vectors is None:
+    best, weight = list(passages[:_MAX_COMPARED]), _WEIGHT
+    if multilingual_vector is not None:
+        similarities, weight = _compare_in_other_languages(multilingual_vector, best), _MULTILINGUAL_WEIGHT
+    else:
+        best, similarities = _compare_signs(question, best)
+    if not similarities:
         return list(passages)
-    try:
-        signatures = read_signatures(compared)
-    except IndexUnavailable as error:
-        logger.warning("heading_similarity_skipped", reason=type(error).__name__)
-        return list(passages)
-    best = [passage.copy_with(signatures=signatures.get(passage.chunk_id)) for passage in best]
-    mean_signs = _normalized(np.sign(token_vectors).mean(axis=0))
-    similarities = {
-        passage.chunk_id: float(mean_signs @ heading)
-        for passage in best
-        if passage.signatures is not None and (heading := _heading_vector(passage, passage.signatures)) is not None
-    }
     added = dict(zip(similarities, standard_scores([*similarities.values()]).tolist(), strict=True))
     ranked = sorted(
         (
             passage.copy_with(
-                relevance=_raised(passage.relevance, _WEIGHT * added.get(passage.chunk_id, 0.0)),
+                relevance=_raised(passage.relevance, weight * added.get(passage.chunk_id, 0.0)),
                 heading_similarity=similarities.get(passage.chunk_id),
             )
             for passage in best
@@ -71,6 +69,37 @@ def prefer_similar_headings(question: str, passages: Sequence[Passage]) -> list[
     )
     lowest = ranked[-1].relevance
     return [*ranked, *(rest.copy_with(relevance=min(rest.relevance, lowest)) for rest in passages[_MAX_COMPARED:])]
+
+
+def _compare_signs(question: str, best: Sequence[Passage]) -> tuple[list[Passage], dict[uuid.UUID, float]]:
+    """Return the passages with their signatures, and the similarity of each last heading, by the id of the chunk."""
+    compared = [passage for passage in best if passage.maxsim is not None and passage.headings]
+    token_vectors = embed_question_tokens(question) if len(compared) > 1 else None
+    if token_vectors is None:
+        return list(best), {}
+    try:
+        signatures = read_signatures(compared)
+    except IndexUnavailable as error:
+        logger.warning("heading_similarity_skipped", reason=type(error).__name__)
+        return list(best), {}
+    with_signatures = [passage.copy_with(signatures=signatures.get(passage.chunk_id)) for passage in best]
+    mean_signs = _normalized(np.sign(token_vectors).mean(axis=0))
+    return with_signatures, {
+        passage.chunk_id: float(mean_signs @ heading)
+        for passage in with_signatures
+        if passage.signatures is not None and (heading := _heading_vector(passage, passage.signatures)) is not None
+    }
+
+
+def _compare_in_other_languages(vector: Vectors, best: Sequence[Passage]) -> dict[uuid.UUID, float]:
+    """Return the similarity of the title and headings of each passage, by the id of the chunk."""
+    texts = [" ".join(dict.fromkeys((passage.title, *passage.headings)))[:_MAX_CHARACTERS] for passage in best]
+    try:
+        vectors = provider_factory.multilingual_embedder().embed(texts) if len(texts) > 1 else ()
+    except EmbeddingFailed as error:
+        logger.warning("heading_similarity_skipped", reason=type(error).__name__)
+        return {}
+    return {passage.chunk_id: float(vector @ above) for passage, above in zip(best, vectors, strict=False)}
 
 
 def _heading_vector(passage: Passage, signatures: TokenSignatures) -> NDArray[np.float32] | None:

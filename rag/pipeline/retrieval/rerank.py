@@ -6,6 +6,7 @@ import structlog
 
 from rag.errors import RerankFailed
 from rag.providers import provider_factory
+from rag.providers.base import Vectors
 from rag.providers.rerankers.local import LocalReranker
 from rag.types import Passage, Question
 
@@ -18,7 +19,9 @@ MAX_RERANKED = 50
 WARNING = "RERANK_FAILED"
 
 
-def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passage], tuple[str, ...]]:
+def rerank(
+    question: Question, passages: Sequence[Passage], multilingual_vector: Vectors | None = None
+) -> tuple[list[Passage], tuple[str, ...]]:
     """Sort the first 50 passages by the reranker's relevance; the others stay after them.
 
     If the default reranker fails, the order stays as it is and there is a warning.
@@ -26,6 +29,7 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
     Args:
         question: The question. Its `rerank_model` names the reranker; empty for the default one.
         passages: The passages, best first, with the scores of late interaction.
+        multilingual_vector: The question's vector by the multilingual model, if it is not English.
 
     Returns:
         The passages by descending relevance, and warnings.
@@ -46,7 +50,7 @@ def rerank(question: Question, passages: Sequence[Passage]) -> tuple[list[Passag
     # The sort is stable: equally relevant passages keep their order.
     ranked = sorted(scored, key=lambda passage: -passage.relevance)
     if isinstance(reranker, LocalReranker):  # others read the headings with the text
-        ranked = prefer_similar_headings(question.text, ranked)
+        ranked = prefer_similar_headings(question.text, ranked, multilingual_vector)
     return [*ranked, *_scale_below(ranked, others)], ()
 
 

@@ -16,7 +16,7 @@ from ragsite.postgres.replicas import routing as replicas
 from .deduplicate import deduplicate
 from .late_interaction import add_maxsim
 from .load_passages import read_passages
-from .query.embed_query import EmbeddedQuery, embed_query
+from .query.embed_query import EmbeddedQuery, embed_query, multilingual_vector
 from .query.spelling import WARNING as SPELLING_CORRECTED
 from .query.spelling import correct_spelling
 from .rank_candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
@@ -62,7 +62,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     trace = dataclasses.replace(trace, deduplicated=tuple(passage.chunk_id for passage in passages))
     if question.rerank and passages:  # outside of the transaction: a reranker may be a remote service
         with measurement_buffer.measure("query_stage", "rerank"):
-            passages, rerank_warnings = rerank(question, passages)
+            passages, rerank_warnings = rerank(question, passages, multilingual_vector(question, queries))
         warnings += rerank_warnings
     return Retrieval(
         passages=with_ranks(add_standout_scores(passages, question.top_k)),

@@ -93,3 +93,15 @@ def test_a_single_passage_and_none_stay_as_they_are() -> None:
     (alone,) = prefer_similar_headings(QUESTION, [section(SIMILAR)])
     assert alone.relevance == pytest.approx(0.5)
     assert prefer_similar_headings(QUESTION, []) == []
+
+
+def test_titles_and_headings_in_another_language_are_compared_by_the_multilingual_model() -> None:
+    vector = provider_factory.multilingual_embedder().embed(["Wo lasse ich mein Rad stehen?"])[0]
+    titles = ["Gäste bewirten", "Pakete verschicken", "Schlüssel verloren", "Fahrräder abstellen"]
+    passages = [
+        PASSAGE.copy_with(chunk_id=uuid.uuid4(), title=title, headings=(), relevance=0.5, lang="de") for title in titles
+    ]
+    ranked = prefer_similar_headings("Wo lasse ich mein Rad stehen?", passages, vector)
+    assert ranked[0].title == "Fahrräder abstellen"
+    assert ranked[0].heading_similarity is not None
+    assert prefer_similar_headings("Wo lasse ich mein Rad stehen?", passages[:1], vector) == passages[:1]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
+from django.conf import settings
 
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
@@ -24,12 +25,14 @@ class EmbeddedQuery:
     """A question in one scope.
 
     Attributes:
-        vector: The vector of the scope's model, float32 of shape (dimensions,); None if embedding failed.
+        model_name: The name of the scope's model.
+        vector: The vector of this model, float32 of shape (dimensions,); None if embedding failed.
         failure: Why embedding failed; None if it did not.
         token_vectors: The question's token vectors, if it is reranked by them and the model's chunks have signatures.
     """
 
     scope: SearchScope
+    model_name: str
     vector: Vectors | None
     failure: EmbeddingFailed | None = None
     token_vectors: TokenVectors | None = None
@@ -50,12 +53,19 @@ def embed_query(question: Question, scopes: Sequence[SearchScope]) -> list[Embed
 def _embed_in_scope(question: Question, scope: SearchScope, model: EmbeddingModel) -> EmbeddedQuery:
     try:
         vector = embed_question(question.text, model=model)
-        return EmbeddedQuery(scope, vector, token_vectors=_token_vectors(question, model))
+        return EmbeddedQuery(scope, model.name, vector, token_vectors=_token_vectors(question, model))
     except EmbeddingFailed as error:
         logger.warning("question_not_embedded", model=model.name, code=error.code)
-        return EmbeddedQuery(scope, None, error)
+        return EmbeddedQuery(scope, model.name, None, error)
 
 
 def _token_vectors(question: Question, model: EmbeddingModel) -> TokenVectors | None:
     compares_tokens = question.rerank and is_english(question.text) and provider_factory.token_embedder(model)
     return embed_question_tokens(question.text) if compares_tokens else None
+
+
+def multilingual_vector(question: Question, queries: Sequence[EmbeddedQuery]) -> Vectors | None:
+    """Return the vector of a question that is not English by the multilingual model; None if it is not used."""
+    if is_english(question.text):
+        return None
+    return next((query.vector for query in queries if query.model_name == settings.RAG_MULTILINGUAL_MODEL), None)
