@@ -20,7 +20,7 @@ from .between_languages import between_languages, find_other_languages
 from .calibration_curve import select_curve
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
 from .standout_passage import heading_stands_out, reconsider
-from .within_language import STANDOUT_WEIGHT, WITHIN_LANGUAGE, find_same_language
+from .within_language import find_same_language, within_language
 
 logger = structlog.get_logger(__name__)
 
@@ -97,11 +97,14 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     # A curve that was fitted for these sources is better than the one for a language.
     same_language_ids = frozenset[uuid.UUID]() if curve.is_measured else find_same_language(query, passages)
 
+    best_cosine = max((passage.score for passage in passages if passage.chunk_id in same_language_ids), default=0.0)
+
     def probability(passage: Passage, covered: frozenset[QueryPart]) -> float:
         if passage.chunk_id in other_language_ids:
-            return between_languages(passage)
+            # Of two that are as similar, the reader wants the one in the language of the question.
+            return between_languages(passage) if passage.score > best_cosine else 0.0
         if passage.chunk_id in same_language_ids:
-            return WITHIN_LANGUAGE(_evidence_score(passage, parts, covered, STANDOUT_WEIGHT))
+            return within_language(passage, _coverage(passage, parts, covered), _standout(passage))
         return curve(_evidence_score(passage, parts, covered))
 
     scores = [probability(passage, covered) for passage, covered in zip(passages, covered_parts, strict=True)]
@@ -109,7 +112,12 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     is_between_languages = bool(passages) and passages[scores.index(score)].chunk_id in other_language_ids
     # The words of another language are missing wherever the answer is.
     gaps = () if len(other_language_ids) == len(passages) else find_gaps(query, parts, covered_parts)
-    relevant = [passage for passage, probability in zip(passages, scores, strict=True) if probability >= _MIN_RELEVANT]
+    # How similar a long passage is to a question in its language says little about each: their order says more.
+    relevant = [
+        passage
+        for passage, probability in zip(passages, scores, strict=True)
+        if probability >= _MIN_RELEVANT or passage.chunk_id in same_language_ids
+    ]
     if score < _MIN_GROUNDABLE and not is_between_languages:
         score, relevant = _reconsider(query, passages, score, relevant)
     return Grounding(
@@ -132,16 +140,20 @@ def _reconsider(
     return score, relevant
 
 
-def _evidence_score(
-    passage: Passage, parts: Sequence[QueryPart], covered: frozenset[QueryPart], standout_weight: float = 1.0
-) -> float:
+def _evidence_score(passage: Passage, parts: Sequence[QueryPart], covered: frozenset[QueryPart]) -> float:
     """Return how well a passage fits the question: its word coverage, its score and the names that it has."""
     names = [part for part in parts if part.is_name]
     name_share = sum(part in covered for part in names) / len(names) if names else 1.0
-    # Without coverage (dense mode), all terms count alike.
-    coverage = passage.coverage or len(covered) / max(1, len(parts))
-    standout = standout_score_alone(passage) if passage.standout_score is None else passage.standout_score
-    return coverage + standout_weight * standout + _NAME_WEIGHT * name_share
+    return _coverage(passage, parts, covered) + _standout(passage) + _NAME_WEIGHT * name_share
+
+
+def _coverage(passage: Passage, parts: Sequence[QueryPart], covered: frozenset[QueryPart]) -> float:
+    """Return the share of the question's terms in a passage. Without weights (dense mode), all terms count alike."""
+    return passage.coverage or len(covered) / max(1, len(parts))
+
+
+def _standout(passage: Passage) -> float:
+    return standout_score_alone(passage) if passage.standout_score is None else passage.standout_score
 
 
 def _assess_with_model(model: LanguageModel, context: Context, local: Grounding) -> Grounding:

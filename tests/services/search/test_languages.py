@@ -8,6 +8,7 @@ from pytest_django import Settings
 from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel
 from rag.models.content.pgvector_tables import Embedding512
+from rag.pipeline.grounding.ground import assess_locally
 from rag.providers.embedders import multilingual
 from rag.services.reembedding import second_model
 from rag.services.search import permitted_queries
@@ -15,6 +16,7 @@ from rag.services.sources import search_scopes
 from rag.text.question_language import FOREIGN_LANGUAGES
 from rag.types import Answer, AnswerOptions, Filters, Question, SearchScope
 from tests.support.factories import World, ingest_text
+from tests.support.passages import PASSAGE
 
 pytestmark = pytest.mark.django_db
 ENGLISH = {
@@ -155,3 +157,16 @@ def test_other_models_and_a_disabled_model_stay_alone(world: World, library: Dat
     second_model.embed_due([library.pk])
     settings.RAG_MULTILINGUAL_MODEL = ""  # type: ignore[attr-defined]
     assert library.pk in built_scopes("Wer bezahlt die Reise?")["all-MiniLM-L6-v2"].source_ids
+
+
+def test_a_passage_in_another_language_answers_only_if_it_is_more_similar_than_those_in_the_same(
+    world: World, library: DataSource
+) -> None:
+    ingest_text(library, "wohnheim", "Das Wohnheim schließt um zehn Uhr abends.", lang="de")
+    second_model.embed_due([library.pk])
+    german = PASSAGE.copy_with(chunk_id=uuid.uuid4(), source_id=library.pk, lang="de", score=0.4, maxsim=None)
+    for score, is_relevant in ((0.39, False), (0.41, True)):
+        french = german.copy_with(chunk_id=uuid.uuid4(), lang="fr", score=score)
+        passages = [german, french, german.copy_with(chunk_id=uuid.uuid4(), score=0.1)]
+        relevant = assess_locally("Wann schließt das Wohnheim?", passages, mode="hybrid+rerank").relevant
+        assert [passage in relevant for passage in passages] == [True, is_relevant, True]
