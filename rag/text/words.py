@@ -138,10 +138,6 @@ def stems(text: str, lang: str = "") -> Counter[str]:
 
 
 def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter[str]:
-    """Count the stems of a text that are candidates. It is faster than `stems` for a long text and few candidates."""
+    """Count the stems of a text that are candidates."""
     stem_set, algorithm = frozenset(candidates), _algorithm(lang)
-    words = split_words(text, lang)
-    if algorithm == "english":  # other algorithms remove prefixes or change letters
-        prefixes = frozenset(candidate[:3] for candidate in stem_set)
-        words = [word for word in words if word[:3] in prefixes]
-    return Counter(word_stem for word in words if (word_stem := _stem(word, algorithm)) in stem_set)
+    return Counter(word_stem for word in split_words(text, lang) if (word_stem := _stem(word, algorithm)) in stem_set)

@@ -43,6 +43,14 @@ def test_an_inflected_question_finds_its_passage(lang: str, question: str, answe
     assert render_quotes(extract_quotes(question, passages)) == answer
 
 
+@pytest.mark.parametrize(
+    ("text", "candidate"),
+    [("AWS pays", "AWS"), ("on iOS", "iOS"), ("Try it", "trying"), ("She bought tea", "buy"), ("It is dying", "die")],
+)
+def test_short_and_irregular_words_are_found_in_a_text(text: str, candidate: str) -> None:
+    assert words.stems_among(text, [words.stem(candidate.lower(), "en")], "en").total() == 1
+
+
 def test_gaps_contain_no_function_words() -> None:
     grounding = assess_grounding("Wann fahren die Züge nach Ulm?", Context("", (passage("Der Zug fährt.", "de"),), 0))
     assert grounding.gaps == ("fahren", "Ulm")
