@@ -37,6 +37,17 @@ def is_english(question: str) -> bool:
     return detect_language(question) in ("", "en")
 
 
+def name_language(question: str) -> str:
+    """Return the language of a question by its name in English, such as "german"; empty if it is unclear.
+
+    Function words decide if one language has most of them; otherwise the language is detected.
+    """
+    counts = _count_by_language(_WORD.findall(question.lower()))
+    most = max(counts.values())
+    best = [name for name, count in counts.items() if count == most]
+    return best[0] if most and len(best) == 1 else snowball_algorithm(detect_language(question)) or ""
+
+
 def query_language(text: str, langs: Sequence[str]) -> str:
     """Return the language of a question about documents, or of an answer from them.
 

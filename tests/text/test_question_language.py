@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.text.question_language import foreign_function_words, is_english
+from rag.text.question_language import foreign_function_words, is_english, name_language
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,14 @@ def test_function_words_of_a_clear_foreign_question() -> None:
     assert {"der", "in"} <= foreign_function_words("Wozu dient der Vorhang in der Oper?")
     for question in ("Who was the owner of the villa de la Cruz?", "std io", "die cast", "zebra 17", ""):
         assert foreign_function_words(question) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Wer hat das gebaut?", "german"), ("Qui paie le voyage ?", "french"), ("¿Quién paga el viaje?", "spanish"),
+        ("Кто оплачивает поездку?", "russian"), ("Who pays?", "english"), ("休暇は何日ですか", ""), ("", ""),
+    ],
+)  # fmt: skip
+def test_the_name_of_a_language(question: str, expected: str) -> None:
+    assert name_language(question) == expected

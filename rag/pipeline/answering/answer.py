@@ -34,7 +34,7 @@ from ragsite.observability import measurement_buffer
 from .citations import CitedAnswer, drop_unsupported_end, extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
-from .no_answer_sentences import NO_ANSWER, UNCLEAR_ANSWER
+from .no_answer_sentences import sentences_for
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
 from .quote_evidence import find_quote_evidence
 from .retrieve_two_questions import add_probability_of_both, find_passages_to_answer
@@ -131,7 +131,7 @@ def _generate_answer(
     generation = prepare_generation(question.text, context, options.generation, searched=searched)
     text = yield from collect_text(generation.text_parts)
     if generation.quotes is not None:
-        gaps = describe_gaps(select_reportable_gaps(question.text, grounding.gaps))
+        gaps = describe_gaps(question.text, select_reportable_gaps(question.text, grounding.gaps))
         if gaps:
             yield f" {gaps}"
         return Answer(
@@ -143,14 +143,14 @@ def _generate_answer(
         )
     cited = extract_citations(text, context.numbered_passages)
     if not (cited.citations or cited.unsupported_sentences):
-        return _no_answer(grounding, CONTEXT_IGNORED, model=generation.model)
+        return _no_answer(question.text, grounding, CONTEXT_IGNORED, model=generation.model)
     # Validated against the passages, not the prompt: the question itself cannot support the answer.
     passages = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
     cited, validation = _validate(cited, passages, [passage.lang for passage in context.numbered_passages])
     if not (cited.citations and validation.is_valid):
         if options.strict:
             raise NotGrounded(f"The sources do not support the generated answer: {validation.details}")
-        return _no_answer(grounding, NOT_GROUNDED, model=generation.model)
+        return _no_answer(question.text, grounding, NOT_GROUNDED, model=generation.model)
     return Answer(
         cited.text,
         _with_pages(cited.citations, context),
@@ -187,15 +187,15 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
 def _decline(query: str, grounding: Grounding, closest: str) -> Answer:
     """Decline a question that the passages probably do not answer, and show what comes closest."""
     if grounding.score < _MIN_UNCLEAR or not closest:
-        return _no_answer(grounding, NOT_GROUNDED, closest=closest)
-    gaps = describe_gaps(select_reportable_gaps(query, grounding.gaps))
-    text = " ".join(filter(None, (UNCLEAR_ANSWER, gaps, closest)))
+        return _no_answer(query, grounding, NOT_GROUNDED, closest=closest)
+    gaps = describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
+    text = " ".join(filter(None, (sentences_for(query).unclear, gaps, closest)))
     return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
 
 
-def _no_answer(grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
+def _no_answer(query: str, grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
     """Return the answer that the sources do not contain the answer, with the gaps and the closest passage."""
-    text = " ".join(filter(None, (NO_ANSWER, describe_gaps(grounding.gaps), closest)))
+    text = " ".join(filter(None, (sentences_for(query).no_answer, describe_gaps(query, grounding.gaps), closest)))
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 
 
@@ -211,9 +211,9 @@ def _describe_closest(query: str, context: Context) -> str:
         " ".join(part.split()) for part in dict.fromkeys((passage.title, *passage.headings[-1:])) if part
     )
     space = "\n" if quotes[0].is_block else " "
-    return f"The closest passage is in “{where}”:{space}{render_quotes(quotes[:end])}" if where else ""
+    return f"{sentences_for(query).closest.format(where=where)}{space}{render_quotes(quotes[:end])}" if where else ""
 
 
-def describe_gaps(gaps: Sequence[str]) -> str:
-    """Return a sentence that names the gaps; empty without gaps."""
-    return f"Nothing was found about: {', '.join(gaps[:_MAX_LISTED_GAPS])}." if gaps else ""
+def describe_gaps(query: str, gaps: Sequence[str]) -> str:
+    """Return a sentence in the language of the question that names its gaps; empty without gaps."""
+    return sentences_for(query).gaps.format(gaps=", ".join(gaps[:_MAX_LISTED_GAPS])) if gaps else ""

@@ -11,7 +11,7 @@ import structlog
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL as EXTRACTIVE
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_signatures
-from rag.pipeline.answering.no_answer_sentences import AGENT_FOUND_NOTHING
+from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.pipeline.answering.prompt import MAX_PROMPT_TOKENS
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.calibration_curve import mode_name
@@ -85,7 +85,9 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
         model_name = model.name if model else EXTRACTIVE
         reply = _validated_reply(text, selected, grounding, toolbox, model=model_name)
     else:
-        reply = AgentReply(AGENT_FOUND_NOTHING, 0.0, False, (), toolbox.passages, 0.0, model="")
+        reply = AgentReply(
+            sentences_for(question.text).agent_found_nothing, 0.0, False, (), toolbox.passages, 0.0, model=""
+        )
     reply = dataclasses.replace(reply, duration_seconds=time.monotonic() - started)
     logger.info(
         "agent_responded",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from rag.errors import NoResults
-from rag.pipeline.answering.no_answer_sentences import NO_ANSWER
+from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.services.search import chat_replies, permitted_queries
 from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
 
@@ -32,7 +32,8 @@ def answer(
         return (yield from permitted_queries.ask(standalone, selection, options))
     except NoResults:  # raised before the first event
         yield permitted_queries.NO_RESULTS
-        yield NO_ANSWER
+        no_answer = sentences_for(standalone.text).no_answer
+        yield no_answer
     grounding = Grounding(is_groundable=False, score=0.0, relevant=(), gaps=())
-    answer = Answer(NO_ANSWER, (), confidence=0.0, model="")
+    answer = Answer(no_answer, (), confidence=0.0, model="")
     return AnswerResult(permitted_queries.NO_RESULTS, Context("", (), token_count=0), grounding, answer)

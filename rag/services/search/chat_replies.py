@@ -15,7 +15,7 @@ from rag.pipeline.answering.extractive.extract import render_quotes
 from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
-from rag.pipeline.answering.no_answer_sentences import CHAT_FOUND_NOTHING
+from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.pipeline.answering.retrieve_two_questions import add_probability_of_both
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.ground import assess_grounding
@@ -173,6 +173,6 @@ def _extractive_reply(question: Question, retrieval: Retrieval) -> str:
     relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
     merged = merge_passages(relevant)
     quotes = quote_answer(question.text, merged, relevant, retrieval.searched)
-    text = render_quotes(quotes, BY_TITLE.format_citation) or CHAT_FOUND_NOTHING
+    text = render_quotes(quotes, BY_TITLE.format_citation) or sentences_for(question.text).chat_found_nothing
     gaps = select_reportable_gaps(question.text, grounding.gaps) if quotes else grounding.gaps
-    return f"{text} {describe_gaps(gaps)}".strip()
+    return f"{text} {describe_gaps(question.text, gaps)}".strip()

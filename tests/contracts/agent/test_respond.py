@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag.models import DataSource
-from rag.pipeline.answering.no_answer_sentences import AGENT_FOUND_NOTHING
+from rag.pipeline.answering.no_answer_sentences import ENGLISH
 from tests.contracts.agent.helpers import CHUNK_KEYS, KEYS, ZEBRAS, Api, ask
 from tests.support import snapshots
 from tests.support.factories import ingest_text
@@ -89,7 +89,7 @@ def test_the_answer_quotes_the_selected_text(
         ("What stripes do zebras have?", "Our blimp is painted vermilion.", "Zebras have black and white stripes."),
         ("What stripes do zebras have?", "Zebras live in Africa.", "Zebras have black and white stripes."),
         ("On which floor is the kettle?", "The kettle was bought in 2019.", "The kettle is on the second floor"),
-        ("Who won the football championship?", "Our blimp is painted vermilion.", AGENT_FOUND_NOTHING),
+        ("Who won the football championship?", "Our blimp is painted vermilion.", ENGLISH.agent_found_nothing),
     ],
     ids=["another topic", "the same topic", "the same word", "nothing answers"],
 )
@@ -113,7 +113,7 @@ def test_without_results_the_answer_says_so(member: Client, api: Api) -> None:
         seconds = reply.body.pop("processing_time")
         assert seconds >= 0
         assert reply.body == {
-            "answer": AGENT_FOUND_NOTHING,
+            "answer": ENGLISH.agent_found_nothing,
             "confidence_score": 0,
             "sources_used": [],
             "grounding_validation_passed": False,
@@ -126,7 +126,7 @@ def test_without_results_the_answer_says_so(member: Client, api: Api) -> None:
 )
 def test_irrelevant_passages_are_not_quoted(member: Client, query: str) -> None:
     reply = ask(member, query, min_score=0).body
-    assert reply["answer"] == AGENT_FOUND_NOTHING
+    assert reply["answer"] == ENGLISH.agent_found_nothing
     assert (reply["confidence_score"], reply["grounding_validation_passed"]) == (0, False)
     assert len(reply["retrieved_chunks"]) == 2
 

@@ -7,7 +7,7 @@ import pytest
 
 from orgs.access.permissions import Visibility
 from orgs.models import Membership
-from rag.pipeline.answering.no_answer_sentences import AGENT_FOUND_NOTHING
+from rag.pipeline.answering.no_answer_sentences import ENGLISH
 from rag.services.search import agent
 from tests.contracts.agent.helpers import (
     CHUNK_KEYS,
@@ -150,7 +150,7 @@ def test_an_invented_answer_fails_validation_despite_earlier_valid_calls(
 def test_without_results_the_models_own_knowledge_is_not_used(editor: Client, provider: ProviderServer) -> None:
     provider.replies = ["The capital of France is Paris."]
     reply = ask(editor, "What is the capital of France?").body
-    assert reply["answer"] == AGENT_FOUND_NOTHING
+    assert reply["answer"] == ENGLISH.agent_found_nothing
     assert (reply["grounding_validation_passed"], reply["retrieved_chunks"]) == (False, [])
 
 

@@ -170,3 +170,19 @@ def test_a_passage_in_another_language_answers_only_if_it_is_more_similar_than_t
         passages = [german, french, german.copy_with(chunk_id=uuid.uuid4(), score=0.1)]
         relevant = assess_locally("Wann schließt das Wohnheim?", passages, mode="hybrid+rerank").relevant
         assert [passage in relevant for passage in passages] == [True, is_relevant, True]
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence"),
+    [
+        ("Wer hat den Eiffelturm gebaut?", "Kein Abschnitt beantwortet diese Frage eindeutig. Am nächsten kommt"),
+        ("Qui a construit la tour Eiffel ?", "Aucun passage ne répond clairement à cette question. Le passage"),
+        ("¿En qué año nació Pablo Picasso?", "Las fuentes no contienen la respuesta a esta pregunta."),
+        ("Who built the Eiffel tower?", "The sources do not contain the answer to this question."),
+    ],
+)
+def test_a_question_is_declined_in_its_language(
+    world: World, library: DataSource, question: str, sentence: str
+) -> None:
+    second_model.embed_due([library.pk])
+    assert answer(world, question).text.startswith(sentence)
