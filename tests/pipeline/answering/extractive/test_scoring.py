@@ -68,6 +68,8 @@ def test_a_part_of_a_paragraph_that_says_the_same_is_better(best: str) -> None:
         ("For the details, see the next chapter.", True),
         ("This chapter describes how tea is stored.", True),
         ("More information can be found in the cellar.", True),
+        ("The [tea\nmanual](tea.md) says how it is stored.", True),
+        ("The manual lists nothing.", False),
         ("The tea is stored in this cellar.", False),
         ("These cups are listed by colour.", False),
         ("See that the lid is closed, " + "and closed again, " * 20 + "then drink.", False),

@@ -25,7 +25,10 @@ _GUIDE = re.compile(
 _ANNOUNCEMENT = re.compile(
     r"\W*(?:in )?(?:this|these|the following|this following|dieser?|dieses)(?: [\w-]+)? "
     r"(?:section|chapter|page|document|tutorial|guide|part|article|text|abschnitt|kapitel|seite|dokument)s?\b"
-    r"[^.]{0,40}\b(?:describe|explain|demonstrate|show|cover|list|discusse?|introduce|beschreib|erklär|zeig)",
+    r"[^.]{0,40}\b(?:describe|explain|demonstrate|show|cover|list|discusse?|introduce|beschreib|erklär|zeig)"
+    # "The [operations manual](manual.md) says how long they are kept."
+    r"|\W*the \[?(?:[\w-]+ ){0,3}(?:documentation|manual|guide|handbook|chapter|page)(?:\]\([^()\s]{0,300}\))? "
+    r"(?:says|describes|explains|shows|lists) (?:how|what|which|when|where|why)\b",
     re.IGNORECASE,
 )
 _MAX_WORDS = 30
@@ -38,4 +41,6 @@ def is_pointer(text: str) -> bool:
 
 def mostly_points(text: str) -> bool:
     """Return whether a sentence seems to say only where to read on, or what a text is about."""
-    return len(text.split()) <= _MAX_WORDS and bool(_GUIDE.match(text) or _ANNOUNCEMENT.match(text))
+    words = text.split()
+    line = " ".join(words)  # without line ends
+    return len(words) <= _MAX_WORDS and bool(_GUIDE.match(line) or _ANNOUNCEMENT.match(line))

@@ -57,7 +57,7 @@ _PROCEDURE_BONUS = 0.5
 # Penalty for "Yes, …" where the question asks how, what or when, in standard deviations.
 _YES_OR_NO_PENALTY = 2.0
 # Penalty for a sentence that only says where to read on, in standard deviations.
-_POINTER_PENALTY = 1.0
+_POINTER_PENALTY = 2.0
 
 
 def word_weights(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
