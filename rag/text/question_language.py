@@ -43,9 +43,9 @@ def name_language(question: str) -> str:
     Function words decide if one language has most of them; otherwise the language is detected.
     """
     counts = _count_by_language(_WORD.findall(question.lower()))
-    most = max(counts.values())
-    best = [name for name, count in counts.items() if count == most]
-    return best[0] if most and len(best) == 1 else snowball_algorithm(detect_language(question)) or ""
+    highest = max(counts.values())
+    best = [name for name, count in counts.items() if count == highest]
+    return best[0] if highest and len(best) == 1 else snowball_algorithm(detect_language(question)) or ""
 
 
 def query_language(text: str, langs: Sequence[str]) -> str:
