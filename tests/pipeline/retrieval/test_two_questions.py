@@ -22,6 +22,10 @@ from rag.pipeline.retrieval.query.two_questions import divide_question
             "How do I create a key for a program and revoke it?",
             ("How do I create a key for a program", "How do I revoke a key?"),
         ),
+        (
+            "How do I invite a new colleague and put them in a team?",
+            ("How do I invite a new colleague", "How do I put a new colleague in a team?"),
+        ),
         ("How can we set up teams, and then delete them?", ("How can we set up teams", "How can we delete teams?")),
         ("How to mount a disk and check it", ("How to mount a disk", "How to check a disk")),
         ("How do I add a member and a team?", ("How do I add a member", "How do I add a team?")),
@@ -33,6 +37,22 @@ from rag.pipeline.retrieval.query.two_questions import divide_question
             "Can I rename or delete a team over the API?",
             ("Can I rename a team over the API?", "Can I delete a team over the API?"),
         ),
+        (
+            "How do I switch the page to dark mode or another language?",
+            ("How do I switch the page to dark mode", "How do I switch the page to another language?"),
+        ),
+        (
+            "Can I restrict a key to reading only, or to certain documents?",
+            ("Can I restrict a key to reading only", "Can I restrict a key to certain documents?"),
+        ),
+        (
+            "How long are audit entries kept and can I export them?",
+            ("How long are audit entries kept", "can I export audit entries?"),
+        ),
+        (
+            "How often is a connected source synced and can I start it by hand?",
+            ("How often is a connected source synced", "can I start a connected source by hand?"),
+        ),
         ("Is there an API or command line?", ("Is there an API", "Is there an command line?")),
         # One question
         ("How do I add members and teams?", ()),
@@ -40,6 +60,10 @@ from rag.pipeline.retrieval.query.two_questions import divide_question
         ("How can I tell that a reply was wrong or not helpful?", ()),
         ("What is the difference between a member and a team?", ()),
         ("What is it and where is it?", ()),
+        ("How do I see which page and document it comes from?", ()),
+        # It is unclear what the pronoun means
+        ("How long are questions kept, and can I shorten it?", ()),
+        ("Can I use it at home, and how do I update it?", ()),
         ("How long are logs kept, and can I change that?", ()),
         ("How do I choose a model, and which ones are there?", ()),
         ("How do I create a team and rename it and delete it?", ()),

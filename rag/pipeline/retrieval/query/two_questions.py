@@ -24,6 +24,12 @@ _TWO_THINGS = re.compile(
     rf"(?P<beginning>{_BEGINNING})(?P<first>.+?),?\s+(?:and|or)\s+(?P<second>{_DETERMINER}.+)",
     re.IGNORECASE | re.DOTALL,
 )
+# - "Can I restrict a key to reading only, or to some documents?";
+_PREPOSITION = r"(?:to|into|in|onto|on|from|for|with|by|at|over|through)\b"
+_TWO_PLACES = re.compile(
+    rf"(?P<beginning>{_BEGINNING})(?P<first>.+?),?\s+(?:and|or)\s+(?P<second>(?P<preposition>{_PREPOSITION})\s+.+)",
+    re.IGNORECASE | re.DOTALL,
+)
 # - "Is there an API or command line?";
 _ARE_THERE = re.compile(
     r"(?P<beginning>(?:is|are)\s+there\s+(?:(?:an?|any)\s+)?)(?P<first>.+?),?\s+(?:and|or)\s+(?P<second>.+)",
@@ -48,8 +54,14 @@ _NOUN_PHRASE = re.compile(rf"\b(?P<phrase>{_DETERMINER}{_REST_OF_NOUN})", re.IGN
 _OBJECT = re.compile(
     rf"(?:{_BEGINNING})\w+\s+(?:(?:up|out|off|on|in|down)\s+)?(?P<phrase>\w{_REST_OF_NOUN})", re.IGNORECASE | re.DOTALL
 )
+# "audit entries" of "How long are audit entries kept?"
+_SUBJECT = re.compile(
+    r"(?:how\s+(?:long|often|soon|many|much)|when|where|why|how)\s+(?:is|are|was|were)\s+(?P<phrase>.+?)\s+\w+(?:ed|en|t|n)",
+    re.IGNORECASE | re.DOTALL,
+)
 # "What changes then?" and "Which ones are supported?" cannot be understood alone.
 _ASKS_ABOUT_ANSWER = re.compile(r"\bones\b|\b(?:that|this|these|those|then|which)\W*\Z", re.IGNORECASE)
+_SINGULAR = re.compile(r"(?:an?|one|this|that|another)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 
 
@@ -65,7 +77,8 @@ def divide_question(question: str) -> tuple[str, ...]:
         halves = _divide_parts(text)
     if len(halves) != 2 or not all(map(_has_topic, halves)) or _ASKS_ABOUT_ANSWER.search(halves[1]):
         return ()
-    return halves[0], _replace_pronoun(halves[1], halves[0])
+    second = _replace_pronoun(halves[1], halves[0])
+    return (halves[0], second) if second else ()
 
 
 def _divide_parts(text: str) -> list[str]:
@@ -73,25 +86,37 @@ def _divide_parts(text: str) -> list[str]:
     if match := _TWO_VERBS.fullmatch(text):
         beginning, first, second, thing = match.groups()
         return [] if _CONJUNCTION.search(thing) else [beginning + first + thing, beginning + second + thing]
-    match = _ARE_THERE.fullmatch(text) or _TWO_THINGS.fullmatch(text) or _TWO_ACTIONS.fullmatch(text)
+    patterns = (_TWO_PLACES, _ARE_THERE, _TWO_THINGS, _TWO_ACTIONS)
+    match = next(filter(None, (pattern.fullmatch(text) for pattern in patterns)), None)
     if not match:
         return []
-    beginning, first, second = match.groups()
-    if _CONJUNCTION.search(first) or _CONJUNCTION.search(second):
+    beginning, first, second = match["beginning"], match["first"], match["second"]
+    if any(map(_CONJUNCTION.search, (first, second))) or re.search(rf"\b{QUESTION_WORDS}", first, re.IGNORECASE):
         return []
-    before = _before_last_thing(first) if match.re is _TWO_THINGS else ""
+    before = ""
+    if match.re is _TWO_PLACES:
+        before = _before_last(rf"\b(?={match['preposition']}\b)", first)
+    elif match.re is _TWO_THINGS:
+        before = _before_last(rf"\b(?={_DETERMINER})|\b{_PREPOSITION}\s+(?=\w)", first) or first.split()[0] + " "
     return [beginning + first, beginning + before + second]
 
 
-def _before_last_thing(text: str) -> str:
-    """Return "limit a search to " of "limit a search to a folder", or the first word if there is no determiner."""
-    things = list(re.finditer(rf"\b{_DETERMINER}", text, re.IGNORECASE))
-    return text[: things[-1].start()] if things else text.split()[0] + " "
+def _before_last(pattern: str, text: str) -> str:
+    """Return the text up to the end of the last match: "limit a search to " of "limit a search to a folder"."""
+    matches = list(re.finditer(pattern, text, re.IGNORECASE))
+    return text[: matches[-1].end()] if matches else ""
 
 
 def _replace_pronoun(question: str, previous: str) -> str:
-    match = _NOUN_PHRASE.search(previous) or _OBJECT.match(previous)
-    return _PRONOUN.sub(lambda _: match["phrase"].strip(), question, count=1) if match else question
+    """Return the second question with what its pronoun means; empty if this is unclear."""
+    pronoun = _PRONOUN.search(question)
+    if not pronoun:
+        return question
+    match = _SUBJECT.fullmatch(previous.rstrip(" ?")) or _NOUN_PHRASE.search(previous) or _OBJECT.match(previous)
+    phrase = match["phrase"].strip() if match else ""
+    is_plural = phrase.endswith("s") and not _SINGULAR.match(phrase)
+    is_clear = bool(phrase) and not _PRONOUN.search(phrase) and not (is_plural and pronoun[0].lower() == "it")
+    return _PRONOUN.sub(lambda _: phrase, question, count=1) if is_clear else ""
 
 
 def _has_topic(question: str) -> bool:
