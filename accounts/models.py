@@ -9,6 +9,7 @@ import idna
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import models
 from django.db.models.functions import MD5, Lower, Upper
 from django.utils import timezone
@@ -43,13 +44,25 @@ class UserManager(BaseUserManager["User"]):
             domain = idna.encode(domain, uts46=True).decode() if not domain.isascii() else domain
         return f"{name}@{domain}" if name else domain
 
+    @classmethod
+    def is_address(cls, email: str) -> bool:
+        """Return whether a normalised text is one address of an account, and not a list or a quotation of addresses.
+
+        The domain after the last @ of a list says nothing about whom its messages reach.
+        """
+        try:
+            validate_email(email)
+        except ValidationError:
+            return False
+        return _PLAIN.fullmatch(email) is not None and email.count("@") == 1
+
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
         """Create an account. Without a password it cannot sign in.
 
         Raises:
             ValueError: The address is invalid.
         """
-        if not _PLAIN.fullmatch(self.normalize_email(email)):
+        if not self.is_address(self.normalize_email(email)):
             raise ValueError("A user needs an e-mail address, of Latin letters without accents before the @.")
         user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)

@@ -4,8 +4,6 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.exceptions import ValidationError
-from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -185,11 +183,7 @@ def _is_verified(organization: Organization, email: str) -> bool:
 
 
 def _require_verified(organization: Organization, email: str) -> None:
-    try:
-        validate_email(email)  # one address: what follows the last @ says nothing about a list of addresses
-    except ValidationError:
-        raise ScimError(400, "userName must be one e-mail address.", "invalidValue") from None
-    if len(email) > _MAX_ADDRESS_CHARACTERS or email.count("@") != 1:
+    if len(email) > _MAX_ADDRESS_CHARACTERS or not User.objects.is_address(email):
         message = f"userName must be one e-mail address of at most {_MAX_ADDRESS_CHARACTERS} characters."
         raise ScimError(400, message, "invalidValue")
     if not _is_verified(organization, email):
