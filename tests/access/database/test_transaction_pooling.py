@@ -1,5 +1,6 @@
 """Web processes behind PgBouncer in transaction mode: many callers share two sessions, and none sees another's rows."""
 
+import configparser
 import select
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from ragsite.postgres import identity, logins
 from ragsite.postgres.base import read_rows
 from ragsite.postgres.derived_keys import role_password
 from ragsite.postgres.roles import checks
+from ragsite.run import gunicorn_config, web
 from tests.access.database.injection import RESIDUE, execute, web_process
 from tests.support.factories import World, ingest_text
 from tests.support.servers.pgbouncer import PROGRAM
@@ -123,9 +125,23 @@ def test_a_session_that_ends_in_a_transaction_can_be_replaced(
         assert read_rows("SELECT 1", []) == [(1,)]
 
 
-def test_the_documented_reset_is_the_tested_one(settings: Any) -> None:
+@pytest.fixture
+def documented(settings: Any) -> configparser.SectionProxy:
+    """The documented configuration of PgBouncer."""
     page = (settings.BASE_DIR / "docs" / "operations" / "scale.md").read_text()
-    assert f"\nserver_reset_query = {logins.RESET_SESSION}\n" in page
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(page.split("```ini\n")[1].split("```")[0])
+    return parser["pgbouncer"]
+
+
+def test_the_documented_reset_is_the_tested_one(documented: configparser.SectionProxy) -> None:
+    assert documented["server_reset_query"] == logins.RESET_SESSION
+
+
+def test_the_documented_pooler_has_room_for_two_web_servers(documented: configparser.SectionProxy) -> None:
+    """PgBouncer's default is fewer connections than the threads of one keep open."""
+    roles = len({identity.NOBODY.role, identity.SIGN_IN.role, identity.STAFF.role})
+    assert documented.getint("max_client_conn") >= 2 * gunicorn_config.workers * web.THREADS * roles
 
 
 def test_nothing_of_a_transaction_stays_for_the_next_caller(live_world: World, start: Callable[..., None]) -> None:
