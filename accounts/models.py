@@ -121,7 +121,7 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
     def clean(self) -> None:
         super().clean()
         self.email = type(self).objects.normalize_email(self.email)
-        if not _PLAIN.fullmatch(self.email):
+        if not type(self).objects.is_address(self.email):
             raise ValidationError({"email": gettext("Latin letters without accents before the @, and no white space.")})
 
 

@@ -43,7 +43,7 @@ class InvitationForm(OneOrganizationForm):
 
     def clean_email(self) -> str:
         email = User.objects.normalize_email(self.cleaned_data["email"])
-        if not email.isascii():
+        if not User.objects.is_address(email):
             raise forms.ValidationError(gettext("Latin letters without accents before the @."))
         return email
 

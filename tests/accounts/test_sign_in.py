@@ -254,10 +254,14 @@ def test_email_addresses_are_normalised(world: World, spelling: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "spelling", ["оwner@home.example", "ow\u200bner@home.example", "owner\u202e@home.example", "ownér@x.y"]
+    "spelling",
+    [
+        *("оwner@home.example", "ow\u200bner@home.example", "owner\u202e@home.example", "ownér@x.y"),
+        *("a@abroad.example,owner@home.example", '"a@abroad.example"@home.example'),
+    ],
 )
-def test_email_addresses_with_other_scripts_are_rejected(world: World, spelling: str) -> None:
-    """A Cyrillic о, a zero-width space, a right-to-left override, and an accent."""
+def test_email_addresses_that_could_be_read_as_another_one_are_rejected(world: World, spelling: str) -> None:
+    """A Cyrillic о, a zero-width space, a right-to-left override, an accent, a list, and a quoted address."""
     with pytest.raises(ValueError, match="Latin letters"):
         User.objects.create_user(spelling, "x")
     client = Client()
