@@ -66,7 +66,8 @@ def refuse_beside_other_versions(plan: Sequence[tuple[Migration, bool]], **_: An
             raise CommandError(
                 f"Processes of another version are connected to the database ({count} sessions), and the migration "
                 f"{removing[0]} removes what they may use. Stop the web servers, workers, scheduler and background "
-                "worker of the earlier version, then run this again."
+                "worker of the earlier version, then restart PgBouncer if you use it, because it keeps sessions of "
+                "processes that have ended, and run this again."
             )
         time.sleep(_POLL_SECONDS)
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from django.core.management.base import CommandError
 from django.db import OperationalError, close_old_connections, connection, transaction
+from django.db.migrations import Migration, RunSQL
 from django.test import Client
 from psycopg.errors import AdminShutdown
 
@@ -18,6 +20,7 @@ from ragsite.postgres import identity, logins
 from ragsite.postgres.base import read_rows
 from ragsite.postgres.derived_keys import role_password
 from ragsite.postgres.roles import checks
+from ragsite.postgres.versions import running_versions
 from ragsite.run import gunicorn_config, web
 from tests.access.database.injection import RESIDUE, execute, web_process
 from tests.support.factories import World, ingest_text
@@ -142,6 +145,20 @@ def test_the_documented_pooler_has_room_for_two_web_servers(documented: configpa
     """PgBouncer's default is fewer connections than the threads of one keep open."""
     roles = len({identity.NOBODY.role, identity.SIGN_IN.role, identity.STAFF.role})
     assert documented.getint("max_client_conn") >= 2 * gunicorn_config.workers * web.THREADS * roles
+
+
+def test_a_migration_waits_for_sessions_that_the_pooler_keeps(
+    live_world: World, start: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They name no version, like those of processes that are too old to name theirs."""
+    monkeypatch.setattr(running_versions, "_MAX_WAIT_SECONDS", 0.0)
+    step = type("Step", (Migration,), {"operations": [RunSQL("DROP FUNCTION a()")]})("9999_step", "rag")
+    running_versions.refuse_beside_other_versions([(step, False)])
+    start()
+    with web_process():
+        assert read_rows("SELECT current_setting('application_name')", []) == [(running_versions.version_name(),)]
+    with pytest.raises(CommandError, match="restart PgBouncer"):
+        running_versions.refuse_beside_other_versions([(step, False)])
 
 
 def test_nothing_of_a_transaction_stays_for_the_next_caller(live_world: World, start: Callable[..., None]) -> None:

@@ -41,7 +41,7 @@ def no_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["", "ragsite/another"])
 def test_a_migration_that_removes_something_is_refused_beside_another_version(name: str) -> None:
     with other_session(name):
-        with pytest.raises(CommandError, match=r"\(1 sessions\).*9999_step.*Stop the web servers"):
+        with pytest.raises(CommandError, match=r"\(1 sessions\).*9999_step.*Stop the web servers.*PgBouncer"):
             pre_migrate.send(apps.get_app_config("accounts"), plan=[(_ADDING, False), (_REMOVING, False)])
         pre_migrate.send(apps.get_app_config("accounts"), plan=[(_ADDING, False)])
 
