@@ -144,7 +144,7 @@ def test_the_documented_reset_is_the_tested_one(documented: configparser.Section
 def test_the_documented_pooler_has_room_for_two_web_servers(documented: configparser.SectionProxy) -> None:
     """PgBouncer's default is fewer connections than the threads of one keep open."""
     roles = len({identity.NOBODY.role, identity.SIGN_IN.role, identity.STAFF.role})
-    assert documented.getint("max_client_conn") >= 2 * gunicorn_config.workers * web.THREADS * roles
+    assert int(documented["max_client_conn"]) >= 2 * gunicorn_config.workers * web.THREADS * roles
 
 
 def test_a_migration_waits_for_sessions_that_the_pooler_keeps(
