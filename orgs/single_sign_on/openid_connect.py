@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import jwt
+from django.utils.translation import gettext_noop
 
 from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
 from ragsite.postgres.models import is_storable
@@ -192,6 +193,10 @@ def _decode(provider: Provider, client_id: str, token: str, *, require: list[str
             leeway=_LEEWAY_SECONDS,
             options={"require": require},
         )
+    except (jwt.ImmatureSignatureError, jwt.ExpiredSignatureError):
+        raise InvalidResponse(
+            gettext_noop("The token is not valid at this time. Compare the clocks of both servers.")
+        ) from None
     except (jwt.PyJWTError, TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidResponse(f"The token is not valid: {type(error).__name__}.") from None
     return claims

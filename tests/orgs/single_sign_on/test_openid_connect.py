@@ -2,6 +2,7 @@
 
 import html
 import re
+import time
 import urllib.error
 import urllib.request
 from typing import Any
@@ -124,6 +125,15 @@ def test_tokens_that_prove_nothing_are_refused(provider: IdentityProvider, serve
     browser = Client()
     assert sign_in(browser).status_code == 502
     assert (User.objects.filter(email=EMAIL).exists(), browser.get("/").status_code) == (False, 302)
+
+
+@pytest.mark.parametrize(("claim", "seconds"), [("iat", 1), ("nbf", 1), ("exp", -1)])
+def test_clocks_may_differ_by_a_minute(provider: IdentityProvider, server: Any, claim: str, seconds: int) -> None:
+    for difference, status in ((50, 302), (90, 502)):
+        value = int(time.time()) + seconds * difference
+        server.change_claims = lambda claims, value=value: claims.update({claim: value})
+        reply = sign_in(Client())
+        assert (reply.status_code, "Compare the clocks" in reply.content.decode()) == (status, status == 502)
 
 
 def test_forged_signatures_are_refused(provider: IdentityProvider, server: Any) -> None:
