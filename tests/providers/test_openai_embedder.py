@@ -65,7 +65,9 @@ def test_permanent_errors_are_not_retried(provider: ProviderServer, status: int)
 @pytest.mark.parametrize(
     "body",
     [b"not json", b"{}", b'{"data": []}', b'{"data": [{"index": 0, "embedding": [1, 2]}]}',
-     b'{"data": [{"index": 0, "embedding": "AAAA"}]}', b'{"data": [{"index": 0, "embedding": [null]}]}'],
+     b'{"data": [{"index": 0, "embedding": "AAAA"}]}', b'{"data": [{"index": 0, "embedding": [null]}]}',
+     b'{"data": [{"index": 0, "embedding": [1%s]}]}' % (b"0" * 400), b'{"data": ' + b"[" * 100_000],
+    ids=lambda body: body[:45].decode(),
 )  # fmt: skip
 def test_responses_that_are_no_embeddings(provider: ProviderServer, body: bytes) -> None:
     provider.fail(200, body=body)

@@ -74,7 +74,7 @@ class OpenAIEmbedder:
             vectors = np.array([entry["embedding"] for entry in entries], np.float32)
         except openai.APIError as error:
             raise translate_error(error, self._model, EmbeddingFailed) from error
-        except (TypeError, ValueError, LookupError, AttributeError) as error:
+        except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:
             raise EmbeddingFailed(f"The endpoint of {self._model} did not answer with embeddings.") from error
         if vectors.shape != (len(texts), self.dimensions) or not np.isfinite(vectors).all():
             raise EmbeddingFailed(

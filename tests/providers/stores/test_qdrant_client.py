@@ -16,6 +16,7 @@ from tests.support.servers.qdrant_server import QdrantServer
 
 from .qdrant_helpers import found_by
 
+_TOO_LARGE = [{"points": [{"id": str(uuid.uuid4()), "score": 10**400}]}] * 2
 _NAN = [{"points": [{"id": str(uuid.uuid4()), "score": float("nan")}]}] * 2
 
 
@@ -42,6 +43,7 @@ def test_a_request_is_sent_again_if_its_connection_closes_before_the_response(qd
         [{"points": []}] * 3,
         "text",
         _NAN,
+        _TOO_LARGE,
     ],
 )
 def test_a_search_does_not_trust_the_form_of_a_response(

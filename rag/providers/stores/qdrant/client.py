@@ -139,5 +139,5 @@ def _reading_response() -> Iterator[None]:
     """Raise IndexUnavailable if the block cannot read a response, as if Qdrant had not answered."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise IndexUnavailable("The search index (Qdrant) answered with something that cannot be read.") from error
