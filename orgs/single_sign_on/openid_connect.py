@@ -222,8 +222,17 @@ def _signing_key(provider: Provider, header: dict[str, Any]) -> Any:
     """Return the provider's key that a token names. An unknown key is looked up once: providers replace their keys."""
     key_id = header.get("kid")
     for refresh in (False, True):
-        keys = jwt.PyJWKSet.from_dict(discovery.read_keys(provider, refresh=refresh)).keys
+        keys = _keys_for(header.get("alg"), discovery.read_keys(provider, refresh=refresh))
         matching = [key for key in keys if key.public_key_use in (None, "sig") and key_id in (None, key.key_id)]
         if matching and (key_id is not None or len(matching) == 1):
             return matching[0]
     raise InvalidResponse("The token names a key that the identity provider does not have.")
+
+
+def _keys_for(algorithm: object, key_set: dict[str, Any]) -> list[jwt.PyJWK]:
+    """Return the keys for an algorithm: those that name it, or none (RFC 7517, 4.4; the library would take RS256)."""
+    published = key_set.get("keys")
+    if not isinstance(published, list) or algorithm not in _ALGORITHMS:
+        return []
+    keys = [key for key in published if isinstance(key, dict) and (key.get("alg") or algorithm) == algorithm]
+    return jwt.PyJWKSet.from_dict({"keys": [{**key, "alg": algorithm} for key in keys]}).keys if keys else []

@@ -1,6 +1,7 @@
 """Single sign-on with an OpenID Connect provider, which speaks the protocol over HTTP on loopback."""
 
 import html
+import json
 import re
 import time
 import urllib.error
@@ -9,6 +10,7 @@ from typing import Any
 
 import jwt
 import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
 from django.test import Client
 from django.utils import timezone
 
@@ -136,13 +138,39 @@ def test_clocks_may_differ_by_a_minute(provider: IdentityProvider, server: Any, 
         assert (reply.status_code, "Compare the clocks" in reply.content.decode()) == (status, status == 502)
 
 
-def test_forged_signatures_are_refused(provider: IdentityProvider, server: Any) -> None:
+@pytest.mark.parametrize(
+    ("algorithm", "named", "status"),
+    [
+        *((algorithm, {}, 302) for algorithm in ("RS256", "RS512", "PS256")),
+        ("PS256", {"alg": "PS256"}, 302),
+        ("RS256", {"alg": "PS256"}, 502),
+        ("RS256", {"alg": "none"}, 502),
+        ("RS256", {"use": "enc"}, 502),
+    ],
+)
+def test_a_key_need_not_name_its_algorithm(
+    provider: IdentityProvider, server: Any, algorithm: str, named: dict[str, str], status: int
+) -> None:
+    key = rsa.generate_private_key(65_537, 2_048)
+    published = {**json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key())), "kid": "rsa", "use": "sig"}
+    del published["key_ops"]
+    server.keys = lambda: {"keys": [{**published, **named}]}
+    server.sign = lambda claims: jwt.encode(claims, key, algorithm=algorithm, headers={"kid": "rsa"})
+    assert sign_in(Client()).status_code == status
+
+
+@pytest.mark.parametrize("names_algorithm", [True, False])
+def test_forged_signatures_are_refused(provider: IdentityProvider, server: Any, names_algorithm: bool) -> None:
     other = IdentityProviderServer()
-    public_key = str(server.keys()["keys"][0])
+    (key,) = server.keys()["keys"]
+    public_key = str(key)
+    published = key if names_algorithm else {name: value for name, value in key.items() if name != "alg"}
+    server.keys = lambda: {"keys": [published]}
     forgeries = (
         lambda claims: jwt.encode(claims, "", algorithm="none", headers={"kid": "k1"}),
         lambda claims: jwt.encode(claims, CLIENT_SECRET * 2, algorithm="HS256", headers={"kid": "k1"}),
         lambda claims: jwt.encode(claims, public_key, algorithm="HS256", headers={"kid": "k1"}),
+        lambda claims: jwt.encode(claims, rsa.generate_private_key(65_537, 2_048), "RS256", headers={"kid": "k1"}),
         other.sign_with_key,
         lambda claims: "x.y.z",
     )
