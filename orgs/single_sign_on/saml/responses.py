@@ -167,18 +167,19 @@ def _read_person(assertion: xml.Element) -> SignedInPerson:
 
 
 def _read_claims(assertion: xml.Element, person: SignedInPerson, groups_claim: str) -> dict[str, Any]:
-    """Return the attributes as the claims that an OpenID Connect provider would send."""
-    attributes = {
-        attribute.get("Name"): [
-            xml.read_text(value) for value in attribute.findall("saml:AttributeValue", xml.NAMESPACES)
-        ]
-        for attribute in assertion.findall("saml:AttributeStatement/saml:Attribute", xml.NAMESPACES)
-    }
+    """Return the attributes as the claims that an OpenID Connect provider would send.
+
+    Others may contain any XML (SAML Core, 2.7.3.1.1). A name may come several times.
+    """
+    attributes: dict[str, list[str]] = {name: [] for name in (*_EMAIL_ATTRIBUTES, *_NAME_ATTRIBUTES, groups_claim)}
+    for attribute in assertion.findall("saml:AttributeStatement/saml:Attribute", xml.NAMESPACES):
+        if (values := attributes.get(attribute.get("Name"))) is not None:
+            values += [xml.read_text(value) for value in attribute.findall("saml:AttributeValue", xml.NAMESPACES)]
     email = _first(attributes, _EMAIL_ATTRIBUTES)
     if email is None and person.qualifiers.get("Format") == _EMAIL_FORMAT:
         email = person.subject
     names = {"email": email, "name": _first(attributes, _NAME_ATTRIBUTES)}
-    return {**names, groups_claim: attributes.get(groups_claim, []), "sub": person.subject}
+    return {**names, groups_claim: attributes[groups_claim], "sub": person.subject}
 
 
 def _first(attributes: dict[str, list[str]], names: Sequence[str]) -> str | None:

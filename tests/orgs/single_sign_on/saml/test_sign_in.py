@@ -64,6 +64,24 @@ def test_a_signed_response_and_the_names_of_other_providers_are_understood(
     assert User.objects.filter(email__in=["bob@home.example", "eve@home.example"]).count() == 2
 
 
+def test_attributes_that_nobody_reads_may_have_elements_within_them(
+    provider: IdentityProvider, idp: SamlProvider
+) -> None:
+    """Shibboleth sends a NameID within eduPersonTargetedID."""
+    idp.person["attributes"]["urn:oid:1.3.6.1.4.1.5923.1.1.1.10"] = ["<saml:NameID>x</saml:NameID>"]
+    assert sign_in(Client(), provider, idp).status_code == 302
+    idp.person = {"subject": "x", "attributes": {"email": ["bob@home.example<saml:NameID>x</saml:NameID>"]}}
+    assert sign_in(Client(), provider, idp).status_code == 502
+
+
+def test_groups_may_come_as_attributes_of_one_name(provider: IdentityProvider, idp: SamlProvider) -> None:
+    """Keycloak sends roles so, unless "Single Role Attribute" is on."""
+    following = '</saml:AttributeValue></saml:Attribute><saml:Attribute Name="groups"><saml:AttributeValue>'
+    idp.person["attributes"]["groups"] = [following.join(["unknown", "writers", "others"])]
+    assert sign_in(Client(), provider, idp).status_code == 302
+    assert [role.name for role in Membership.objects.get(user__email=EMAIL).roles.all()] == ["editor"]
+
+
 def serialize(root: Any) -> str:
     return str(etree.tostring(root).decode())
 
