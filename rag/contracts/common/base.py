@@ -1,5 +1,6 @@
 """The base of all contract view sets: API key scopes, rate limits, the organisation of a request."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -118,10 +119,15 @@ def validate(serializer: type[Serializer[Any]], data: object) -> dict[str, Any]:
     """
     if not isinstance(data, dict):
         raise ValidationError({"body": "the body must be a JSON object"})
-    form = serializer(data=data)
+    form = _kept_form(serializer)
     request_warnings.warn_of_unknown_fields(form, data)
-    form.is_valid(raise_exception=True)
-    return dict(form.validated_data)
+    return dict(form.run_validation(data))
+
+
+@functools.cache
+def _kept_form(serializer: type[Serializer[Any]]) -> Serializer[Any]:
+    """Return a serializer without data, which all requests share: a new one copies all of its fields."""
+    return serializer()
 
 
 def organization(request: Request) -> Organization | None:
