@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 
 from django.db import DatabaseError, InterfaceError, connection
 
+from .base import read_rows
+
 
 def advisory_xact_locks(names: Iterable[str]) -> None:
     """Wait for all of these locks, and hold them until the transaction ends.
@@ -16,12 +18,11 @@ def advisory_xact_locks(names: Iterable[str]) -> None:
     The locks are taken in the order of their keys, so that two transactions cannot deadlock. That holds for the names
     of one call only: pass all names that belong together at once.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(key) FROM (SELECT DISTINCT hashtextextended(name, 0) AS key "
-            "FROM unnest(%s::text[]) AS name ORDER BY key) AS ordered",
-            [list(names)],
-        )
+    read_rows(
+        "SELECT pg_advisory_xact_lock(key) FROM (SELECT DISTINCT hashtextextended(name, 0) AS key "
+        "FROM unnest(%s::text[]) AS name ORDER BY key) AS ordered",
+        [list(names)],
+    )
 
 
 def try_advisory_xact_lock(name: str, *, shared: bool = False) -> bool:

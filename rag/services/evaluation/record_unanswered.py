@@ -90,10 +90,8 @@ def store_if_unanswered(
     if searched is None or (is_answered and confidence >= LOW_CONFIDENCE):
         return
     reason = Reason.LOW_CONFIDENCE if is_answered else Reason.DECLINED
-    # One transaction about one source, so that the caller's identity is set once.
-    with transaction.atomic(), identity.about_sources([searched.source_id]):
-        if retention_for(caller.user).history == QueryHistory.FULL:
-            _store(_build_row(caller, searched, reason, confidence, answer))
+    if retention_for(caller.user).history == QueryHistory.FULL:
+        _store(_build_row(caller, searched, reason, confidence, answer))
 
 
 def update_for_rating(caller: Caller, message: ConversationMessage) -> None:
@@ -159,12 +157,11 @@ def _store(row: UnansweredQuestion) -> None:
             raise
 
 
-@transaction.atomic
 def _replace(row: UnansweredQuestion) -> None:
-    advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _DELETE_REPLACED, [row.user_id, row.user_id, row.question, row.source_id, MAX_QUESTIONS_OF_USER - 1]
-        )
-    with identity.about_sources([row.source_id]):
+    with identity.about_sources([row.source_id]), transaction.atomic():
+        advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
+        with connection.cursor() as cursor:
+            cursor.execute(
+                _DELETE_REPLACED, [row.user_id, row.user_id, row.question, row.source_id, MAX_QUESTIONS_OF_USER - 1]
+            )
         row.save(force_insert=True)
