@@ -1,12 +1,15 @@
 -- Whether few chunks have one of these terms, so that reading them by the index of terms takes less time than comparing
 -- each chunk of the scope: at most a third as many. The index has the chunks of all sources, so it is used only if the
--- access lists of the scope have a large part of them (rag_search_terms), and the others are assumed to have the terms as
--- often.
+-- scope has at least a quarter of them, and the others are assumed to have the terms as often.
 CREATE FUNCTION rag_are_rare(scope rag_scope, wanted_terms integer[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SET search_path = public, pg_temp SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
+    others CONSTANT uuid[] := rag_other_sources(scope);
     counted CONSTANT double precision := (
-        SELECT sum(chunks) FROM rag_organizationconfig WHERE access_list_id = ANY(scope.lists)
+        SELECT sum(chunks) FROM (
+            SELECT chunks FROM rag_organizationconfig WHERE access_list_id = ANY(scope.lists)
+            UNION ALL SELECT chunks FROM rag_sourceconfig WHERE source_id = ANY(others)
+        ) AS counts
     );
     -- Not known before the table's first analysis.
     existing CONSTANT double precision := greatest(counted, (
@@ -14,8 +17,10 @@ DECLARE
     ));
 BEGIN
     RETURN 4 * counted >= existing AND 3 * existing * (
-        SELECT coalesce(sum(chunks), 0) FROM rag_organizationterm
-        WHERE access_list_id = ANY(scope.lists) AND term = ANY(wanted_terms)
+        SELECT coalesce(sum(chunks), 0) FROM (
+            SELECT chunks FROM rag_organizationterm WHERE access_list_id = ANY(scope.lists) AND term = ANY(wanted_terms)
+            UNION ALL SELECT chunks FROM rag_sourceterm WHERE source_id = ANY(others) AND term = ANY(wanted_terms)
+        ) AS counts
     ) <= counted * counted;
 END $$;
 
