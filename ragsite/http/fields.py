@@ -151,10 +151,14 @@ class BoundedList(serializers.ListField):
     """
 
     def __init__(self, name: str, *, child: Any, max_entries: int, min_entries: int = 0, **options: Any) -> None:
-        self.label_in_messages, self.min_entries, self.max_entries = name, min_entries, max_entries
+        self.label_in_messages, self.min_entries, self._max_entries = name, min_entries, max_entries
         wrong = f"{name} must be an array"
         messages: dict[str, Any] = {"required": f"{name} is required", "not_a_list": wrong, "null": wrong}
         super().__init__(child=child, error_messages=messages, **options)
+
+    @property
+    def max_entries(self) -> int:
+        return self._max_entries
 
     def to_internal_value(self, data: object) -> list[Any]:
         if not isinstance(data, list):

@@ -69,6 +69,10 @@ class DocumentList(BoundedList):
     def __init__(self, name: str, *, child: Any, **options: Any) -> None:
         super().__init__(name, child=child, min_entries=1, max_entries=settings.RAG_MAX_DOCUMENTS_PER_JOB, **options)
 
+    @property
+    def max_entries(self) -> int:
+        return int(settings.RAG_MAX_DOCUMENTS_PER_JOB)  # read each time: requests share their serializers
+
 
 class Tags(BoundedList):
     def __init__(self, name: str, **options: Any) -> None:
