@@ -133,7 +133,8 @@ class ChunkTerms(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=["source", "document"], name="terms_of_document"),
-            GinIndex(fields=["terms"], name="terms_words"),
+            # Each search reads what PostgreSQL has not put into the index yet: at most this many kB.
+            GinIndex(fields=["terms"], gin_pending_list_limit=256, name="terms_words"),
         )
 
     def __str__(self) -> str:
