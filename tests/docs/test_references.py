@@ -125,11 +125,12 @@ def _is_setting(name: str) -> bool:
 def test_other_names_in_capitals_exist() -> None:
     """Error codes, variables and constants in pages stand somewhere in the code.
 
-    Operators name variables of keys, and errors of browsers begin with ERR.
+    Operators name variables of keys, errors of browsers begin with ERR, and variables of n8n with NODE_FUNCTION.
     """
 
     def is_right(_: Text, match: re.Match[str]) -> bool:
-        return match[1] in project.code_words() or match[1].endswith("_API_KEY") or match[1].startswith("ERR_")
+        is_foreign = match[1].endswith("_API_KEY") or match[1].startswith(("ERR_", "NODE_FUNCTION_"))
+        return is_foreign or match[1] in project.code_words()
 
     pages = [page for page in project.pages() if page.file.name != "CHANGELOG.md"]
     assert wrong(pages, CONSTANT, is_right) == []
