@@ -53,6 +53,14 @@ def test_lists_tables_headings_and_code_become_html() -> None:
         assert expected in html, html
 
 
+def test_marks_of_emphasis_escapes_and_links_are_read_and_not_shown() -> None:
+    html = render('+ Enter *the code* in _Settings_\n+ [the form](https://forms.example/a_b "Form") for editors\\*')
+    assert "<li>Enter <em>the code</em> in <em>Settings</em></li>" in html
+    assert "<li>the form (https://forms.example/a_b) for editors*</li>" in html
+    for text in ("2 * 3 * 4", "a_b_c and snake_case", "https://a.example/_x_/y", "*open", "`*code*`"):
+        assert "<em>" not in render(text)
+
+
 def test_every_word_of_an_answer_is_shown() -> None:
     """Also of what only looks like it: a table without a rule, a code block without an end, a lone bar or number."""
     for text in ("| a | b |\nc", "```\ncode", "- ", "1.", "|", "#", "a\n---\nb", "**open", "-\n- a\n\n\n- b"):

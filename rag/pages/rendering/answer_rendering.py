@@ -22,6 +22,13 @@ from .markdown_blocks import BlockKind, divide
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _STRONG = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
+_EMPHASIS = re.compile(
+    r"(?<![\w*\\])[*](?=[^\s*])([^*\n]{1,300})(?<=[^\s*\\])[*](?![\w*])"
+    r"|(?<![\w\\/.:-])_(?=[^\s_])([^_\n]{1,300})(?<=[^\s_\\])_(?![\w/])"
+)
+# Nobody is led to an address that a document or a language model wrote: it is shown, and not a link.
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,300})\]\((https?://[^()\s]{1,1000})(?:\s\"[^\"\n]{0,300}\")?\)")
+_ESCAPED = re.compile(r"\\([*_\[\]#|<>~])")
 _NOTES = {
     "SPELLING_CORRECTED": _("A misspelled word of your question was replaced by one that the documents have."),
     "UNDER_FILLED": _("There may be more passages: many of those that were compared repeat each other."),
@@ -62,6 +69,7 @@ class Segment:
     label: str = ""
     is_code: bool = False
     is_strong: bool = False
+    is_emphasis: bool = False
 
 
 Cells = tuple[tuple[Segment, ...], ...]
@@ -195,9 +203,26 @@ def _text_segments(text: str) -> Iterator[Segment]:
         if code_number % 2 == 1:
             yield Segment(part, is_code=True)
             continue
-        for number, piece in enumerate(_STRONG.split(part)):
-            if piece:
-                yield Segment(piece, is_strong=number % 2 == 1)
+        for number, piece in enumerate(_STRONG.split(_LINK.sub(_show_link, part))):
+            if number % 2 == 1:
+                yield Segment(_ESCAPED.sub(r"\1", piece), is_strong=True)
+            else:
+                yield from _emphasised_segments(piece)
+
+
+def _show_link(link: re.Match[str]) -> str:
+    return link[2] if link[1].strip() == link[2] else f"{link[1].strip()} ({link[2]})"
+
+
+def _emphasised_segments(text: str) -> Iterator[Segment]:
+    position = 0
+    for emphasis in _EMPHASIS.finditer(text):
+        if emphasis.start() > position:
+            yield Segment(_ESCAPED.sub(r"\1", text[position : emphasis.start()]))
+        yield Segment(_ESCAPED.sub(r"\1", emphasis[1] or emphasis[2]), is_emphasis=True)
+        position = emphasis.end()
+    if position < len(text):
+        yield Segment(_ESCAPED.sub(r"\1", text[position:]))
 
 
 def _group_citations(answer: ReadableAnswer) -> Iterator[Reference]:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 
 _HEADING = re.compile(r"^#{1,6}\s+(\S.*)$")
-_BULLET = re.compile(r"^(\s*)[-*•]\s+(\S.*)$")
+_BULLET = re.compile(r"^(\s*)[-*•+]\s+(\S.*)$")
 # Years and amounts at the start of a line have more digits.
 _NUMBERED = re.compile(r"^(\s*)(\d{1,3})[.)]\s+(\S.*)$")
 _TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$")

@@ -167,3 +167,8 @@ def test_a_backslash_that_breaks_a_line_is_not_shown() -> None:
     assert answer("When does the house open?", page) == quoted
     end = passage("## The key\n\nThe house has a porter. The key hangs on his belt.\\\n\n## Bells\n\nThey ring.")
     assert answer("Where is the key?", end) == "The house has a porter. The key hangs on his belt. [1]"
+
+
+def test_steps_with_pictures_between_them_are_one_quote() -> None:
+    page = passage("## Bell\n\nRing the bell:\n\n- Take the rope\n\n![rope](rope.png)\n\n- Pull the rope\n")
+    assert answer("How do I ring the bell?", page) == "Ring the bell:\n- Take the rope\n- Pull the rope [1]"

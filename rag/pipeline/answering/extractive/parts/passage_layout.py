@@ -141,8 +141,9 @@ class PassageLayout:
         return split_cells(self.passage.text[header.start : header.end]) if header else []
 
     def follows(self, index: int, following: int) -> bool:
-        """Return whether no part, except the header of a table, is between two parts."""
-        return all(self._is_header(self.parts[between]) for between in range(index + 1, following))
+        """Return whether no part, except the header of a table and pictures, is between two parts."""
+        between = self.parts[index + 1 : following]
+        return all(self._is_header(part) or part.kind is UnitKind.PICTURE for part in between)
 
     def _is_header(self, part: Part) -> bool:
         header = self._headers.get(part.block)
