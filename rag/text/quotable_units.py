@@ -85,6 +85,7 @@ _FULL_WIDTH_SHARE = 0.85
 # Shorter lines count as wrapped only if the next one starts with a small letter, and very short ones never.
 _MIN_WRAPPED_CHARACTERS = 45
 _MIN_CONTINUED_CHARACTERS = 20
+_LINE_ENDINGS = ".!?:;"
 
 
 def split_units(text: str, lang: str = "") -> list[TextUnit]:
@@ -228,9 +229,15 @@ def _join_wrapped(text: str, lines: list[_Line]) -> Iterator[tuple[_Line, _Line]
 def _is_wrapped(text: str, line: _Line, following: _Line, max_width: int) -> bool:
     """Return whether the sentence continues on the following line."""
     if text[following.start].isupper() and LABEL.match(text, following.start, following.end):
-        return False
+        is_label = LABEL.match(text, line.start, line.end) or text[line.end - 1] in _LINE_ENDINGS
+        return not is_label and _is_full(text, line, following, max_width)
     if line.length >= _MIN_CONTINUED_CHARACTERS and text[following.start].islower():
         return True
+    return _is_full(text, line, following, max_width)
+
+
+def _is_full(text: str, line: _Line, following: _Line, max_width: int) -> bool:
+    """Return whether the first word of the following line did not fit into a line."""
     next_word = text[following.start : min(following.end, following.start + 50)].split(None, 1)[0]
     width_with_next_word = line.length + 1 + len(next_word)
     return line.length >= _MIN_WRAPPED_CHARACTERS and width_with_next_word > _FULL_WIDTH_SHARE * max_width

@@ -82,3 +82,12 @@ def test_a_part_of_the_best_passage_is_preferred() -> None:
     best = passage("Clean the cups with hot water.\n\nTea is green.")
     other = passage("Clean the cups with hot water:\n```\nclean --hot\n```\n\nMilk is white.")
     assert answer("How do I clean the cups?", best, other) == "Clean the cups with hot water. [1]"
+
+
+def test_a_wrapped_line_that_begins_with_a_word_and_a_colon_is_no_label() -> None:
+    lines = (
+        "A box of tea with the same label as another one in the cellar (for the",
+        "API: the same `path`) is put into its place, and the other one is thrown away.",
+    )
+    page = passage("## Boxes\n\n" + "\n".join(lines))
+    assert answer("What happens to a box with the same label?", page) == f"{' '.join(lines)} [1]"

@@ -59,3 +59,9 @@ def test_a_heading_about_the_opposite_does_not_match() -> None:
     assert answer("Who must not take Dolorin?", pages) == f"{banned} [1]"
     assert answer("Who must take Dolorin?", pages) == f"{dose} [1]"
     assert answer("Who mustn’t take Dolorin?", pages) == f"{banned} [1]"
+
+
+def test_a_heading_with_another_number_is_about_something_else() -> None:
+    other = passage("## What does the number 409 mean?\n\nSomebody else rang the bell at the same time.")
+    rest = passage("## Numbers of the porter\n\nThe bell may be rung later: the porter shows the number 429 then.")
+    assert answer("What does the number 429 mean?", other, rest).startswith("The bell may be rung later")

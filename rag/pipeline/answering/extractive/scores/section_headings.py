@@ -14,6 +14,7 @@ from .sentence_similarity import SentenceSimilarity
 
 # "24. May I sell it?"
 _NUMBER = re.compile(r"\A\d{1,3}[.)]\s+")
+_DIGITS = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 # Weight of shared words beside the similarity of meaning, which has 1.
 _WORDS_WEIGHT = 0.5
 # "How do I add a member without an invitation?" has the words of "How do I invite a member?" and says the opposite.
@@ -56,8 +57,17 @@ def find_headings(
                 match = _match(structure, index, _match_words(structure, index, question.words, weights), similarity)
                 if is_negated(structure.visible_text(index)) != question.is_negated:
                     match = max(0.0, match - _NEGATION_PENALTY)
+                if _has_other_number(structure.visible_text(index), question):
+                    match = 0.0
                 headings.append(SectionHeading(number, index, match))
     return headings
+
+
+def _has_other_number(heading: str, question: AnalysedQuestion) -> bool:
+    """Return whether question and heading name numbers, and none is the same: "What does 409 mean?"."""
+    asked = {word for word in question.words if word.isdigit()}
+    named = set(_DIGITS.findall(_NUMBER.sub("", heading.lstrip("#= "), count=1)))
+    return bool(asked and named) and asked.isdisjoint(named)
 
 
 def is_in_section(structure: PassageStructure, index: int) -> bool:
