@@ -65,9 +65,9 @@ def find_headings(
 
 def _has_other_number(heading: str, question: AnalysedQuestion) -> bool:
     """Return whether question and heading name numbers, and none is the same: "What does 409 mean?"."""
-    asked = {word for word in question.words if word.isdigit()}
-    named = set(_DIGITS.findall(_NUMBER.sub("", heading.lstrip("#= "), count=1)))
-    return bool(asked and named) and asked.isdisjoint(named)
+    numbers = {word for word in question.words if word.isdigit()}
+    others = set(_DIGITS.findall(_NUMBER.sub("", heading.lstrip("#= "), count=1)))
+    return bool(numbers and others) and numbers.isdisjoint(others)
 
 
 def is_in_section(structure: PassageStructure, index: int) -> bool:
