@@ -21,32 +21,32 @@ _BEFORE_APOSTROPHES = " ".join(
 )
 _GERMAN = """
 aber alle allem allen aller alles als also am an ander andere anderen anderer anderes auch auf aus bei beim bin bis
-bist da dabei dadurch dafür damit dann das dass daß dazu dein deine dem den denn der deren des dessen dich die dies
-diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen einer eines er es etwas euch euer für
-gegen gibt hab habe haben hat hatte hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist
-ja jede jedem jeden jeder jedes jene kann kein keine keinem keinen keiner können könnte man manche mehr mein meine
-mich mir mit muss müssen nach nicht nichts noch nun nur ob oder ohne sehr sein seine seinem seinen seiner seit sich
-sie sind so solche soll sollen sollte sondern sonst über um und uns unser unsere unter vom von vor wann war waren
-warum was weil welche welchem welchen welcher welches wem wen wenn wer werde werden wessen wie wieder wir wird wo
-wohin woher wurde wurden zu zum zur zwischen
+bist da dabei dadurch dafür damit dann darf darfst das dass daß dazu dein deine dem den denn der deren des dessen
+dich die dies diese diesem diesen dieser dieses dir doch dort du durch dürfen dürft ein eine einem einen einer eines
+er es etwas euch euer für gegen gibt hab habe haben hat hatte hatten hier hin hinter ich ihm ihn ihnen ihr ihre ihrem
+ihren ihrer im in ins ist ja jede jedem jeden jeder jedes jene kann kein keine keinem keinen keiner können könnte man
+manche mehr mein meine mich mir mit muss müssen nach nicht nichts noch nun nur ob oder ohne sehr sein seine seinem
+seinen seiner seit sich sie sind so solche soll sollen sollte sondern sonst über um und uns unser unsere unter vom
+von vor wann war waren warum was weil welche welchem welchen welcher welches wem wen wenn wer werde werden wessen wie
+wieder wir wird wo wohin woher wurde wurden zu zum zur zwischen
 """
 _FRENCH = """
 a afin ai ainsi alors au aucun aucune aussi autre autres aux avait avant avec avez avoir avons ayant c car ce ceci
-cela celle celles celui ces cet cette ceux chaque chez ci combien comme comment d dans de depuis des dès donc dont du
-elle elles en encore entre es est et étaient était étant été être eu eux fait faut font hors ici il ils j je jusque l
-la là laquelle le lequel les lesquels leur leurs lors lorsque lui m ma mais me même mêmes mes moi mon n ne ni nos
-notre nous on ont ou où par parce pas pendant peu peut peuvent plus pour pourquoi puis qu quand que quel quelle
-quelles quels qui quoi s sa sans se selon sera seront ses si soi soit son sont sous sur t ta te tes toi ton tous tout
-toute toutes très tu un une vers via voici voilà vos votre vous y
+cela celle celles celui ces cet cette ceux chaque chez ci combien comme comment d dans de depuis des dois doit dès
+donc dont du elle elles en encore entre es est et étaient était étant été être eu eux fait faut font hors ici il ils
+j je jusque l la là laquelle le lequel les lesquels leur leurs lors lorsque lui m ma mais me même mêmes mes moi mon n
+ne ni nos notre nous on ont ou où par parce pas pendant peu peut peuvent peux plus pour pourquoi puis qu quand que
+quel quelle quelles quels qui quoi s sa sans se selon sera seront ses si soi soit son sont sous sur t ta te tes toi
+ton tous tout toute toutes très tu un une vers via voici voilà vos votre vous y
 """
 _SPANISH = """
 a al algo algún alguna algunas algunos ambos ante antes aquel aquella aquellas aquellos así aún aunque bajo bien cada
-como cómo con contra cual cuál cuales cuáles cualquier cuando cuándo cuánto cuántos de del desde donde dónde dos
-durante e el él ella ellas ellos en entre era eran eres es esa esas ese eso esos esta está estaba estamos están estar
-estas este esto estos fue fueron ha había han has hasta hay he la las le les lo los más me mi mis mientras mismo muy
-nada ni no nos nosotros nuestra nuestro o os otra otras otro otros para pero poco por porque pues puede pueden que qué
-quien quién quienes se sea ser si sí sido sin sobre solo sólo son soy su sus también tan tanto te tener tengo ti tiene
-tienen todo todos tu tú tus un una unas uno unos usted ustedes y ya yo
+como cómo con contra cual cuál cuales cuáles cualquier cuando cuándo cuánto cuántos de debe debo del desde donde
+dónde dos durante e el él ella ellas ellos en entre era eran eres es esa esas ese eso esos esta está estaba estamos
+están estar estas este esto estos fue fueron ha había han has hasta hay he la las le les lo los más me mi mis
+mientras mismo muy nada ni no nos nosotros nuestra nuestro o os otra otras otro otros para pero poco por porque pues
+puede pueden puedo que qué quien quién quienes se sea ser si sí sido sin sobre solo sólo son soy su sus también tan
+tanto te tener tengo ti tiene tienen todo todos tu tú tus un una unas uno unos usted ustedes y ya yo
 """
 _ITALIAN = """
 a abbiamo ad agli ai al alcuni alcune all alla alle allo allora altra altre altri altro anche ancora avere aveva c che
