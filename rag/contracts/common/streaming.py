@@ -12,7 +12,7 @@ from rest_framework.exceptions import APIException
 
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import AnswerEvents, Result, Retrieval
-from ragsite.http.bodies.json_renderer import JSONRenderer
+from ragsite.http.bodies.json_renderer import render_line
 from ragsite.http.openapi.field_types import EventStream
 
 from .errors import ErrorHandler
@@ -167,8 +167,7 @@ def _render_event(event: Retrieval | str, event_format: EventFormat[Result]) -> 
 
 
 def _format_event(name: str, data: object) -> bytes:
-    # JSONRenderer escapes line breaks, so the data is one line.
-    return b"event: %s\ndata: %s\n\n" % (name.encode(), JSONRenderer().render(data))
+    return b"event: %s\ndata: %s\n\n" % (name.encode(), render_line(data))
 
 
 def _error_body(error: Exception, on_error: ErrorHandler) -> object:

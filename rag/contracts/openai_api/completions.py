@@ -4,12 +4,11 @@ import time
 import uuid
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from rest_framework.renderers import JSONRenderer
-
 from rag.services.search.agent_tools import source_url
 from rag.text.citation_markers import find_markers, parse_numbers
 from rag.text.tokens import count_tokens
 from rag.types import AnswerResult, Citation, Retrieval
+from ragsite.http.bodies.json_renderer import render_line
 from ragsite.http.openapi.field_types import Count, Id, Share
 
 # Precedes the validated answer where it differs from the text that was streamed.
@@ -198,8 +197,7 @@ class ChunkFormat:
 
 
 def _event(data: object) -> bytes:
-    # JSONRenderer escapes line breaks, so the data is one line.
-    return b"data: %s\n\n" % JSONRenderer().render(data)
+    return b"data: %s\n\n" % render_line(data)
 
 
 def _completion_id() -> str:

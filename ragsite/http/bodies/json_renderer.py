@@ -13,6 +13,11 @@ class EncodedJson:
     text: str
 
 
+def render_line(data: object) -> bytes:
+    """Return JSON on one line, also for clients that divide lines at every line break of Unicode (U+0085)."""
+    return JSONRenderer().render(data).replace(b"\xc2\x85", b"\\u0085")
+
+
 class JSONRenderer(renderers.JSONRenderer):
     """Writes fields of the outermost object that are encoded already as they are, after the other fields."""
 

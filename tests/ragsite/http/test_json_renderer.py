@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from rag.types import SourceIds
-from ragsite.http.bodies.json_renderer import EncodedJson, JSONRenderer
+from ragsite.http.bodies.json_renderer import EncodedJson, JSONRenderer, render_line
 
 
 @pytest.mark.parametrize("others", [{}, {"text": '}\u2028"', "list": [{"a": "}"}]}])
@@ -17,3 +17,10 @@ def test_encoded_fields_are_part_of_the_object(others: dict[str, object], media_
     rendered = JSONRenderer().render({**encoded, **others}, media_type)
     assert json.loads(rendered) == {**others, "ids": [str(key) for key in ids], "none": []}
     assert SourceIds.of(reversed(ids)).ids == tuple(ids)
+
+
+def test_an_event_is_one_line_for_clients_that_know_every_line_break_of_unicode() -> None:
+    text = "a\nb\r\u0085c\u2028d\u2029e"
+    line = render_line({"text": text})
+    assert len(line.decode().splitlines()) == 1
+    assert json.loads(line) == {"text": text}
