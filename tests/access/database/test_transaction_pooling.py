@@ -161,7 +161,7 @@ def test_a_migration_waits_for_sessions_that_the_pooler_keeps(
     with web_process():
         assert read_rows("SELECT current_setting('application_name')", []) == [(running_versions.version_name(),)]
 
-    def refusal() -> str:
+    def error_message() -> str:
         try:
             running_versions.refuse_beside_other_versions([(step, False)])
         except CommandError as error:
@@ -169,7 +169,7 @@ def test_a_migration_waits_for_sessions_that_the_pooler_keeps(
         return ""
 
     # The pooler resets the session, and so its version, after the process has ended.
-    assert "restart PgBouncer" in str(eventually(refusal))
+    assert "restart PgBouncer" in str(eventually(error_message))
 
 
 def test_nothing_of_a_transaction_stays_for_the_next_caller(live_world: World, start: Callable[..., None]) -> None:
