@@ -10,8 +10,8 @@ from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers import provider_factory
 from rag.providers.language_models import openai
 from rag.providers.language_models.openai import OpenAILanguageModel
-from rag.providers.language_models.pictures import PictureFilter
 from rag.providers.language_models.reasoning import AnswerFilter, remove_reasoning
+from rag.text.markup.pictures import PictureFilter
 from rag.types import Message
 from tests.support.servers.provider_server import ProviderServer
 

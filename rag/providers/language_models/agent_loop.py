@@ -15,10 +15,10 @@ from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers.http.bounded_responses import remove_unstorable
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, translate_error
+from rag.text.markup.pictures import disable_pictures
 from rag.types import AgentTool
 
 from .openai import MAX_ANSWER_CHARACTERS
-from .pictures import disable_pictures
 from .reasoning import remove_reasoning
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from rag.providers import backoff
 from rag.providers.http import bounded_responses
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, open_client, translate_error
+from rag.text.markup.pictures import PictureFilter, disable_pictures
 from rag.types import Message
 from ragsite.http.private_networks import trusted_authorities
 from ragsite.observability import tracing
 
 from .async_iteration import iterate_async
-from .pictures import PictureFilter, disable_pictures
 from .reasoning import AnswerFilter, remove_reasoning
 
 if TYPE_CHECKING:
