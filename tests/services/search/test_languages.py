@@ -159,6 +159,14 @@ def test_other_models_and_a_disabled_model_stay_alone(world: World, library: Dat
     assert library.pk in built_scopes("Wer bezahlt die Reise?")["all-MiniLM-L6-v2"].source_ids
 
 
+def test_titles_are_compared_with_a_question_that_is_not_english(world: World, library: DataSource) -> None:
+    second_model.embed_due([library.pk])
+    question = Question("Wie lange im Voraus muss man den Vertrag kündigen?", top_k=3, rerank=True)
+    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    passages = permitted_queries.retrieve(question, selection).passages
+    assert all(passage.heading_similarity is not None for passage in passages)
+
+
 def test_a_passage_in_another_language_answers_only_if_it_is_more_similar_than_those_in_the_same(
     world: World, library: DataSource
 ) -> None:
