@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .markup import html_tags, links, plain_structure
+from .markup import html_tags, pictures, plain_structure
 from .sentences import quotable_sentence_spans
 
 
@@ -183,7 +183,7 @@ def _kind(line: str, is_code: bool) -> UnitKind:
         or plain_structure.is_markup(line)
     ):
         return UnitKind.RULE
-    if links.is_only_pictures(line):
+    if pictures.is_only_pictures(line):
         return UnitKind.PICTURE
     if line.startswith("#"):
         return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE

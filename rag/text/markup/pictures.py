@@ -1,18 +1,32 @@
-"""Pictures in a model's answer, which clients would load: their addresses can carry the question and passages away.
+"""Pictures in answers, which clients would load: their addresses can carry the question and passages away.
 
-A document may contain instructions that a model follows. A space takes the effect of a picture's first characters in
-Markdown and HTML. Links stay: they are opened by a person only.
+A document may contain instructions that a model follows, and whoever wrote a quoted picture would learn of each reader.
+A space takes the effect of a picture's first characters in Markdown and HTML. Links stay: only a person opens them.
 """
 
 import re
 
+from .links import TITLE
+
 _START = re.compile(r"!(?=\[)|<(?=img)", re.IGNORECASE)
+_PICTURE = re.compile(rf"!\[[^\[\]\n]{{0,300}}\](?:\([^()\"\n]{{0,500}}(?:{TITLE})?\)|\[[^\[\]\n]{{0,100}}\])")
+_ONLY_PICTURES = re.compile(rf"(?:>\s*)*(?:{_PICTURE.pattern}\s*)+")
 # The end of a part that may be the beginning of a picture.
 _UNDECIDED = re.compile(r"(?:!|<(?:i(?:m)?)?)\Z", re.IGNORECASE)
 
 
+def is_only_pictures(line: str) -> bool:
+    """Return whether a line has nothing but pictures."""
+    return line.startswith(("!", ">")) and bool(_ONLY_PICTURES.fullmatch(line))
+
+
+def without_pictures(text: str) -> str:
+    """Return a text without its pictures, as far as they are written as usual."""
+    return _PICTURE.sub("", text) if "![" in text else text
+
+
 def disable_pictures(text: str) -> str:
-    """Return the answer with `! [` for `![`, and `< img` for `<img`."""
+    """Return the text with `! [` for `![`, and `< img` for `<img`."""
     return _START.sub(r"\g<0> ", text)
 
 

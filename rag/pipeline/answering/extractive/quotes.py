@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.text import citation_markers
-from rag.text.markup import html_tags, links, references
+from rag.text.markup import html_tags, links, pictures, references
 from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
@@ -179,10 +179,14 @@ def _render_part(structure: PassageStructure, index: int) -> str:
 def _plain(structure: PassageStructure, text: str) -> str:
     """Return a text on one line, without tags, pictures, marks of quotations and links within the documents."""
     unbroken = _LINE_BREAK.sub("\n", _HYPHENATION.sub("", text))
-    unmarked = links.without_pictures(_QUOTATION_MARK.sub("", unbroken))
-    words = references.as_words(" ".join(unmarked.split()), is_restructured=structure.is_restructured)
-    plain = links.without_relative_links(html_tags.remove_tags(words))
+    unmarked = " ".join(pictures.without_pictures(_QUOTATION_MARK.sub("", unbroken)).split())
+    plain = _readable(references.as_words(unmarked, is_restructured=structure.is_restructured))
     return f"{plain[:-1]}" if plain.endswith("::") else plain  # code follows, in reStructuredText
+
+
+def _readable(text: str) -> str:
+    """Return a line without tags and links within the documents, in which no picture is left that a client loads."""
+    return pictures.disable_pictures(links.without_relative_links(html_tags.remove_tags(text)))
 
 
 def _dedent(structure: PassageStructure, index: int) -> str:
@@ -207,7 +211,7 @@ def _render_row(structure: PassageStructure, index: int) -> str:
         if cell:
             shown.append(f"{name}: {cell}" if name and not is_subject else cell)
     words = references.as_words(" — ".join(shown), is_restructured=structure.is_restructured)
-    return "- " + links.without_relative_links(html_tags.remove_tags(words))
+    return "- " + _readable(pictures.without_pictures(words))
 
 
 def _quote_end(structure: PassageStructure, index: int) -> int:

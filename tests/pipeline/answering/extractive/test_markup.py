@@ -1,9 +1,16 @@
 """Extractive answers from documents with HTML in Markdown, tables of contents, steps and examples."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from tests.support.passages import answer, passage
+
+_PIECES = (
+    *("!", "&#33;", "[a]", "[a [b] c]", "(https://x.example/", "a_(1)", ".png", ' "t (u)"', ")", "`"),
+    *("<img src=x ", ">", "\n", " ", "\\", "| ", "bell "),
+)
 
 HANDBOOK = """\
 Table of contents:
@@ -172,3 +179,15 @@ def test_a_backslash_that_breaks_a_line_is_not_shown() -> None:
 def test_steps_with_pictures_between_them_are_one_quote() -> None:
     page = passage("## Bell\n\nRing the bell:\n\n- Take the rope\n\n![rope](rope.png)\n\n- Pull the rope\n")
     assert answer("How do I ring the bell?", page) == "Ring the bell:\n- Take the rope\n- Pull the rope [1]"
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=14))
+def test_no_quote_has_a_picture_that_a_client_loads(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    for page in (
+        f"## Bell\n\nThe bell {text} rings at noon.",
+        f"| what | when |\n| --- | --- |\n| bell {text} | noon |",
+    ):
+        quoted = answer("When does the bell ring?", passage(page))
+        assert "![" not in quoted
+        assert "<img" not in quoted

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.text.markup import links
+from rag.text.markup import pictures
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 
 from .pointers import is_pointer
@@ -67,7 +67,7 @@ def says_nothing(kind: UnitKind, text: str) -> bool:
     """Return whether a part only says where to read on, or is a picture or a remark in brackets."""
     return (
         kind is UnitKind.PICTURE
-        or bool(_NO_TEXT.fullmatch(links.without_pictures(text)))
+        or bool(_NO_TEXT.fullmatch(pictures.without_pictures(text)))
         or is_pointer(text)
         or (kind is UnitKind.ITEM and bool(_NAVIGATION.fullmatch(text)))
     )
