@@ -1,6 +1,6 @@
 """Pictures in answers, which clients would load: their addresses can carry the question and passages away.
 
-A document may contain instructions that a model follows, and whoever wrote a quoted picture would learn of each reader.
+A document may contain instructions that a model follows, and the author of a quoted picture would learn of each reader.
 A space takes the effect of a picture's first characters in Markdown and HTML. Links stay: only a person opens them.
 """
 
