@@ -19,7 +19,7 @@ _TITLE_NUMBER = re.compile(
 )
 _FOOTNOTE = r"\[(?:\d{1,3}|[a-z ]{1,30} needed)\]"
 _QUOTABLE_END = re.compile(
-    rf"(?<![.!?])[.!?]++[\"'”’»)\]*_]*+(?P<footnotes>(?:{_FOOTNOTE})*+)(?=\s)|[。！？]++[」』”’）]*+"
+    rf"(?<![.!?])[.!?]++[\"'”’»)\]*_]*+(?P<footnotes>(?:{_FOOTNOTE})*)(?=\s)|[。！？]++[」』”’）]*+"
 )
 _FOOTNOTES = re.compile(rf"(?:{_FOOTNOTE})+$")
 _LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")

@@ -51,6 +51,12 @@ def test_short_and_irregular_words_are_found_in_a_text(text: str, candidate: str
     assert words.stems_among(text, [words.stem(candidate.lower(), "en")], "en").total() == 1
 
 
+def test_an_apostrophe_at_the_end_is_no_part_of_a_word() -> None:
+    assert words.split_words("The boys' room, the girls’ room, don't 'go'") == [
+        *("the", "boys", "room", "the", "girls", "room", "don't", "go")
+    ]
+
+
 def test_gaps_contain_no_function_words() -> None:
     grounding = assess_grounding("Wann fahren die Züge nach Ulm?", Context("", (passage("Der Zug fährt.", "de"),), 0))
     assert grounding.gaps == ("fahren", "Ulm")
