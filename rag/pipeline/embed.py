@@ -6,14 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import structlog
 
+from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.base import HalfVectors, Vectors
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
-# The signatures of a document with more chunks would take too much of the worker's memory: they are backfilled later.
-_MAX_CHUNKS_WITH_SIGNATURES = 10_000
+logger = structlog.get_logger(__name__)
+
+# The signatures and second vectors of a document with more chunks would take too much of the worker's memory: they are
+# backfilled later.
+_MAX_CHUNKS_WITH_EXTRAS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +28,28 @@ class EmbeddedTexts:
     Attributes:
         vectors: Float16 (texts, dimensions), as they are stored.
         signatures: The signatures of each text; empty if the model's chunks have no signatures.
+        second_vectors: The vectors of the second model; None if there is none, or if they are backfilled later.
     """
 
     vectors: HalfVectors
     signatures: Sequence[TokenSignatures]
+    second_vectors: HalfVectors | None = None
 
     def select(self, indexes: Sequence[int]) -> "EmbeddedTexts":
         """Return the texts at these indexes, in this order."""
         signatures = [self.signatures[index] for index in indexes] if self.signatures else ()
-        return EmbeddedTexts(self.vectors[np.array(indexes, int)], signatures)
+        positions = np.array(indexes, int)
+        second_vectors = None if self.second_vectors is None else self.second_vectors[positions]
+        return EmbeddedTexts(self.vectors[positions], signatures, second_vectors)
 
 
 def embed_texts(
-    texts: Iterable[str], count: int, *, model: EmbeddingModel, on_batch: Callable[[int], None]
+    texts: Iterable[str],
+    count: int,
+    *,
+    model: EmbeddingModel,
+    second_model: EmbeddingModel | None = None,
+    on_batch: Callable[[int], None],
 ) -> EmbeddedTexts:
     """Embed texts of documents.
 
@@ -43,25 +57,33 @@ def embed_texts(
         texts: The texts, without the model's prefix.
         count: The number of texts.
         model: The embedding model.
+        second_model: A model that embeds the texts in addition. If it fails, its vectors are left out.
         on_batch: Called between batches with the number of texts done so far; an exception from it ends the work.
 
     Raises:
         EmbeddingFailed: If the model did not answer.
     """
+    with_extras = count <= _MAX_CHUNKS_WITH_EXTRAS
     vectors = np.empty((count, model.dimensions), np.float16)
+    second_vectors = np.empty((count, second_model.dimensions), np.float16) if second_model and with_extras else None
     signatures: list[TokenSignatures] = []
     remaining, batch_size = iter(texts), provider_factory.embedder(model).batch_size
     done = 0
     while batch := list(itertools.islice(remaining, batch_size)):
         if done:
             on_batch(done)
-        batch_vectors, batch_signatures = _embed_batch(
-            batch, model, with_signatures=count <= _MAX_CHUNKS_WITH_SIGNATURES
-        )
+        batch_vectors, batch_signatures = _embed_batch(batch, model, with_signatures=with_extras)
         vectors[done : done + len(batch)] = batch_vectors
         signatures += batch_signatures
+        if second_model and second_vectors is not None:
+            try:
+                prefixed = [second_model.document_prefix + text for text in batch]
+                second_vectors[done : done + len(batch)] = provider_factory.embedder(second_model).embed(prefixed)
+            except EmbeddingFailed as error:
+                logger.warning("second_vectors_postponed", reason=error.message)
+                second_vectors = None
         done += len(batch)
-    return EmbeddedTexts(vectors, signatures)
+    return EmbeddedTexts(vectors, signatures, second_vectors)
 
 
 def count_local_tokens(texts: Sequence[str], *, model: EmbeddingModel) -> int:

@@ -107,7 +107,7 @@ def ingest_together(source: DataSource, *submissions: Submission) -> None:
     documents = [
         parse_chunk_embed.parse_and_chunk(submission, source=source, options=options) for submission in submissions
     ]
-    prepared = parse_chunk_embed.embed_documents(documents, source.embedding_model, on_batch=lambda done: None)
+    prepared = parse_chunk_embed.embed_documents(documents, source, on_batch=lambda done: None)
     with transaction.atomic():
         apply_index_changes.apply_soon()
         index.index_documents({new_revision(): document for document in prepared}, source=source)
@@ -119,7 +119,7 @@ def process_claimed(row: IngestionDocument) -> None:
     cut = parse_chunk_embed.parse_and_chunk(
         build_submissions.submission_of(row), source=source, options=build_submissions.chunking_options_of(row)
     )
-    (prepared,) = parse_chunk_embed.embed_documents([cut], source.embedding_model, on_batch=lambda done: None)
+    (prepared,) = parse_chunk_embed.embed_documents([cut], source, on_batch=lambda done: None)
     batch_indexing.write_batch([batch_indexing.ParsedWork(row, cut, StageTimings())], [prepared])
 
 

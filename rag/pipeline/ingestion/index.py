@@ -201,6 +201,7 @@ def _build_version(
         new_indexes=chunked.new_indexes,
         vectors=prepared.embedded.vectors,
         signatures=prepared.embedded.signatures,
+        second_vectors=prepared.embedded.second_vectors,
         is_new=is_new,
         has_new_title=has_new_title,
     )
@@ -213,7 +214,7 @@ def _write(versions: Sequence[DocumentVersion], updates: Sequence[MetadataUpdate
     for version in versions:
         if not version.is_new:
             version.document.save()
-    store.write(versions, model=source.embedding_model)
+    store.write(versions, model=source.embedding_model, second_model=source.second_model)
     store.update_metadata(updates)
 
 

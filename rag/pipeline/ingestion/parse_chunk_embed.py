@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from rag.errors import DocumentTooLarge
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import parse
@@ -77,7 +79,7 @@ def prepare(
     """
     document = parse_and_chunk(submission, source=source, options=options)
     check_quota([document], source)
-    (prepared,) = embed_documents([document], source.embedding_model, on_batch=on_batch)
+    (prepared,) = embed_documents([document], source, on_batch=on_batch)
     return prepared
 
 
@@ -157,15 +159,16 @@ def count_tokens_to_embed(document: ChunkedDocument, model: EmbeddingModel) -> i
 
 
 def embed_documents(
-    documents: Sequence[ChunkedDocument], model: EmbeddingModel, *, on_batch: Callable[[int], None]
+    documents: Sequence[ChunkedDocument], source: DataSource, *, on_batch: Callable[[int], None]
 ) -> list[PreparedDocument]:
     """Embed the new chunks of all documents together, so that many small documents need as few calls as a long one.
 
-    Equal texts are embedded once.
+    Equal texts are embedded once. If the source has a second model, that embeds them too. So questions in other
+    languages find a document from the moment on that it is stored.
 
     Args:
         documents: The documents. The result has the same order.
-        model: The embedding model of their source.
+        source: Their data source.
         on_batch: Called between batches with the number of embedded chunks; an exception from it ends the work.
 
     Raises:
@@ -180,7 +183,13 @@ def embed_documents(
                 unique_chunks.append((document, index))
     drafts = ((document.chunks[index], document.title) for document, index in unique_chunks)
     texts = (embedded_text(draft.text, draft.headings, title) for draft, title in drafts)
-    embedded = embed_texts(texts, len(unique_chunks), model=model, on_batch=on_batch)
+    embedded = embed_texts(
+        texts,
+        len(unique_chunks),
+        model=source.embedding_model,
+        second_model=source.second_model if settings.RAG_MULTILINGUAL_MODEL else None,
+        on_batch=on_batch,
+    )
     return [
         PreparedDocument(
             document, embedded.select([positions[document.digests[index]] for index in document.new_indexes])

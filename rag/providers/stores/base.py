@@ -54,8 +54,16 @@ class ChunkStore(Protocol):
         """Return the digests of the document's chunks that have a vector of the model, and how often each occurs."""
         ...
 
-    def write(self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel) -> None:
-        """Replace the chunks of each document by those of its version, with vectors, terms and signatures."""
+    def write(
+        self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel, second_model: EmbeddingModel | None = None
+    ) -> None:
+        """Replace the chunks of each document by those of its version, with vectors, terms and signatures.
+
+        Args:
+            versions: The new versions of documents of one source.
+            model: The source's embedding model.
+            second_model: The model of the versions' second vectors, if there are any.
+        """
         ...
 
     def update_metadata(self, updates: Sequence[MetadataUpdate]) -> None:

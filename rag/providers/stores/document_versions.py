@@ -21,6 +21,7 @@ class DocumentVersion:
         new_indexes: The indexes of the new chunks. The other chunks are among `embedded_digests`, and keep their row.
         vectors: The vectors of the new chunks, float16 of shape (len(new_indexes), dimensions), of length 1.
         signatures: The token signatures of the new chunks; empty if the model's chunks have no signatures.
+        second_vectors: The vectors of the new chunks by the source's second model; None if they are added later.
         is_new: Whether the document had no chunks before.
         has_new_title: Whether its chunks were stored under another title.
     """
@@ -31,6 +32,7 @@ class DocumentVersion:
     new_indexes: Sequence[int]
     vectors: HalfVectors
     signatures: Sequence[TokenSignatures] = ()
+    second_vectors: HalfVectors | None = None
     is_new: bool = False
     has_new_title: bool = False
 

@@ -114,7 +114,7 @@ def _embed(works: Sequence[ParsedWork]) -> list[parse_chunk_embed.PreparedDocume
     documents = [work.chunked for work in works]
     parse_chunk_embed.check_quota(documents, source)
     set_stage_if_leased([work.document for work in works], Stage.EMBEDDING)
-    prepared = parse_chunk_embed.embed_documents(documents, source.embedding_model, on_batch=_progress_reporter(works))
+    prepared = parse_chunk_embed.embed_documents(documents, source, on_batch=_progress_reporter(works))
     if any(document.new_indexes for document in documents):
         embedding_outages.clear_outage(source.embedding_model_id)
     else:  # the model was not called

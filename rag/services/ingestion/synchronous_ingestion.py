@@ -104,7 +104,7 @@ def _prepare(
             f"The text would take about {seconds:.0f} seconds to embed; a request that waits for the result may take "
             f"at most {MAX_EMBEDDING_SECONDS}. {_ADVICE}"
         )
-    (prepared,) = parse_chunk_embed.embed_documents([document], source.embedding_model, on_batch=lambda done: None)
+    (prepared,) = parse_chunk_embed.embed_documents([document], source, on_batch=lambda done: None)
     return prepared
 
 

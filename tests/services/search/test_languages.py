@@ -1,11 +1,13 @@
 """Questions and documents that are not English are searched with the multilingual model, and only those."""
 
 import uuid
+from unittest.mock import Mock
 
 import pytest
 from pytest_django import Settings
 
 from orgs.access.caller import Caller
+from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel
 from rag.models.content.pgvector_tables import Embedding512
 from rag.pipeline.grounding.ground import assess_locally
@@ -14,8 +16,8 @@ from rag.services.reembedding import second_model
 from rag.services.search import permitted_queries
 from rag.services.sources import search_scopes
 from rag.text.question_language import FOREIGN_LANGUAGES
-from rag.types import Answer, AnswerOptions, Filters, Question, SearchScope
-from tests.support.factories import World, ingest_text
+from rag.types import Answer, AnswerOptions, Filters, Mode, Question, SearchScope
+from tests.support.factories import World, ingest_text, ingest_texts
 from tests.support.passages import PASSAGE
 
 pytestmark = pytest.mark.django_db
@@ -140,12 +142,31 @@ def test_a_german_question_in_other_words_is_answered_from_a_german_document(wor
     assert not answer(world, "Wer hat den Eiffelturm gebaut?").citations
 
 
-def test_later_documents_get_them_too(world: World, library: DataSource) -> None:
+def test_later_documents_are_found_as_soon_as_they_are_stored(world: World, library: DataSource) -> None:
+    """Also by meaning alone, and also a new version: `POST /api/rag/ingest` promises it with its response."""
     second_model.embed_due([library.pk])
-    ingest_text(library, "canteen", "The canteen serves lunch from half past eleven.", lang="en")
+    library.refresh_from_db()
     question = "Ab wann gibt es in der Kantine Mittagessen?"
+    for hour in ("eleven", "half past eleven"):
+        ingest_text(library, "canteen", f"The canteen serves lunch from {hour}.", lang="en")
+        assert retrieve(world, question, mode=Mode.DENSE)[0] == "canteen"
+    ingest_texts(library, {"lift": "The lift is out of order.", "garden": "Lunch may be eaten in the garden."})
+    assert retrieve(world, "Der Aufzug ist kaputt.", mode=Mode.DENSE)[0] == "lift"
+    assert retrieve(world, "Wo darf man Mittag essen, auch im Garten?", mode=Mode.DENSE)[0] == "garden"
+
+
+def test_a_second_model_that_fails_delays_no_document(
+    world: World, library: DataSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second_model.embed_due([library.pk])
+    library.refresh_from_db()
+    with monkeypatch.context() as context:
+        context.setattr(multilingual.MultilingualEmbedder, "embed", Mock(side_effect=EmbeddingFailed("broken")))
+        outcome = ingest_text(library, "canteen", "The canteen serves lunch from eleven.", lang="en")
+    assert outcome.status == "created"
+    assert retrieve(world, "When is lunch?")[0] == "canteen"
     second_model.embed_due([])
-    assert retrieve(world, question)[0] == "canteen"
+    assert retrieve(world, "Ab wann gibt es in der Kantine Mittagessen?")[0] == "canteen"
 
 
 def test_other_models_and_a_disabled_model_stay_alone(world: World, library: DataSource, settings: object) -> None:

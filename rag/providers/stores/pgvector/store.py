@@ -36,8 +36,10 @@ class PgVectorStore:
         digests = vectors.embedded_chunks(document, model).values_list("digest", flat=True)
         return Counter(digest for digest in digests if digest)
 
-    def write(self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel) -> None:
-        vectors.replace(versions, model)
+    def write(
+        self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel, second_model: EmbeddingModel | None = None
+    ) -> None:
+        vectors.replace(versions, model, second_model)
         for version in versions:
             if not version.is_new:
                 vectors.update_filters(version.document)

@@ -12,7 +12,7 @@ from pgvector import HalfVector
 
 from rag.models import Chunk, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
-from rag.providers.base import Vectors
+from rag.providers.base import HalfVectors, Vectors
 from rag.providers.stores import chunk_rows
 from rag.providers.stores.binary_copy import copy_with_rls
 from rag.providers.stores.document_versions import DocumentVersion, StoredChunk
@@ -34,7 +34,9 @@ def embedded_chunks(document: Document, model: EmbeddingModel) -> QuerySet[Chunk
     return Chunk.objects.filter(document=document, pk__in=vectors).order_by("position")
 
 
-def replace(versions: Sequence[DocumentVersion], model: EmbeddingModel) -> None:
+def replace(
+    versions: Sequence[DocumentVersion], model: EmbeddingModel, second_model: EmbeddingModel | None = None
+) -> None:
     """Write the chunks of each version with their vectors and signatures, and delete the document's other chunks."""
     for version in versions:
         if not version.is_new:
@@ -47,11 +49,20 @@ def replace(versions: Sequence[DocumentVersion], model: EmbeddingModel) -> None:
     ids = [[uuid7() for _ in version.new_indexes] for version in versions]
     versions_with_ids = list(zip(versions, ids, strict=True))
     chunk_rows.insert_new(versions_with_ids)
-    copy_with_rls(
-        EMBEDDING_TABLES[model.dimensions]._meta.db_table,
-        _COLUMNS,
-        (row for version, chunk_ids in versions_with_ids for row in _rows(version, chunk_ids, model)),
+    _insert(
+        model,
+        (row for version, chunk_ids in versions_with_ids for row in _rows(version, chunk_ids, model, version.vectors)),
     )
+    if second_model:
+        _insert(
+            second_model,
+            (
+                row
+                for version, chunk_ids in versions_with_ids
+                if version.second_vectors is not None
+                for row in _rows(version, chunk_ids, second_model, version.second_vectors)
+            ),
+        )
     token_signatures.insert(
         (chunk_id, signatures)
         for version, chunk_ids in versions_with_ids
@@ -66,14 +77,18 @@ def _delete_others(document: Document, kept_ids: Iterable[uuid.UUID]) -> None:
     stale._raw_delete(using=connection.alias)
 
 
+def _insert(model: EmbeddingModel, rows: Iterable[tuple[object, ...]]) -> None:
+    copy_with_rls(EMBEDDING_TABLES[model.dimensions]._meta.db_table, _COLUMNS, rows)
+
+
 def _rows(
-    version: DocumentVersion, chunk_ids: Iterable[uuid.UUID], model: EmbeddingModel
+    version: DocumentVersion, chunk_ids: Iterable[uuid.UUID], model: EmbeddingModel, vectors: HalfVectors
 ) -> Iterator[tuple[object, ...]]:
     document = version.document
     shared = (document.source_id, document.pk, model.pk, *_filter_values(document).values())
-    vectors = np.ascontiguousarray(version.vectors, ">f2")
-    header = struct.pack(">HH", vectors.shape[1], 0)
-    for chunk_id, vector in zip(chunk_ids, vectors, strict=True):
+    big_endian = np.ascontiguousarray(vectors, ">f2")
+    header = struct.pack(">HH", big_endian.shape[1], 0)
+    for chunk_id, vector in zip(chunk_ids, big_endian, strict=True):
         yield (chunk_id, *shared, header + vector.tobytes())
 
 

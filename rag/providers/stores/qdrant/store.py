@@ -44,8 +44,10 @@ class QdrantStore(PgVectorStore):
 
     # --- Writing
 
-    def write(self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel) -> None:
-        super().write(versions, model=model)
+    def write(
+        self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel, second_model: EmbeddingModel | None = None
+    ) -> None:
+        super().write(versions, model=model, second_model=second_model)
         self._copy_on_commit()
 
     def update_metadata(self, updates: Sequence[MetadataUpdate]) -> None:
