@@ -30,6 +30,9 @@ IF_MATCH = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The `ETag` of the version to change or delete. A 412 if it has changed meanwhile.",
 )
+ETAG = OpenApiParameter(
+    "ETag", str, OpenApiParameter.HEADER, description="The version, for `If-Match`.", response=[200, 201]
+)
 _SUCCESSES = (200, 201)
 
 

@@ -142,6 +142,13 @@ class Schema(AutoSchema):
             schema = field_types.split_variants(schema, variants, prefix, self.registry)
         return schema
 
+    def _insert_field_validators(self, field: Any, schema: dict[str, Any]) -> None:
+        untyped: Any = super()
+        untyped._insert_field_validators(field, schema)
+        # drf-spectacular puts the empty string beside the pattern. A pattern that matches it too would make `oneOf` fail.
+        if getattr(field, "allow_blank", False) and "oneOf" in schema:
+            schema |= schema.pop("oneOf")[0]
+
     def _is_list_view(self, serializer: Any = None) -> bool:
         return False  # every list is a field of a declared object
 

@@ -60,7 +60,7 @@ class DataSources(PipelineViewSet):
         operation_id="createDataSource",
         summary="Create a data source",
         description="Requires the permission sources.create.",
-        parameters=[idempotency.PARAMETER],
+        parameters=[idempotency.PARAMETER, etags.ETAG],
         request=serializers.SourceIn,
         responses={201: serializers.SourceOut},
         examples=[
@@ -95,7 +95,7 @@ class DataSources(PipelineViewSet):
         summary="Change a data source",
         description="Fields that are not sent keep their values. Requires permission to manage the data source: "
         "sources.manage, or being its owner. `owner` transfers it to another active member.",
-        parameters=[etags.IF_MATCH],
+        parameters=[etags.IF_MATCH, etags.ETAG],
         request=serializers.SourceChangeIn,
         responses={200: serializers.SourceOut},
         examples=[
