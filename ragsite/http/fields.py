@@ -139,7 +139,7 @@ class Timestamp(serializers.DateTimeField):
         )
 
     def to_internal_value(self, value: object) -> Any:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or "\0" in value:  # Python 3.11 ignores a NUL at the end
             self.fail("invalid", format="")
         return super().to_internal_value(value)
 

@@ -157,6 +157,7 @@ def test_org_id_narrows_and_reveals_nothing_of_other_organisations(api: Api, liv
         ({"filters": {"org_id": 7}}, "filters.org_id"),
         ({"filters": {"date_from": "yesterday"}}, "filters.date_from"),
         ({"filters": {"date_from": 1735689600}}, "filters.date_from"),
+        ({"filters": {"date_from": "2025-01-31T00:00:00Z\0"}}, "filters.date_from"),
         ({"filters": {"date_to": "0001-01-01T00:00:00+14:00"}}, "filters.date_to"),
         ({"filters": {"date_to": "2025-13-01T00:00:00Z"}}, "filters.date_to"),
     ],
