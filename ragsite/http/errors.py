@@ -36,6 +36,14 @@ TITLES = {
 NO_DATABASE = "The database does not answer. Try again in a moment."
 # A response lists at most this many errors of a body.
 _MAX_ERRORS = 20
+# The beginnings of DRF's own messages, which do not name the field and speak of Python's types, and what they mean.
+_DRF_MESSAGES = {
+    "This field is required.": "is required",
+    "This field may not be null.": "must not be null",
+    "Invalid data. Expected a dictionary": "must be an object",
+    "Null characters are not allowed.": "must not contain NUL characters",
+    "Surrogate characters are not allowed": "must not contain unpaired surrogates",
+}
 
 
 def error_body(title: str, message: str, details: dict[str, object] | None = None) -> dict[str, object]:
@@ -64,7 +72,13 @@ def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
         for index, value in enumerate(detail):
             errors += field_errors(value, f"{path}[{index}]" if isinstance(value, dict) else path)
         return errors
-    return [{"field": path or "body", "message": str(detail)}]
+    return [{"field": path or "body", "message": _name_field(str(detail), path or "body")}]
+
+
+def _name_field(message: str, field: str) -> str:
+    """Return the message in the words of the contracts if it is one of DRF's own."""
+    meanings = (meaning for beginning, meaning in _DRF_MESSAGES.items() if message.startswith(beginning))
+    return next((f"{field} {meaning}" for meaning in meanings), message)
 
 
 class Unavailable(exceptions.APIException):

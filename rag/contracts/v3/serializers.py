@@ -44,8 +44,8 @@ def ingest_out(outcome: IndexOutcome) -> IngestOut:
 
 
 class FiltersIn(serializers.Serializer[None]):
-    source = fields.Text("filters.source", required=False, max_length=100)  # type: ignore[assignment]  # named as DRF's attribute
-    tags = fields.Tags("filters.tags", required=False)
+    source = fields.Text("source", required=False, max_length=100)  # type: ignore[assignment]  # named as DRF's attribute
+    tags = fields.Tags("tags", required=False)
 
 
 class SearchIn(serializers.Serializer[None]):

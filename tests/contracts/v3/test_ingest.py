@@ -117,7 +117,7 @@ def test_new_title_and_tags_are_saved_with_status_unchanged(api: Api) -> None:
         ({"tags": [1]}, "tags", "tags must be an array of strings"),
         ({"tags": [""]}, "tags", "tags must not be empty"),
         ({"metadata": []}, "metadata", "metadata must be an object"),
-        ({"path": "a\x00b"}, "path", "Null characters are not allowed."),
+        ({"path": "a\x00b"}, "path", "path must not contain NUL characters"),
         ({"metadata": {"a": ["\x00"]}}, "metadata", "metadata must not contain NUL characters"),
     ],
 )

@@ -32,6 +32,33 @@ def test_a_number_of_too_many_digits_is_named(api: Api) -> None:
     assert message == "The body is not valid JSON: it has a number of too many digits"
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "field", "message"),
+    [
+        ("search", {"query": "x\0"}, "query", "query must not contain NUL characters"),
+        ("search", {"query": "\udc00"}, "query", "query must not contain unpaired surrogates"),
+        ("search", {"query": "x", "filters": 5}, "filters", "filters must be an object"),
+        ("search", {"query": "x", "filters": None}, "filters", "filters must not be null"),
+        ("retrieve", {"query": "x", "filters": ["tags"]}, "filters[0]", "filters[0] must be an object"),
+        ("retrieve", {"query": "x", "filters": [{"field": "tags"}]}, "filters[0].value", "filters[0].value is required"),
+        ("retrieve", {"query": "x", "dataSources": [5]}, "dataSources[0]", "each of dataSources must be a string"),
+    ],
+)
+def test_messages_name_the_field_in_words_of_json(
+    api: Api, path: str, body: dict[str, Any], field: str, message: str
+) -> None:
+    """DRF's own messages name no field, and speak of Python's types ("Expected a dictionary, but got int")."""
+    reply = api("editor").post(f"/api/rag/{path}", body)
+    assert (reply.status, reply.body["message"]) == (400, message)
+    assert (reply.body["details"]["field"], reply.body["details"]["message"]) == (field, message)
+
+
+def test_the_filters_of_chat_are_not_named_like_those_of_search(api: Api) -> None:
+    body = {"messages": [{"role": "user", "content": "x"}], "ragFilters": {"source": 5}}
+    details = api("editor").post("/api/chat", body).body["details"]
+    assert (details["field"], details["message"]) == ("ragFilters.source", "source must be a string")
+
+
 @pytest.mark.parametrize("charset", ["punycode", "utf-16", "nonsense"])
 def test_every_body_is_read_as_utf_8(api: Api, charset: str) -> None:
     """A charset must not select Python codecs that are not text encodings or take quadratic time."""
