@@ -117,18 +117,19 @@ class FileAttributesField(fields.Text):
         return documents.run_validation(entries)
 
 
+class FileList(fields.DocumentList):
+    """The files of a form. Its parser rejects more than DATA_UPLOAD_MAX_NUMBER_FILES before they are validated."""
+
+    @property
+    def max_entries(self) -> int:
+        return min(super().max_entries, settings.DATA_UPLOAD_MAX_NUMBER_FILES)
+
+
 class UploadIn(JobIn):
-    files = fields.DocumentList("files", child=FileIn())
+    files = FileList("files", child=FileIn())
     documents = FileAttributesField("documents", required=False)
 
-    # The parser of the form rejects more files before they are validated.
-    schema_rules = {
-        **JobIn.schema_rules,
-        "properties": {
-            "files": {"maxItems": settings.DATA_UPLOAD_MAX_NUMBER_FILES},
-            "documents": FileAttributesField.schema_rules,
-        },
-    }
+    schema_rules = {**JobIn.schema_rules, "properties": {"documents": FileAttributesField.schema_rules}}
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         files = attrs.pop("files")

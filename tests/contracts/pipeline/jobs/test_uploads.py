@@ -108,6 +108,12 @@ def test_pages_over_the_limit_of_recognition_are_named(api: Api, live_world: Wor
     assert warned.error_message == document["warning"]["message"]
 
 
+def test_a_form_without_files_says_how_many_it_may_have(api: Api, live_world: World) -> None:
+    """Fewer than a job may have documents."""
+    live_world.source()
+    assert send(api("editor"), []).body["message"] == "files must have from 1 to 1,000 entries"
+
+
 def test_invalid_forms_are_rejected(api: Api, live_world: World, settings: Any) -> None:
     live_world.source()
     editor = api("editor")
