@@ -38,6 +38,12 @@ class AccessTokenAuthentication(JWTAuthentication):
         assert isinstance(user, User)
         return authenticated(Caller(user))
 
+    def get_raw_token(self, header: bytes) -> bytes | None:
+        """Return the token. The name of the scheme may be in any case (RFC 9110, section 11.1)."""
+        kind, _, token = header.partition(b" ")
+        raw_token: bytes | None = super().get_raw_token(b"Bearer " + token if kind.lower() == b"bearer" else header)
+        return raw_token
+
     def get_user(self, validated_token: Token) -> User:  # type: ignore[override]
         user_id = as_uuid(str(validated_token.get(api_settings.USER_ID_CLAIM, "")))
         user = _read_account(user_id) if user_id else None

@@ -75,6 +75,14 @@ def test_no_credentials(api: Api, path: str) -> None:
     assert "/api/auth/token" in reply.body["message"]
 
 
+@pytest.mark.parametrize("scheme", ["bearer", "BEARER"])
+def test_the_scheme_is_written_in_any_case(api: Api, live_world: World, scheme: str) -> None:
+    """RFC 9110, section 11.1. API keys accept it, too."""
+    token = AccessToken.for_user(live_world.users["member"])
+    client = api().with_headers(Authorization=f"{scheme} {token}", X_API_Key="wrong")
+    assert client.get("/api/rag/sources").status == 200
+
+
 def test_invalid_tokens_are_rejected(api: Api, live_world: World) -> None:
     user = live_world.users["member"]
     good = AccessToken.for_user(user)
