@@ -102,7 +102,8 @@ class Metadata(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
         if problem := _unstorable(data):
             raise ValidationError(f"{self.label_in_messages} {problem}")
         try:
-            size = len(json.dumps(data, ensure_ascii=False, allow_nan=False).encode())
+            compact = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            size = len(compact.encode())
         except ValueError:  # including UnicodeEncodeError for a lone surrogate
             problem = "contains a value that is not valid Unicode or JSON"
             raise ValidationError(f"{self.label_in_messages} {problem}") from None

@@ -1,6 +1,7 @@
 """The v3 contract, 1 (upsertDocumentWithChunks) and 2.1: POST /api/rag/ingest with one document, over HTTP."""
 
 import hashlib
+import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -128,6 +129,16 @@ def test_wrong_fields_are_named(api: Api, change: dict[str, Any], field: str, me
     assert (reply.body["details"]["field"], reply.body["details"]["message"]) == (field, message)
     assert not Document.objects.exists()
     assert not DataSource.objects.exists()
+
+
+def test_metadata_may_have_32_kib_without_white_space(api: Api) -> None:
+    """Most clients send none, as JavaScript's JSON.stringify."""
+    numbers = {"a": [1] * 16_379 + [11]}
+    assert len(json.dumps(numbers, separators=(",", ":"))) == 32 * 1024
+    assert api("editor").post("/api/rag/ingest", {**DOCUMENT, "metadata": numbers}).status == 200
+    numbers["a"].append(1)
+    details = api("editor").post("/api/rag/ingest", {**DOCUMENT, "metadata": numbers}).body["details"]
+    assert details["message"] == "metadata must have at most 32,768 bytes as JSON"
 
 
 @pytest.mark.parametrize("missing", ["source", "path", "title", "text"])
