@@ -58,5 +58,7 @@ def _scale_below(ranked: Sequence[Passage], others: Sequence[Passage]) -> list[P
     """Scale the relevances of the other passages so that they are not above the lowest of the ranked ones."""
     if not others:
         return []
-    factor = ranked[-1].relevance / max(others[0].relevance, 1e-9)
-    return [passage.copy_with(relevance=min(1.0, factor) * passage.relevance) for passage in others]
+    lowest = ranked[-1].relevance
+    factor = min(1.0, lowest / max(others[0].relevance, 1e-9))
+    # The product may be rounded to more than the lowest.
+    return [passage.copy_with(relevance=min(lowest, factor * passage.relevance)) for passage in others]

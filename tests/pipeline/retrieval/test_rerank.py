@@ -57,7 +57,7 @@ def test_equally_relevant_passages_keep_their_order(endpoint: ProviderServer) ->
     assert texts(ranked) == ["1", "0", "2", "3"]
 
 
-@pytest.mark.parametrize("lowest", [0.4, 0.0, 0.95])
+@pytest.mark.parametrize("lowest", [0.4, 0.0, 0.95, 0.409])  # 0.409 / 0.8 * 0.8 is more than 0.409
 def test_passages_that_are_not_reranked_follow_with_lower_relevances(endpoint: ProviderServer, lowest: float) -> None:
     answer_with(endpoint, [lowest, *[0.95] * (MAX_RERANKED - 1)])
     ranked, _ = rerank(QUESTION, passages(*[0.9] * MAX_RERANKED, 0.8, 0.4))
