@@ -1,6 +1,7 @@
 """The fields of retrieval (pipeline contract, sub-contract 2)."""
 
 import datetime
+import itertools
 from typing import Annotated, Any, TypedDict, cast
 
 from rest_framework import serializers
@@ -122,9 +123,11 @@ class RetrieveOut(TypedDict):
 
 
 def retrieval_out(retrieval: Retrieval) -> RetrieveOut:
+    relevances = (passage.relevance for passage in retrieval.passages)
     return {
         "documents": [passage_out(passage) for passage in retrieval.passages],
-        "scores": [passage.relevance for passage in retrieval.passages],
+        # The passages of two questions in one alternate: each is at most as relevant as the one before.
+        "scores": list(itertools.accumulate(relevances, min)),
         "totalFound": retrieval.total_found,
         "dataSources": cast(list[Id], EncodedJson(retrieval.source_ids.json)),
         "warnings": [*retrieval.warnings, *request_warnings.collected()],

@@ -35,6 +35,14 @@ def test_both_questions_are_answered(member: Client) -> None:
 
 
 @pytest.mark.usefixtures("manual")
+def test_the_passages_of_both_are_ordered_by_relevance(member: Client) -> None:
+    """Sub-contract 2, "Results ordered by relevance": those of the second question are among those of the first."""
+    body = ask(member, query=QUESTION).body
+    assert len(body["scores"]) == len(body["documents"])
+    assert body["scores"] == sorted(body["scores"], reverse=True)
+
+
+@pytest.mark.usefixtures("manual")
 def test_a_chat_answers_both_questions(member: Client) -> None:
     messages = [{"role": "user", "content": QUESTION}]
     message = member.post("/api/chat", {"model": "llama2", "messages": messages, "useRag": True}).body["data"][
