@@ -117,6 +117,8 @@ def exception_handler(exception: Exception, context: dict[str, object]) -> Respo
         return None
     set_rollback()
     code = exception.status_code
+    if isinstance(exception, exceptions.ParseError) and code == status.HTTP_400_BAD_REQUEST:
+        exception = exceptions.ValidationError({"body": f"The body is not valid JSON: {exception.detail}"})
     title = TITLES.get(code, "Error")
     if isinstance(exception, exceptions.ValidationError):
         first, *others = field_errors(exception.detail)
@@ -144,8 +146,6 @@ def _message(exception: exceptions.APIException) -> str:
             "Send an access token (POST /api/auth/token gives one) or an API key in the header "
             "`Authorization: Bearer <token or key>`."
         )
-    if isinstance(exception, exceptions.ParseError) and exception.status_code == status.HTTP_400_BAD_REQUEST:
-        return f"The body is not valid JSON: {detail}"
     if isinstance(exception, exceptions.UnsupportedMediaType):
         return f"{detail} Send the body as JSON, with the header `Content-Type: application/json`."
     return str(detail)

@@ -24,6 +24,9 @@ def test_malformed_bodies_are_client_errors(api: Api, path: str, body: bytes) ->
     reply = api("editor").post(path, body)
     assert reply.status == 400
     assert set(reply.body) == {"error", "message", "details"}
+    details = reply.body["details"]
+    assert details["field"]
+    assert details["message"] == reply.body["message"], "v3, 2.1: details of a 400 are a field and a message"
 
 
 def test_a_number_of_too_many_digits_is_named(api: Api) -> None:
