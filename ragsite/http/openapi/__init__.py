@@ -145,7 +145,7 @@ class Schema(AutoSchema):
     def _insert_field_validators(self, field: Any, schema: dict[str, Any]) -> None:
         untyped: Any = super()
         untyped._insert_field_validators(field, schema)
-        # drf-spectacular puts the empty string beside the pattern. A pattern that matches it too would make `oneOf` fail.
+        # drf-spectacular puts the empty string beside the pattern, which matches it too: `oneOf` would fail.
         if getattr(field, "allow_blank", False) and "oneOf" in schema:
             schema |= schema.pop("oneOf")[0]
 

@@ -16,7 +16,11 @@ class ExplainIn(RetrieveIn):
     outcome is explained."""
 
     dataSources = fields.BoundedList(
-        "dataSources", child=fields.Text("each of dataSources", max_length=100), min_entries=1, max_entries=100, required=False
+        "dataSources",
+        child=fields.Text("each of dataSources", max_length=100),
+        min_entries=1,
+        max_entries=100,
+        required=False,
     )
     user = fields.Text("user", max_length=254, required=False)
     document = fields.Text("document", max_length=100, required=False)

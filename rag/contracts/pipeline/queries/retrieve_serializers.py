@@ -60,7 +60,11 @@ class FilterIn(serializers.Serializer[None]):
 class RetrieveIn(serializers.Serializer[None]):
     query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
     dataSources = fields.BoundedList(
-        "dataSources", child=fields.Text("each of dataSources", max_length=100), min_entries=1, max_entries=200, required=False
+        "dataSources",
+        child=fields.Text("each of dataSources", max_length=100),
+        min_entries=1,
+        max_entries=200,
+        required=False,
     )
     topK = fields.Integer("topK", min_value=1, max_value=100, default=10)
     filters = fields.BoundedList("filters", child=FilterIn(), max_entries=20, required=False)

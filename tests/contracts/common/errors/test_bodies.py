@@ -11,6 +11,7 @@ from ragsite.wsgi import application
 from tests.support.http import Client
 
 Api = Callable[..., Client]
+FILTER_VALUE = "filters[0].value"
 DOCUMENT = {"source": "github", "path": "/doc", "title": "Zebras", "text": "Zebras have stripes."}
 
 
@@ -43,7 +44,7 @@ def test_a_number_of_too_many_digits_is_named(api: Api) -> None:
         ("search", {"query": "x", "filters": 5}, "filters", "filters must be an object"),
         ("search", {"query": "x", "filters": None}, "filters", "filters must not be null"),
         ("retrieve", {"query": "x", "filters": ["tags"]}, "filters[0]", "filters[0] must be an object"),
-        ("retrieve", {"query": "x", "filters": [{"field": "tags"}]}, "filters[0].value", "filters[0].value is required"),
+        ("retrieve", {"query": "x", "filters": [{"field": "tags"}]}, FILTER_VALUE, f"{FILTER_VALUE} is required"),
         ("retrieve", {"query": "x", "dataSources": [5]}, "dataSources[0]", "each of dataSources must be a string"),
     ],
 )
