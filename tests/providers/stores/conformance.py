@@ -59,6 +59,7 @@ def write(
     texts: Sequence[str],
     vectors: Sequence[Vectors] = (),
     signatures: Sequence[TokenSignatures] = (),
+    second_model: EmbeddingModel | None = None,
     **fields: Any,
 ) -> list[uuid.UUID]:
     """Write these chunks as the document's new version, by default with orthogonal vectors; return their ids."""
@@ -85,6 +86,7 @@ def write(
                 )
             ],
             model=model,
+            second_model=second_model,
         )
     return list(Chunk.objects.filter(document=document).order_by("position").values_list("pk", flat=True))
 

@@ -164,6 +164,19 @@ def test_a_new_version_has_no_vectors_of_a_second_model(
     assert missing.text == "otter"
 
 
+def test_a_new_version_is_written_with_its_vectors_of_a_second_model(
+    store: ChunkStore, world: World, second_model: EmbeddingModel
+) -> None:
+    document = new_document(world.source())
+    vectors = np.array([unit_vector(1, dimensions=768), unit_vector(0, 1, dimensions=768)], np.float16)
+    zebra, lion = write(store, document, ["zebra", "lion"], second_model=second_model, second_vectors=vectors)
+    within = scope(document.source, model=second_model)
+    assert search(store, "", unit_vector(0, 1, dimensions=768), within, mode=Mode.DENSE).dense_ids == (lion, zebra)
+    otter, _ = write(store, document, ["otter", "lion"], second_model=second_model, second_vectors=vectors[:1])
+    assert store.has_all_vectors(document.source.pk, second_model)
+    assert search(store, "", unit_vector(1, dimensions=768), within, mode=Mode.DENSE).dense_ids == (otter, lion)
+
+
 def test_chunks_without_terms_are_indexed(store: ChunkStore, world: World) -> None:
     document = new_document(world.source())
     rows = [
