@@ -69,4 +69,5 @@ def _handle(request: HttpRequest, exception: Exception) -> Response:
 
 
 def _handler_of(request: HttpRequest) -> ErrorHandler | None:
-    return next((handle for pattern, handle in _HANDLERS_BY_PATH if pattern.match(request.path_info)), None)
+    path = re.sub("^/+", "/", request.path_info)
+    return next((handle for pattern, handle in _HANDLERS_BY_PATH if pattern.match(path)), None)

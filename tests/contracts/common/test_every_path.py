@@ -159,3 +159,11 @@ def test_messages_name_the_field_and_what_to_do(api: Api) -> None:
     stale = api().with_headers(Authorization="Bearer stale").post("/api/rag/search", {"query": "zebra"})
     assert (stale.status, "POST /api/auth/token" in stale.body["message"]) == (401, True)
     assert "/api/docs" in owner.get("/api/nowhere").body["message"]
+
+
+def test_two_slashes_in_front_of_a_path_are_an_error_in_its_format() -> None:
+    """A base address that ends in a slash is easily joined so with a path."""
+    address = "http://testserver//functions/v1/rag-search"
+    response = Browser().generic("POST", address, b"{}", content_type="application/json")
+    assert (response.status_code, response.json()["status"]) == (404, "error")
+    assert response.json()["message"].startswith("There is no //functions/v1/rag-search here")
