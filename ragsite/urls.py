@@ -38,7 +38,7 @@ urlpatterns = [
     path("", include("rag.contracts.urls")),
     re_path(r"^(?:models|chat/completions|embeddings)/?$", errors.address_without_version),
     # Unknown paths below these are answered in JSON, in every mode. A base address that ends in a slash makes two.
-    re_path(r"^/*(?:api|agent|functions|v1|metrics)(?:/|$)", errors.unknown_path),
+    re_path(r"^[/]*(?:api|agent|functions|v1|metrics)(?:/|$)", errors.unknown_path),
 ]
 handler403 = "ragsite.views.errors.forbidden"
 handler404 = "ragsite.views.errors.not_found"
