@@ -23,13 +23,19 @@ _MAX_TOKENS = 4_000
 # (document, start, end), in characters.
 Span = tuple[str, int, int]
 
+# Positions of characters, each with its document.
+Positions = set[tuple[str, int]]
+
 
 @dataclass(frozen=True)
 class LabelledQuestion:
-    """A question with its expected answers. With `is_any` one of them is enough, otherwise all are expected."""
+    """A question with the characters of its expected answers, without white space, which no quote between two has.
+
+    With `is_any` one of the answers is enough, otherwise all are expected.
+    """
 
     text: str
-    answers: list[Span]
+    answers: list[Positions]
     is_any: bool
 
 
@@ -52,9 +58,8 @@ def main() -> None:
 
     with run_as_owner():  # of the tables, which an earlier run may have created
         call_command("migrate", verbosity=0)
-    print(
-        f"{'':24} {'answered':>10} {'held':>8} {'precision':>10} {'characters':>11} {'median ms':>10} {'questions':>10}"
-    )
+    columns = ("answered", "recall", "precision", "characters", "median ms", "questions")
+    print(f"{'':24} " + " ".join(f"{column:>{width}}" for column, width in zip(columns, _WIDTHS, strict=True)))
     for name, figures in measured():
         print(f"{name:24} " + " ".join(f"{figure:>{width}}" for figure, width in zip(figures, _WIDTHS, strict=True)))
 
@@ -76,61 +81,63 @@ def measured() -> Iterator[tuple[str, list[str]]]:
                 labelled = sets.chunking(folder, name)
                 texts = {text.id: text.text for text in labelled.texts}
                 questions = [
-                    LabelledQuestion(text, [trimmed(about, span, texts[about]) for span in spans], is_any=False)
+                    LabelledQuestion(
+                        text, [visible((about, span.start, span.end), texts[about]) for span in spans], is_any=False
+                    )
                     for text, about, spans in labelled.questions
                 ]
-                yield (
-                    name,
-                    _figures(questions, corpora.ingest_corpus(folder, sets.CHUNKING, name, labelled.texts, pool)),
-                )
+                corpus = corpora.ingest_corpus(folder, sets.CHUNKING, name, labelled.texts, pool)
+                yield name, _figures(questions, corpus, texts)
         for name in sets.names(chosen_folder(), sets.RETRIEVAL):
             places = chosen_folder() / sets.RETRIEVAL / name / "answers.jsonl"
             if places.exists():
                 dataset = sets.retrieval(chosen_folder(), name)
                 corpus = corpora.ingest_corpus(chosen_folder(), sets.RETRIEVAL, name, dataset.texts, pool)
-                yield name, _figures(list(_answered(places, dataset.questions)), corpus)
+                texts = {text.id: text.text for text in dataset.texts}
+                yield name, _figures(list(_answered(places, dataset.questions, texts)), corpus, texts)
 
 
-def trimmed(document: str, span: Any, text: str) -> Span:
-    """The span without white space at its ends, which no quote has."""
-    marked = text[span.start : span.end]
-    start = span.start + len(marked) - len(marked.lstrip())
-    return document, start, max(start, span.start + len(marked.rstrip()))
+def visible(span: Span, text: str) -> Positions:
+    """The characters of a span in a document's text that are not white space."""
+    document, start, end = span
+    return {(document, at) for at in range(start, end) if not text[at].isspace()}
 
 
-def _answered(places: Path, questions: dict[str, str]) -> Iterator[LabelledQuestion]:
+def _answered(places: Path, questions: dict[str, str], texts: dict[str, str]) -> Iterator[LabelledQuestion]:
     for line in places.read_text().splitlines():
         row = json.loads(line)
         if row["id"] in questions:
-            spans = [(row["document"], start, end) for start, end in row["answers"]]
-            yield LabelledQuestion(questions[row["id"]], spans, is_any=True)
+            document = row["document"]
+            answers = [visible((document, start, end), texts[document]) for start, end in row["answers"]]
+            yield LabelledQuestion(questions[row["id"]], answers, is_any=True)
 
 
-def _figures(questions: Sequence[LabelledQuestion], corpus: Any) -> list[str]:
+def _figures(questions: Sequence[LabelledQuestion], corpus: Any, texts: dict[str, str]) -> list[str]:
     """The formatted figures of one set.
 
     Returns:
-        answered: share of questions with a complete answer in the quotes; held: share of expected characters that are
+        answered: share of questions with a complete answer in the quotes; recall: share of expected characters that are
         quoted; precision: share of quoted characters that are expected; mean number of quoted characters; median
         milliseconds; number of questions.
     """
     extracts = [extract(question.text, corpus) for question in questions]
-    rows = [overlap(question, extracted.quoted) for question, extracted in zip(questions, extracts, strict=True)]
+    rows = [overlap(question, extracted.quoted, texts) for question, extracted in zip(questions, extracts, strict=True)]
     milliseconds = sorted(extracted.milliseconds for extracted in extracts)
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
     whole = [f"{means[3]:.0f}", f"{milliseconds[len(milliseconds) // 2]:.1f}", str(len(rows))]
     return [*(f"{mean:.3f}" for mean in means[:3]), *whole]
 
 
-def overlap(question: LabelledQuestion, quoted: Sequence[Span]) -> tuple[float, float, float, int]:
+def overlap(
+    question: LabelledQuestion, quoted: Sequence[Span], texts: dict[str, str]
+) -> tuple[float, float, float, int]:
     """Return whether a whole answer is quoted, recall and precision in characters, and how many were quoted."""
-    quoted_characters = {(document, at) for document, start, end in quoted for at in range(start, end)}
-    places = [{(document, at) for at in range(start, end)} for document, start, end in question.answers]
-    recalls = [len(place & quoted_characters) / len(place) for place in places]
-    expected = set().union(*places)
-    recall = max(recalls) if question.is_any else len(expected & quoted_characters) / len(expected)
-    precision = len(expected & quoted_characters) / max(1, len(quoted_characters))
-    return float(max(recalls) >= 0.999), recall, precision, len(quoted_characters)
+    quotes = set().union(*(visible(span, texts[span[0]]) for span in quoted))
+    recalls = [len(answer & quotes) / len(answer) for answer in question.answers]
+    expected = set().union(*question.answers)
+    recall = max(recalls) if question.is_any else len(expected & quotes) / len(expected)
+    precision = len(expected & quotes) / max(1, len(quotes))
+    return float(max(recalls) == 1), recall, precision, sum(end - start for _, start, end in quoted)
 
 
 def extract(text: str, corpus: Any) -> Extract:
