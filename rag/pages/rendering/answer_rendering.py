@@ -1,7 +1,6 @@
 """How pages show an answer: its text with links to the cited passages, and its quality in plain words."""
 
 import dataclasses
-import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,17 +17,9 @@ from rag.services.search.stored_answers import CitedPassage, ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
 from .document_text import show_quote
+from .inline_marks import Segment, split_marks
 from .markdown_blocks import BlockKind, divide
 
-_CODE = re.compile(r"`([^`\n]+)`")
-_STRONG = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
-_EMPHASIS = re.compile(
-    r"(?<![\w*\\])[*](?=[^\s*])([^*\n]{1,300})(?<=[^\s*\\])[*](?![\w*])"
-    r"|(?<![\w\\/.:-])_(?=[^\s_])([^_\n]{1,300})(?<=[^\s_\\])_(?![\w/])"
-)
-# Nobody is led to an address that a document or a language model wrote: it is shown, and not a link.
-_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,300})\]\((https?://[^()\s]{1,1000})(?:\s\"[^\"\n]{0,300}\")?\)")
-_ESCAPED = re.compile(r"\\([*_\[\]#|<>~])")
 _NOTES = {
     "SPELLING_CORRECTED": _("A misspelled word of your question was replaced by one that the documents have."),
     "UNDER_FILLED": _("There may be more passages: many of those that were compared repeat each other."),
@@ -57,19 +48,6 @@ _UNKNOWN_LEVEL = (
     _("Confidence unknown"),
     _("How often such answers are right was not measured for this language or embedding model. Check the citations."),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A part of an answer: text, or the link of a citation. `url` is empty if the passage does not exist any more."""
-
-    text: str
-    number: int | None = None
-    url: str = ""
-    label: str = ""
-    is_code: bool = False
-    is_strong: bool = False
-    is_emphasis: bool = False
 
 
 Cells = tuple[tuple[Segment, ...], ...]
@@ -188,41 +166,14 @@ def _segments(text: str, kind: BlockKind, by_number: Mapping[int, Reference]) ->
         numbers = [number for number in parse_numbers(text[start:end]) if number in by_number]
         if not numbers:
             continue
-        yield from _text_segments(text[position:start])
+        yield from split_marks(text[position:start])
         for number in numbers:
             reference = by_number[number]
             label = gettext("Citation {number}").format(number=number)
             label += f": {reference.citation.title}" if reference.url else ""
             yield Segment(str(number), number, reference.url, label)
         position = end
-    yield from _text_segments(text[position:])
-
-
-def _text_segments(text: str) -> Iterator[Segment]:
-    for code_number, part in enumerate(_CODE.split(text)):
-        if code_number % 2 == 1:
-            yield Segment(part, is_code=True)
-            continue
-        for number, piece in enumerate(_STRONG.split(_LINK.sub(_show_link, part))):
-            if number % 2 == 1:
-                yield Segment(_ESCAPED.sub(r"\1", piece), is_strong=True)
-            else:
-                yield from _emphasised_segments(piece)
-
-
-def _show_link(link: re.Match[str]) -> str:
-    return link[2] if link[1].strip() == link[2] else f"{link[1].strip()} ({link[2]})"
-
-
-def _emphasised_segments(text: str) -> Iterator[Segment]:
-    position = 0
-    for emphasis in _EMPHASIS.finditer(text):
-        if emphasis.start() > position:
-            yield Segment(_ESCAPED.sub(r"\1", text[position : emphasis.start()]))
-        yield Segment(_ESCAPED.sub(r"\1", emphasis[1] or emphasis[2]), is_emphasis=True)
-        position = emphasis.end()
-    if position < len(text):
-        yield Segment(_ESCAPED.sub(r"\1", text[position:]))
+    yield from split_marks(text[position:])
 
 
 def _group_citations(answer: ReadableAnswer) -> Iterator[Reference]:
