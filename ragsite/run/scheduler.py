@@ -88,6 +88,7 @@ class SingleScheduler(PersistentScheduler):
         self._client, self._last_runs = client, f"{prefix}scheduler-runs"
         self.lease = Lease(client, f"{prefix}scheduler")
         self._is_active = False
+        self._postponed: Any = None  # the entry that is not sent, because its run could not be stored
 
     def tick(self, *arguments: Any, **options: Any) -> float:
         """Send the next task that is due, if this scheduler holds the lease; return the seconds until the next call."""
@@ -97,16 +98,30 @@ class SingleScheduler(PersistentScheduler):
         if not was_active:
             log.info("scheduler_active")
             self._read_last_runs()
-        return min(float(super().tick(*arguments, **options)), float(_RENEWAL_SECONDS))
+        self._postponed = None
+        seconds = float(super().tick(*arguments, **options))
+        return 1.0 if self._postponed else min(seconds, float(_RENEWAL_SECONDS))
 
     def reserve(self, entry: Any) -> Any:
-        """Store the time of this run for the scheduler that continues after this one."""
+        """Store the time of this run for the scheduler that continues after this one.
+
+        If Redis does not answer, the task stays due. Its message would not arrive now, but later, when another scheduler
+        may have sent it.
+        """
         next_entry: Any = super().reserve(entry)
         try:
             self._client.hset(self._last_runs, entry.name, next_entry.last_run_at.isoformat())
         except redis.RedisError:
             log.warning("scheduler_run_not_stored", task=entry.name)
+            self._postponed = self.schedule[entry.name] = entry
+            self._heap = None  # is filled again with the time of the run before
+            return entry
         return next_entry
+
+    def apply_entry(self, entry: Any, producer: Any = None) -> None:
+        """Send a task, unless it is postponed."""
+        if entry is not self._postponed:
+            super().apply_entry(entry, producer=producer)
 
     def _read_last_runs(self) -> None:
         """Continue where the scheduler before this one ended."""

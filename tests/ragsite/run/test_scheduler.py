@@ -59,7 +59,7 @@ def create(prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
             timezone="UTC",
         )
         created = SingleScheduler(app, schedule_filename=str(tmp_path / name))
-        monkeypatch.setattr(created, "apply_entry", lambda entry, **_: sent.append(f"{name} {entry.name}"))
+        monkeypatch.setattr(created, "apply_async", lambda entry, **_: sent.append(f"{name} {entry.name}"))
         return created
 
     return create_scheduler
@@ -90,6 +90,27 @@ def test_one_of_two_schedulers_sends_the_tasks_and_the_other_continues(create: A
     for _ in range(3):
         first._is_active = first.lease.hold()
     assert not first._is_active
+
+
+def test_a_task_is_not_sent_before_redis_knows_of_its_run(create: Any) -> None:
+    """Otherwise its message arrives when Redis is back, where another scheduler may have sent the task."""
+    sent: list[str] = []
+    first, second = create("first", sent), create("second", sent)
+    for started in (first, second):
+        make_due(started)
+    first._is_active = first.lease.hold()
+    available = first._client
+    first._client = redis.Redis(unix_socket_path="/nonexistent", retry=Retry(NoBackoff(), 0))
+    assert [first.tick() for _ in range(3)] == [1.0] * 3, "it waits before it tries again"
+    assert sent == []
+    first._client = available
+    for _ in range(3):
+        first.tick()
+    assert sent == ["first nightly"], "the task has stayed due"
+    first.lease.release()
+    for _ in range(3):
+        second.tick()
+    assert sent == ["first nightly"]
 
 
 @pytest.mark.parametrize("stored", ["in the future", "in no format"])
