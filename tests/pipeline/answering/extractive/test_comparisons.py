@@ -36,6 +36,16 @@ def test_without_such_sections_the_explanations_of_both_are_quoted() -> None:
     assert quoted == f"{archive}\n{repository} [1]"
 
 
+def test_explanations_are_quoted_rather_than_sections_in_passages_that_rank_lower() -> None:
+    kinds = "There are two kinds.\n\n- Simple versioning keeps five.\n- Staggered versioning keeps some of each week."
+    simple = "# How to\n\n## Simple versioning\n\nOpen the menu."
+    staggered = "# How to\n\n## Staggered versioning\n\nEnter a number."
+    quoted = answer(QUESTION, passage(f"# Versions\n\n{kinds}"), passage(simple), passage(staggered))
+    assert "keeps five" in quoted
+    assert "keeps some of each week" in quoted
+    assert "menu" not in quoted
+
+
 def test_a_section_that_is_named_after_one_thing_alone_is_not_the_answer() -> None:
     text = f"# Versions\n\n## What is the difference between simple and no versioning?\n\n{SIMPLE}\n\n## More\n\n{BOTH}"
     assert answer(QUESTION, passage(text)) == f"{BOTH} [1]"

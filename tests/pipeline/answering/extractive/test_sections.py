@@ -20,6 +20,15 @@ def test_a_section_needs_a_better_match_if_the_best_part_is_in_a_passage_that_ra
     assert answer(question, passage(section), passage("# Accounts\n\nNobody has any.")) == "A list of them. [1]"
 
 
+def test_a_section_needs_an_even_better_match_if_that_passage_is_far_more_relevant() -> None:
+    best, section = "Search encrypted rooms with the desktop client.", "Nobody else reads these rooms."
+    first = passage(f"# Search\n\n{best} The search needs an index. Turn the search on.", relevance=0.6)
+    later = f"# Rooms\n\n## Encrypted rooms\n\n{section}"
+    question = "How do I search encrypted rooms?"
+    assert answer(question, first, passage(later, relevance=0.5)) == f"{section} [2]"
+    assert answer(question, first, passage(later, relevance=0.1)).startswith(best)
+
+
 def test_a_sentence_that_only_leads_elsewhere_is_no_answer() -> None:
     pointers = "See [Scanned documents](send.md).\n\nScanned pages are read, and pictures too."
     assert answer("Can I send scanned documents?", passage(pointers)) == "Scanned pages are read, and pictures too. [1]"

@@ -33,6 +33,10 @@ class _Place:
     index: int
     parts: frozenset[int]
 
+    def is_at(self, other: "_Place") -> bool:
+        """Return whether both are the same part."""
+        return (self.passage_number, self.index) == (other.passage_number, other.index)
+
 
 def select_comparison(
     things: tuple[str, ...],
@@ -42,8 +46,8 @@ def select_comparison(
 ) -> Comparison | None:
     """Select what says something about both things.
 
-    These are the beginnings of the sections that are named after them, or else the parts that begin with them, or the
-    best paragraph that names both.
+    These are the beginnings of the sections that are named after them, or the parts that begin with them: those in the
+    passage that the search ranks higher. Without both, it is the best paragraph that names both.
 
     Args:
         things: The two things.
@@ -58,13 +62,13 @@ def select_comparison(
     best_first = [candidates[position] for position in order]
     sections = [_find_section(thing, other, structures) for thing, other in (things, things[::-1])]
     explained = [_find_explanation(thing, other, structures, best_first) for thing, other in (things, things[::-1])]
-    for places in (sections, explained):
-        one, other = places
-        if one and other and (one.passage_number, one.index) != (other.passage_number, other.index):
-            selected: dict[int, set[int]] = {}
-            for place in (one, other):
-                selected.setdefault(place.passage_number, set()).update(place.parts)
-            return selected, (one.passage_number, one.index)
+    pairs = [(one, other) for one, other in (sections, explained) if one and other and not one.is_at(other)]
+    if pairs:
+        one, other = min(pairs, key=lambda pair: min(place.passage_number for place in pair))
+        selected: dict[int, set[int]] = {}
+        for place in (one, other):
+            selected.setdefault(place.passage_number, set()).update(place.parts)
+        return selected, (one.passage_number, one.index)
     for candidate in best_first:
         structure = structures[candidate.passage_number - 1]
         is_row = structure.parts[candidate.index].kind is UnitKind.ROW

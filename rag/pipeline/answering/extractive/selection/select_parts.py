@@ -19,6 +19,7 @@ from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCand
 from rag.pipeline.answering.extractive.scores.scoring import score_candidates, total, word_weights
 from rag.pipeline.answering.extractive.scores.section_headings import SectionHeading, find_headings
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
+from rag.pipeline.retrieval.heading_similarity import logit
 
 from .comparisons import names_both, select_comparison
 from .second_part import nearly_as_good
@@ -31,9 +32,11 @@ _MAX_CANDIDATES = 2
 _MIN_NEW_WORDS = 1 / 3
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
-# From this match on, the beginning of a heading's section is the answer. If the best part is in a passage
-# that the search ranks higher, the heading needs the second match.
-_MIN_HEADING_MATCH, _MIN_MATCH_LATER = 0.70, 0.80
+# From this match on, the beginning of a heading's section is the answer. If the best part is in a passage that the
+# search ranks higher, the heading needs the second match, and the third if that passage is far more relevant: from this
+# difference of the relevances' logits on.
+_MIN_HEADING_MATCH, _MIN_MATCH_LATER, _MIN_MATCH_FAR = 0.70, 0.80, 0.85
+_MIN_FAR_DIFFERENCE = 1.5
 # A heading that is a question, in the best passage, needs this much less: the search has chosen its section.
 _BEST_PASSAGE_BONUS = 0.12
 # But a heading elsewhere that says the same as the question is better than one that has some more words.
@@ -110,8 +113,7 @@ def _select_section(
     if section is None:
         return None
     best_candidate, _ = max(zip(candidates, scores, strict=True), key=lambda scored: scored[1])
-    min_match = _MIN_MATCH_LATER if section.passage_number > best_candidate.passage_number else _MIN_HEADING_MATCH
-    if _section_match(section, structures, question) < min_match:
+    if _section_match(section, structures, question) < _min_match(section, structures, best_candidate):
         return None
     structure = structures[section.passage_number - 1]
     score_by_part = {
@@ -129,6 +131,19 @@ def _select_section(
     readable = without_lone_lead_ins(structure, with_all_steps(structure, parts, question))
     selected = {section.passage_number: without_repetitions(structure, readable)}
     return Selection(with_subsections(selected, structures, question))
+
+
+def _min_match(
+    section: SectionHeading, structures: Sequence[PassageStructure], best_candidate: QuoteCandidate
+) -> float:
+    """Return the match that a heading needs, where this is the best part."""
+    if section.passage_number <= best_candidate.passage_number:
+        return _MIN_HEADING_MATCH
+    best, other = (
+        logit(structures[number - 1].passage.relevance)
+        for number in (best_candidate.passage_number, section.passage_number)
+    )
+    return _MIN_MATCH_FAR if best - other >= _MIN_FAR_DIFFERENCE else _MIN_MATCH_LATER
 
 
 def _accepts_section(
