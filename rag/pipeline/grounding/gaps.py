@@ -17,12 +17,13 @@ _QUESTION_WORDS = {
     "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
     "mention", "mentioned", "kind", "kinds", "type", "types", "different", "specific", "though",
 }  # fmt: skip
-# Verbs and adverbs that an instruction need not repeat: "Turn off text recognition" is answered by "Set X".
+# Words that an answer need not repeat: "Turn off text recognition" is answered by "Set X", and a difference by both.
 _GENERAL_WORDS = {
     "turn", "turns", "turned", "turning", "stop", "stops", "stopping", "work", "works", "working", "want", "wants",
     "need", "needs", "try", "tries", "tried", "happening", "possible", "able", "automatically", "manually", "actually",
     "currently", "normally", "usually", "quickly", "easily", "really", "simply", "directly", "properly", "correctly",
-    "find", "finds", "finding",
+    "find", "finds", "finding", "difference", "differences", "unterschied", "unterschiede", "différence", "différences",
+    "diferencia", "diferencias",
 }  # fmt: skip
 # What separates the things that one question asks for, in English, German, French and Spanish.
 _CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")

@@ -185,3 +185,11 @@ def test_general_verbs_and_adverbs_are_no_gaps() -> None:
     query = "How do I stop the scanner from turning pages automatically?"
     parts = extract_query_parts(query, "")
     assert find_gaps(query, parts, [frozenset()]) == ("scanner", "pages")
+
+
+@pytest.mark.parametrize(
+    ("query", "lang"),
+    [("What is the difference between inks?", "en"), ("Was ist der Unterschied zwischen Tinten?", "de")],
+)
+def test_what_a_comparison_asks_for_is_no_gap(query: str, lang: str) -> None:
+    assert find_gaps(query, extract_query_parts(query, lang), [frozenset()]) in (("inks",), ("Tinten",))
