@@ -26,10 +26,10 @@ from .second_part import nearly_as_good
 from .subsections import with_subsections
 from .surroundings import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
 
-# A part elsewhere is quoted, too, only if the question asks two things and the part adds at least this share of the
-# question's weighted words: it answers the other one.
+# A part elsewhere is quoted, too, only if the question asks two things, the part adds at least this share of the
+# question's weighted words, and its score is not far below average: it answers the other one.
 _MAX_CANDIDATES = 2
-_MIN_NEW_WORDS = 1 / 3
+_MIN_NEW_WORDS, _MIN_SECOND_SCORE = 1 / 3, -1.1
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
 # From this match on, the beginning of a heading's section is the answer. If the best part is in a passage that the
@@ -216,7 +216,12 @@ def _select_candidates(
         structure = structures[candidate.passage_number - 1]
         words, length = words_of(structure, candidate.index), structure.length(candidate.index)
         new_word_share = total(weights, candidate.stems & uncovered_stems) / total_weight
-        if selected and (new_word_share < _MIN_NEW_WORDS or is_repeated(words, quoted) or length > free_characters):
+        if selected and (
+            new_word_share < _MIN_NEW_WORDS
+            or scores[index] < _MIN_SECOND_SCORE
+            or is_repeated(words, quoted)
+            or length > free_characters
+        ):
             continue
         selected.append(candidate)
         uncovered_stems -= candidate.stems
