@@ -105,8 +105,8 @@ class SingleScheduler(PersistentScheduler):
     def reserve(self, entry: Any) -> Any:
         """Store the time of this run for the scheduler that continues after this one.
 
-        If Redis does not answer, the task stays due. Its message would not arrive now, but later, when another scheduler
-        may have sent it.
+        If Redis does not answer, the task stays due. Its message would arrive later, when another scheduler may have
+        sent it.
         """
         next_entry: Any = super().reserve(entry)
         try:
