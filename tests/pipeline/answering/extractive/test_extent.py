@@ -91,12 +91,12 @@ def test_a_second_part_is_quoted_only_for_another_aspect_of_the_question() -> No
 
 def test_a_second_part_in_a_far_less_relevant_passage_is_not_quoted() -> None:
     question = "Where is the button, and which rights are there?"
-    menu = passage("# Menu\n\nThe button is in the menu. It opens with a click. A click closes it.", relevance=0.99)
+    others = " ".join(f"Entry {number} opens a window." for number in range(6))
+    too_long = " ".join(f"Entry {number} needs rights{' and more' * 60}." for number in range(3))
+    menu = passage(f"# Menu\n\nThe button is in the menu. {others} {too_long}", relevance=0.99)
     rights = "All rights reserved."
     assert rights in answer(question, menu, passage(f"# About\n\n{rights}", relevance=0.98))
     assert rights not in answer(question, menu, passage(f"# About\n\n{rights}", relevance=0.2))
-
-
 
 
 def test_when_within_a_question_does_not_ask_for_a_time() -> None:

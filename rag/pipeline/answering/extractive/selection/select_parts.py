@@ -27,9 +27,10 @@ from .subsections import with_subsections
 from .surroundings import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
 
 # A part elsewhere is quoted, too, only if the question asks two things, the part adds at least this share of the
-# question's weighted words, and its score is not far below average: it answers the other one.
+# question's weighted words, and its score is not far below average: it answers the other one. The average of few parts
+# says little.
 _MAX_CANDIDATES = 2
-_MIN_NEW_WORDS, _MIN_SECOND_SCORE = 1 / 3, -1.1
+_MIN_NEW_WORDS, _MIN_SECOND_SCORE, _MIN_COMPARED = 1 / 3, -1.1, 10
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
 # From this match on, the beginning of a heading's section is the answer. If the best part is in a passage that the
@@ -211,6 +212,7 @@ def _select_candidates(
     selected: list[QuoteCandidate] = []
     quoted: list[frozenset[str]] = []
     uncovered_stems, free_characters = set(weights), _MAX_TOTAL_CHARACTERS
+    min_score = _MIN_SECOND_SCORE if len(candidates) >= _MIN_COMPARED else -math.inf
     for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], index)):
         candidate = candidates[index]
         structure = structures[candidate.passage_number - 1]
@@ -218,7 +220,7 @@ def _select_candidates(
         new_word_share = total(weights, candidate.stems & uncovered_stems) / total_weight
         if selected and (
             new_word_share < _MIN_NEW_WORDS
-            or scores[index] < _MIN_SECOND_SCORE
+            or scores[index] < min_score
             or is_repeated(words, quoted)
             or length > free_characters
         ):
