@@ -151,6 +151,8 @@ def test_the_registry_returns_the_requested_or_the_default_model(language_model:
         ("![a][b]\n\n[b]: https://x.example", "! [a][b]\n\n[b]: https://x.example"),
         ('<IMG src="https://x.example/?q=1">', '< IMG src="https://x.example/?q=1">'),
         ("<<img>!![a](b)", "<< img>!! [a](b)"),
+        ("<image src=a><Video poster=b><style>", "< image src=a>< Video poster=b>< style>"),
+        ("a Map<Object> of <objects and <inputs> <sty", "a Map<Object> of <objects and <inputs> <sty"),
         ("Really![1] 1 < 2 <i>and</i> a <im", "Really! [1] 1 < 2 <i>and</i> a <im"),
         ("[a link](https://x.example) stays!", "[a link](https://x.example) stays!"),
     ],

@@ -6,13 +6,19 @@ A space takes the effect of a picture's first characters in Markdown and HTML. L
 
 import re
 
+from markdown_it import MarkdownIt
+
 from .links import TITLE
 
-_START = re.compile(r"!(?=\[)|<(?=img)", re.IGNORECASE)
+# Other elements of HTML that load an address by themselves, if they have attributes; two of them by what they contain.
+_LOADING_TAG = r"<(?=img|(?:audio|embed|iframe|image|input|link|object|source|track|video)[\s/]|(?:style|svg)[\s/>])"
+_START = re.compile(rf"!(?=\[)|{_LOADING_TAG}", re.IGNORECASE)
+_RENDERED_PICTURE = re.compile(_LOADING_TAG, re.IGNORECASE)
 _PICTURE = re.compile(rf"!\[[^\[\]\n]{{0,300}}\](?:\([^()\"\n]{{0,500}}(?:{TITLE})?\)|\[[^\[\]\n]{{0,100}}\])")
 _ONLY_PICTURES = re.compile(rf"(?:>\s*)*(?:{_PICTURE.pattern}\s*)+")
 # The end of a part that may be the beginning of a picture.
-_UNDECIDED = re.compile(r"(?:!|<(?:i(?:m)?)?)\Z", re.IGNORECASE)
+_UNDECIDED = re.compile(r"(?:!|<[a-z]{0,6})\Z", re.IGNORECASE)
+_markdown = MarkdownIt("commonmark")
 
 
 def is_only_pictures(line: str) -> bool:
@@ -28,6 +34,16 @@ def without_pictures(text: str) -> str:
 def disable_pictures(text: str) -> str:
     """Return the text with `! [` for `![`, and `< img` for `<img`."""
     return _START.sub(r"\g<0> ", text)
+
+
+def keep_pictures_in_code(text: str) -> str:
+    """Return the text as it is if its pictures are shown as code, otherwise without any.
+
+    What is before a block of code may make text of it: tildes, or the beginning of a comment in HTML.
+    """
+    if _START.search(text) and _RENDERED_PICTURE.search(_markdown.render(text)):
+        return disable_pictures(text)
+    return text
 
 
 class PictureFilter:

@@ -55,6 +55,13 @@ def test_a_sentence_that_one_citation_supports_stays_and_is_not_listed(answer: s
     assert cited.text.count(".") == 1
 
 
+@pytest.mark.parametrize("picture", ["! [9][x]", "!【9】[x]", "!【1, 9】"])
+def test_a_dropped_citation_leaves_no_picture(picture: str) -> None:
+    cited = check(f"Bicycles are parked in the yard [1]. Bicycles are parked {picture}(https://x.example/a.png).")
+    assert "(https://x.example/a.png)" in cited.text
+    assert "![" not in cited.text
+
+
 def test_few_shared_words_are_not_enough() -> None:
     assert check("The porter invented penicillin while bicycles crossed Australia [1].").citations == ()
 

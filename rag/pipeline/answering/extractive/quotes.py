@@ -65,7 +65,7 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
             rendered += f"{separator}{format_citation(quote.number, quote.citations[0].passage)}"
         text += ("\n" if quote.is_block or previous_is_block else " ") + rendered if text else rendered
         previous_is_block = quote.is_block
-    return text
+    return pictures.keep_pictures_in_code(text)
 
 
 def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]) -> list[Quote]:
@@ -124,9 +124,7 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         if term is not None and part.kind is UnitKind.SENTENCE:
             lines.append(f"{_plain(structure, structure.text(term))}: {rendered}")
         elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
-            lines[-1] = links.without_relative_links(
-                f"{lines[-1]} {rendered}"
-            )  # the text of a link may be on several lines
+            lines[-1] = _without_links_and_pictures(f"{lines[-1]} {rendered}")  # a link may be on several lines
         else:
             lines.append(rendered)
         previous_block = part.block
@@ -186,7 +184,11 @@ def _plain(structure: PassageStructure, text: str) -> str:
 
 def _readable(text: str) -> str:
     """Return a line without tags and links within the documents, in which no picture is left that a client loads."""
-    return pictures.disable_pictures(links.without_relative_links(html_tags.remove_tags(text)))
+    return _without_links_and_pictures(html_tags.remove_tags(text))
+
+
+def _without_links_and_pictures(text: str) -> str:
+    return pictures.disable_pictures(links.without_relative_links(text))
 
 
 def _dedent(structure: PassageStructure, index: int) -> str:

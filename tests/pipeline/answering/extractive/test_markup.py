@@ -191,3 +191,27 @@ def test_no_quote_has_a_picture_that_a_client_loads(pieces: list[str]) -> None:
         quoted = answer("When does the bell ring?", passage(page))
         assert "![" not in quoted
         assert "<img" not in quoted
+
+
+@pytest.mark.parametrize(
+    ("page", "quoted"),
+    [
+        ("The bell rings at noon as [the form says. It is good!](form.md)[x]({}) for all.", "good! [x]({}) for all."),
+        ("The bell rings at noon <image src={}>.", "noon < image src={}>."),
+        ("~~~~ The bell rings at noon:\n\n```\nbell noon\n~~~~\n![x]({})\n```\n", "! [x]({})"),
+        ("<!-- The bell rings at noon:\n\n```\nbell noon\n-->\n\n![x]({})\n```\n", "! [x]({})"),
+        ("<form>The bell rings at noon:\n\n```\nbell noon\n<img src={}>\n```\n", "< img src={}>"),
+        ("The bell rings at noon:\n\n```\nbell noon\n![x]({})\n```\n", "noon\n![x]({})\n```"),
+    ],
+    ids=["a link over several sentences", "another element", "tildes", "a comment", "a form", "code"],
+)
+def test_no_client_loads_a_picture_of_a_hostile_page(page: str, quoted: str) -> None:
+    address = "https://x.example/a.png"
+    rings = answer("When does the bell ring?", passage(page.format(address)))
+    assert quoted.format(address) in rings
+    assert "<im" not in MarkdownIt("commonmark").render(rings)
+
+
+def test_links_that_lead_to_no_web_address_are_shown_as_text() -> None:
+    page = "The bell rings [at noon](javascript:alert(1)) in [the tower](Tower_(old).md)."
+    assert answer("When does the bell ring?", passage(page)) == "The bell rings at noon in the tower. [1]"
