@@ -20,7 +20,7 @@ _NON_ASCII = re.compile(rb"[\x80-\xff]")
 _ANY_NON_ASCII = re.compile(r"[^\x00-\x7f]")
 _KANA, _LEAST_KANA = re.compile("[\u3041-\u30fe]"), 0.2
 # Words with letters that are not ASCII; most Russian words are small, or have one capital letter.
-_WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*")
+_WORD = re.compile(r"\b[0-9A-Za-z_]*+[^\W\x00-\x7f]\w*")
 _RUSSIAN_WORD, _MIN_SHARE, _MIN_WORDS = re.compile("[А-ЯЁ]?[а-яё]*"), 0.85, 8
 
 

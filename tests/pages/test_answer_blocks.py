@@ -1,10 +1,12 @@
 """How an answer is laid out: Markdown's lists, tables, headings and code, and nothing of a document as HTML."""
 
 import re
+import time
 
 from django.template.loader import render_to_string
 
 from rag.pages.rendering.answer_rendering import show_blocks
+from rag.pages.rendering.markdown_blocks import divide
 
 TEXT = """# Feeding
 The zebra eats **twice** a day.
@@ -76,6 +78,13 @@ def test_headings_end_before_their_marks() -> None:
     # Each of the spaces could belong to the heading or to its end: 20,000 took minutes.
     spaces = " " * 200_000
     assert render(f"# a{spaces}\x01").count("a") >= 1
+
+
+def test_long_answers_are_divided_in_linear_time() -> None:
+    started = time.process_time()
+    for block in ("a\n\n", "\n\n- a\n\n"):
+        assert len(list(divide(block * 20_000))) == 20_000
+    assert time.process_time() - started < 5  # all lines were copied for each block, which took a minute
 
 
 def test_an_underlined_heading_opens_no_code_and_a_fence_is_closed_by_its_own_character() -> None:

@@ -1,6 +1,7 @@
 """OpenDocument, RTF, FictionBook, calendars, contacts and mailboxes."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -199,6 +200,11 @@ def test_a_declared_delimiter_is_used(read: Read) -> None:
 )
 def test_older_encodings_are_recognised_by_their_letters(read: Read, text: str, encoding: str) -> None:
     assert read(text.encode(encoding), "a.txt").text == text
+
+
+def test_a_long_word_in_an_older_encoding_is_read_once(read: Read, settings: Any) -> None:
+    settings.RAG_PARSE_TIMEOUT_SECONDS = 5  # each of its letters was taken for a beginning, which took 17 seconds
+    assert read("é là\n".encode("cp1252") + b"a" * 65_000 + b"\n", "a.txt").text.startswith("é là\naaa")
 
 
 def test_json_lines_are_read_with_their_characters(read: Read) -> None:

@@ -56,12 +56,16 @@ def divide(text: str) -> Iterator[Block]:
     lines = text.split("\n")
     position = 0
     while position < len(lines):
-        line_above, next_line = ["", *lines][position], [*lines, ""][position + 1]
-        kind = _kind(lines[position], next_line, line_above)
+        kind = _kind(lines[position], _line(lines, position + 1), _line(lines, position - 1))
         end = _end_of_block(kind, lines, position)
         if any(line.strip() for line in lines[position:end]):
             yield _block(kind, lines[position:end])
         position = end
+
+
+def _line(lines: Sequence[str], number: int) -> str:
+    """Return a line; an empty one before the first and after the last."""
+    return lines[number] if 0 <= number < len(lines) else ""
 
 
 def _kind(line: str, next_line: str = "", line_above: str = "") -> BlockKind:
@@ -78,7 +82,6 @@ def _kind(line: str, next_line: str = "", line_above: str = "") -> BlockKind:
 
 def _end_of_block(kind: BlockKind, lines: Sequence[str], start: int) -> int:
     """Return the index after the last line of the block that starts here."""
-    following = [*lines, ""]
     end = start + 1
     if kind == BlockKind.CODE:
         opening_marks = find_opening_marks(lines[start], "")
@@ -87,7 +90,7 @@ def _end_of_block(kind: BlockKind, lines: Sequence[str], start: int) -> int:
         return min(end + 1, len(lines))
     if kind == BlockKind.HEADING:
         return end
-    while end < len(lines) and _continues(kind, lines[end], following[end + 1], lines[end - 1]):
+    while end < len(lines) and _continues(kind, lines[end], _line(lines, end + 1), lines[end - 1]):
         end += 1
     return end
 
