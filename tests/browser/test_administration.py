@@ -5,6 +5,7 @@ from collections.abc import Callable
 from django.test import Client
 from playwright.sync_api import expect
 
+from orgs.models import Membership
 from rag.models import Document, EmbeddingModel, IngestionDocument
 from rag.services.reembedding import worker
 from tests.support.factories import PASSWORD, ingest_text, process_queue
@@ -137,12 +138,15 @@ def test_long_words_do_not_widen_a_page(site: Site, visitor: Callable[..., Visit
     document = ingest_text(source, f"{word}.md", f"# {word}\n\n{word}", title=word).document_id
     job = submit_document(source, site.users["owner"], f"{word}.pdf", word)
     row = IngestionDocument.objects.get(job=job).pk
+    member = Membership.objects.get(user=site.users["member"], organization=source.organization)
     page = visitor(site.users["owner"]).page
     page.set_viewport_size(PHONE)
     for address in (
         *(f"{SOURCES}{source.pk}/{name}/" for name in ("change", "delete", "history", "upload", "quality")),
         *(f"/admin/rag/document/{document}/{name}/" for name in ("change", "delete", "history")),
         *(f"{JOBS}{job.pk}/change/", f"/admin/rag/ingestiondocument/{row}/change/"),
+        f"/admin/rag/document/?source__id__exact={source.pk}",
+        f"{SOURCES}matrix/change/?source={source.pk}&person={member.pk}",
     ):
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"], address
