@@ -187,6 +187,13 @@ def test_a_declared_delimiter_is_used(read: Read) -> None:
     assert read(b"sep=;\r\nName;Town, street\r\nAda;Lynn\r\n", "a.csv").text == "Name: Ada | Town, street: Lynn"
 
 
+def test_short_rows_below_a_wide_header_are_read_in_linear_time(read: Read, settings: Any) -> None:
+    settings.RAG_PARSE_TIMEOUT_SECONDS = 5  # it took more than two minutes
+    table = ",".join(f"c{number}" for number in range(60_000)) + "\n" + "x,1\n" * 60_000
+    assert read(table.encode(), "a.csv").text.splitlines() == ["c0: x | c1: 1"] * 60_000
+    assert read(b"a,b\n1,2,3,,5\n", "a.csv").text == "a: 1 | b: 2 | 3 | 5"
+
+
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [

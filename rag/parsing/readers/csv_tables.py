@@ -54,7 +54,8 @@ def _is_header(row: list[str]) -> bool:
 
 
 def _line(header: list[str], row: list[str]) -> str:
-    pairs = itertools.zip_longest(header, row, fillvalue="")
+    # Not `zip_longest`: it would look at every column of a wide header for each short row.
+    pairs = itertools.chain(zip(header, row, strict=False), (("", value) for value in row[len(header) :]))
     return " | ".join(f"{name}: {value}" if name else value for name, value in pairs if value)
 
 
