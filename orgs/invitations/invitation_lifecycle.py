@@ -169,11 +169,13 @@ def revoke(invitations: QuerySet[Invitation]) -> int:
 
 def send(invitation: Invitation, url: str) -> bool:
     """Send the link to the invited address. Call it after the commit. Returns whether the mail server took it."""
-    context = {"invitation": invitation, "url": url, "days": LIFETIME.days}
-    subject = gettext("Invitation to {organization}").format(organization=invitation.organization.name)
+    # On one line: a name must not continue as further paragraphs of the message.
+    organization = " ".join(invitation.organization.name.split())
+    context = {"invitation": invitation, "organization": organization, "url": url, "days": LIFETIME.days}
+    subject = gettext("Invitation to {organization}").format(organization=organization)
     text = render_to_string("orgs/invitation_email.txt", context)
     try:
-        send_mail(" ".join(subject.split()), text, settings.RAG_EMAIL_FROM, [invitation.email])
+        send_mail(subject, text, settings.RAG_EMAIL_FROM, [invitation.email])
     except OSError as error:  # smtplib's errors are OSErrors
         logger.warning("invitation_not_sent", invitation=str(invitation.pk), error=type(error).__name__)
         return False

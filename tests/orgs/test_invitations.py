@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from accounts.models import User
 from orgs.invitations import invitation_lifecycle
-from orgs.models import IdentityProvider, Invitation, Membership, Role, SignInDomain, Team
+from orgs.models import IdentityProvider, Invitation, Membership, Organization, Role, SignInDomain, Team
 from tests.orgs.admin.test_delegation import clerk, membership, role
 from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World
@@ -316,3 +316,10 @@ def test_an_address_that_no_account_can_have_is_not_invited_and_ends_the_link(wo
     Invitation.objects.update(email='"a\\ b"@mail.example')
     assert accept(sent_token(), **NEW_ACCOUNT).status_code < 500
     assert not User.objects.filter(email__contains="mail.example").exists()
+
+
+def test_the_name_of_an_organisation_adds_no_paragraph_to_the_message(world: World, invite: Any) -> None:
+    Organization.objects.filter(pk=world.home.pk).update(name="Home\r\n\r\nYour account is\u2028blocked")
+    assert invite(staff_browser(world.users["owner"]), "member").status_code == 302
+    assert mail.outbox[0].subject == "Invitation to Home Your account is blocked"
+    assert "invites you to Home Your account is blocked on ragsite, where" in mail.outbox[0].body
