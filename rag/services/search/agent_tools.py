@@ -29,6 +29,8 @@ VALIDATOR_OUTPUT = _object(
     is_valid=_BOOLEAN, validation_details=_STRING, hallucination_detected=_BOOLEAN, confidence_score=_FLOAT
 )
 
+_SCRIPT_SCHEMES = ("javascript", "vbscript", "data")
+
 
 class ToolVerdict(TypedDict):
     """The result of GroundingValidatorTool, which matches VALIDATOR_OUTPUT."""
@@ -186,8 +188,15 @@ def chunk_out(passage: Passage) -> dict[str, object]:
 
 
 def source_url(passage: Passage) -> str:
-    """Return the document's link, or its path if it has no link."""
-    return passage.uri or passage.path
+    """Return the document's link, or its path if it has no link.
+
+    Clients show it as a link. A path that would then run as a script is written as a relative reference (RFC 3986,
+    section 4.2).
+    """
+    # Browsers ignore white space and control characters here.
+    scheme = "".join(character for character in passage.path if character > " ").partition(":")[0].lower()
+    is_script = scheme in _SCRIPT_SCHEMES and not passage.uri
+    return passage.uri or (f"./{passage.path}" if is_script else passage.path)
 
 
 def _get_string(arguments: Mapping[str, object], name: str) -> str:

@@ -10,8 +10,10 @@ from markdown_it import MarkdownIt
 
 from .links import TITLE
 
-# Other elements of HTML that load an address by themselves, if they have attributes; two of them by what they contain.
-_LOADING_TAG = r"<(?=img|(?:audio|embed|iframe|image|input|link|object|source|track|video)[\s/]|(?:style|svg)[\s/>])"
+# Other elements of HTML load an address by themselves, if they have attributes; the last three by what they contain.
+_LOADING_TAG = (
+    r"<(?=img|(?:audio|embed|iframe|image|input|link|object|source|track|video)[\s/]|(?:script|style|svg)[\s/>])"
+)
 _START = re.compile(rf"!(?=\[)|{_LOADING_TAG}", re.IGNORECASE)
 _RENDERED_PICTURE = re.compile(_LOADING_TAG, re.IGNORECASE)
 _PICTURE = re.compile(rf"!\[[^\[\]\n]{{0,300}}\](?:\([^()\"\n]{{0,500}}(?:{TITLE})?\)|\[[^\[\]\n]{{0,100}}\])")

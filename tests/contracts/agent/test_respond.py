@@ -35,6 +35,15 @@ def test_the_source_url_of_a_document_without_a_link_is_its_path(member: Client)
     assert ask(member, "On which floor is the kettle?").body["sources_used"] == ["kettles.md"]
 
 
+@pytest.mark.parametrize(
+    "path", ["javascript:alert(1)", "\tJava\nScript:alert(1)", "data:text/html,x", "notes: data.md"]
+)
+def test_no_link_of_a_client_runs_the_path_of_a_document(member: Client, path: str) -> None:
+    ingest_text(DataSource.objects.get(), path, "The kettle of the attic is on the ninth floor.")
+    (used,) = ask(member, "On which floor is the kettle of the attic?").body["sources_used"]
+    assert used == (path if path.startswith("notes") else f"./{path}")
+
+
 def test_top_k_and_min_score(member: Client) -> None:
     assert len(ask(member, min_score=0).body["retrieved_chunks"]) == 2
     assert len(ask(member, min_score=0, top_k=1).body["retrieved_chunks"]) == 1
