@@ -182,6 +182,15 @@ def test_names_do_not_reorder_the_words_around_them(world: World) -> None:
     assert "<bdi>second</bdi>" in page
 
 
+def test_titles_do_not_reorder_the_scores_beside_them(world: World) -> None:
+    ingest_text(world.source(), "a", "The lion weighs 200 kilograms.", title="\u202eLions")
+    client = browser(world.users["owner"])
+    question = {"question": "How much does the lion weigh?", "top_k": 5, "second_top_k": 5, "second_ranking": "off"}
+    for address in ("/trace", "/compare"):
+        page = client.post(address, question).content.decode()
+        assert page.count("\u202e") == page.count("<bdi>\u202e") > 0, address
+
+
 def test_documents_and_conversations_of_others_do_not_exist(world: World, source: DataSource) -> None:
     owner, member = browser(world.users["owner"]), browser(world.users["member"])
     secret = world.source("secret", visibility=Visibility.PERSONAL)
