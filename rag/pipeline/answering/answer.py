@@ -14,6 +14,7 @@ from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling
+from rag.text.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
 from rag.types import (
     Answer,
@@ -211,7 +212,7 @@ def _describe_closest(query: str, context: Context) -> str:
     where = " › ".join(
         " ".join(part.split()) for part in dict.fromkeys((passage.title, *passage.headings[-1:])) if part
     )
-    where = disable_pictures(where)
+    where = end_directions(disable_pictures(where))
     space = "\n" if quotes[0].is_block else " "
     return f"{sentences_for(query).closest.format(where=where)}{space}{render_quotes(quotes[:end])}" if where else ""
 

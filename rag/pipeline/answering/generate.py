@@ -11,6 +11,7 @@ from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.text.citation_markers import format_marker
+from rag.text.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
 from rag.types import Citation, Context, GenerationOptions, Message, SearchedQuestion
 
@@ -41,7 +42,9 @@ BY_NUMBER = CitationStyle(
     "the passages, even if the question is in another one.",
     lambda number, passage: format_marker(number),
 )
-BY_TITLE = CitationStyle(_SYSTEM, lambda number, passage: f"({disable_pictures(' '.join(passage.title.split()))})")
+BY_TITLE = CitationStyle(
+    _SYSTEM, lambda number, passage: f"({end_directions(disable_pictures(' '.join(passage.title.split())))})"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.text import citation_markers
+from rag.text.directions import end_directions
 from rag.text.markup import html_tags, links, pictures, references
 from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
@@ -183,8 +184,11 @@ def _plain(structure: PassageStructure, text: str) -> str:
 
 
 def _readable(text: str) -> str:
-    """Return a line without tags and links within the documents, in which no picture is left that a client loads."""
-    return _without_links_and_pictures(html_tags.remove_tags(text))
+    """Return a line without tags and links within the documents.
+
+    No picture is left in it that a client loads, and no control of the direction of writing that goes on behind it.
+    """
+    return end_directions(_without_links_and_pictures(html_tags.remove_tags(text)))
 
 
 def _without_links_and_pictures(text: str) -> str:

@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
+from rag.pipeline.answering.generate import BY_TITLE
 from tests.support.passages import answer, passage
 
 _PIECES = (
@@ -215,3 +217,9 @@ def test_no_client_loads_a_picture_of_a_hostile_page(page: str, quoted: str) -> 
 def test_links_that_lead_to_no_web_address_are_shown_as_text() -> None:
     page = "The bell rings [at noon](javascript:alert(1)) in [the tower](Tower_(old).md)."
     assert answer("When does the bell ring?", passage(page)) == "The bell rings at noon in the tower. [1]"
+
+
+def test_controls_of_the_direction_of_writing_end_with_their_quote() -> None:
+    page = passage("The \u202dbell\u202c rings at \u202enoon \u2067and at night.", title="\u202dTower")
+    rings = render_quotes(extract_quotes("When does the bell ring?", [page]), BY_TITLE.format_citation)
+    assert rings == "The \u202dbell\u202c rings at \u202enoon \u2067and at night.\u2069\u202c (\u202dTower\u202c)"
