@@ -71,7 +71,14 @@ def remove_tags(text: str) -> str:
 
 def _unescape(text: str) -> str:
     """Return the text with characters instead of entities. `<` stays an entity, as it could begin a tag."""
-    return _ENTITY.sub(lambda match: match[0] if html.unescape(match[0])[0] == "<" else html.unescape(match[0]), text)
+    return _ENTITY.sub(_character, text)
+
+
+def _character(entity: re.Match[str]) -> str:
+    text = html.unescape(entity[0])  # empty for most controls, such as &#27;
+    if text.startswith("<"):
+        return entity[0]
+    return " " if text.isspace() else text  # a line end would begin a line of its own
 
 
 def visible_span(text: str) -> tuple[int, int]:

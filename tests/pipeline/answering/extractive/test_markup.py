@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from rag.parsing.markdown import parse_markdown
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
 from rag.pipeline.answering.generate import BY_TITLE
 from tests.support.passages import answer, passage
@@ -223,3 +224,21 @@ def test_controls_of_the_direction_of_writing_end_with_their_quote() -> None:
     page = passage("The \u202dbell\u202c rings at \u202enoon \u2067and at night.", title="\u202dTower")
     rings = render_quotes(extract_quotes("When does the bell ring?", [page]), BY_TITLE.format_citation)
     assert rings == "The \u202dbell\u202c rings at \u202enoon \u2067and at night.\u2069\u202c (\u202dTower\u202c)"
+
+
+@pytest.mark.parametrize(
+    ("entity", "shown"),
+    [
+        ("&#27;", ""),
+        ("&#x1b;", ""),
+        ("&#64976;", ""),
+        ("&#10;", " "),
+        ("&NewLine;", " "),
+        ("&#128;", "€"),
+        ("&lt;", "&lt;"),
+    ],
+)
+def test_entities_of_controls_are_left_out_and_begin_no_line(entity: str, shown: str) -> None:
+    rings = answer("When does the bell ring?", passage(f"The bell ({entity}) rings at noon."))
+    assert rings == f"The bell ({shown}) rings at noon. [1]"
+    assert parse_markdown(f"# The {entity} bell\n").headings[0].title == f"The {shown} bell"
