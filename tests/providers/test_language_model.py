@@ -154,6 +154,12 @@ def test_the_registry_returns_the_requested_or_the_default_model(language_model:
         ("<image src=a><Video poster=b><script>", "< image src=a>< Video poster=b>< script>"),
         ("a Map<Object> of <objects and <inputs> <scri", "a Map<Object> of <objects and <inputs> <scri"),
         ("Really![1] 1 < 2 <i>and</i> a <im", "Really! [1] 1 < 2 <i>and</i> a <im"),
+        (
+            "Noon [1], [ 2 ].\n\n[1]:https://x.example\n> [ 2 ]: b [3]",
+            "Noon [1], [ 2 ].\n\n[1] :https://x.example\n> [ 2 ] : b [3]",
+        ),
+        ("See [1](b) [2][3][4].", "See [1] (b) [2][3][4]."),
+        ("a[0] b[i]: c![1", "a[0] b[i]: c! [1"),
         ("[a link](https://x.example) stays!", "[a link](https://x.example) stays!"),
     ],
 )

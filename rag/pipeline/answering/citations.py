@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rag.text import citation_markers
-from rag.text.markup.pictures import disable_pictures
+from rag.text.markup.pictures import disable_in_answer
 from rag.text.question_language import query_language
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, stem, stems
@@ -88,7 +88,7 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
     # A sentence stays if another marker before or after it names a passage that supports it.
     unsupported = [sentence for sentence in unsupported if _without_markers(sentence) not in kept]
     # A dropped marker may have been all that stood between the first characters of a picture.
-    return CitedAnswer(disable_pictures(text.strip()), tuple(citations.values()), dropped, tuple(unsupported))
+    return CitedAnswer(disable_in_answer(text.strip()), tuple(citations.values()), dropped, tuple(unsupported))
 
 
 def _without_markers(sentence: str) -> str:

@@ -15,7 +15,7 @@ from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers.http.bounded_responses import remove_unstorable
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, translate_error
-from rag.text.markup.pictures import disable_pictures
+from rag.text.markup.pictures import disable_in_answer
 from rag.types import AgentTool
 
 from .openai import MAX_ANSWER_CHARACTERS
@@ -90,7 +90,7 @@ class AgentLoop:
             raise GenerationFailed(f"{self.name} answered without a text.")
         if len(answer) > MAX_ANSWER_CHARACTERS:
             raise GenerationFailed(f"{self.name} answered with a text that is too long.")
-        return disable_pictures(answer)
+        return disable_in_answer(answer)
 
     async def _run_agent(self, instructions: str, text: str, tools: Sequence[AgentTool], calls: "_ToolCalls") -> str:
         """Run the agent in the event loop, and return its final answer."""

@@ -16,7 +16,7 @@ from rag.providers import backoff
 from rag.providers.http import bounded_responses
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, open_client, translate_error
-from rag.text.markup.pictures import PictureFilter, disable_pictures
+from rag.text.markup.pictures import PictureFilter, disable_in_answer
 from rag.types import Message
 from ragsite.http.private_networks import trusted_authorities
 from ragsite.observability import tracing
@@ -106,7 +106,7 @@ class OpenAILanguageModel:
         text = remove_reasoning(bounded_responses.remove_unstorable(text)) if isinstance(text, str) else ""
         if not text.strip():
             raise GenerationFailed(f"{self.name} answered without a text.")
-        return disable_pictures(text)
+        return disable_in_answer(text)
 
     async def _start_stream(
         self, client: "openai.AsyncOpenAI", messages: Sequence[Message], temperature: float | None

@@ -1,7 +1,8 @@
 """Pictures in answers, which clients would load: their addresses can carry the question and passages away.
 
 A document may contain instructions that a model follows, and the author of a quoted picture would learn of each reader.
-A space takes the effect of a picture's first characters in Markdown and HTML. Links stay: only a person opens them.
+A space takes the effect of a picture's first characters in Markdown and HTML. Links stay, because only a person opens
+them, but citations of a model's answer are no links, because people trust them.
 """
 
 import re
@@ -18,8 +19,10 @@ _START = re.compile(rf"!(?=\[)|{_LOADING_TAG}", re.IGNORECASE)
 _RENDERED_PICTURE = re.compile(_LOADING_TAG, re.IGNORECASE)
 _PICTURE = re.compile(rf"!\[[^\[\]\n]{{0,300}}\](?:\([^()\"\n]{{0,500}}(?:{TITLE})?\)|\[[^\[\]\n]{{0,100}}\])")
 _ONLY_PICTURES = re.compile(rf"(?:>\s*)*(?:{_PICTURE.pattern}\s*)+")
-# The end of a part that may be the beginning of a picture.
-_UNDECIDED = re.compile(r"(?:!|<[a-z]{0,6})\Z", re.IGNORECASE)
+# The end of a part that may be the beginning of a picture, or say where citations lead.
+_UNDECIDED = re.compile(r"(?:!?\[[\s\d]{0,99}\]?|!|<[a-z]{0,6})\Z", re.IGNORECASE)
+# `[1]: address` says where every `[1]` leads, `[1](address)` where this one does.
+_CITATION_BEFORE_ADDRESS = re.compile(r"\[[\s\d]{1,99}\](?=[:(])")
 _markdown = MarkdownIt("commonmark")
 
 
@@ -38,6 +41,11 @@ def disable_pictures(text: str) -> str:
     return _START.sub(r"\g<0> ", text)
 
 
+def disable_in_answer(text: str) -> str:
+    """Return a model's answer with its pictures disabled, and with a space after `[1]` where it would become a link."""
+    return _CITATION_BEFORE_ADDRESS.sub(r"\g<0> ", disable_pictures(text))
+
+
 def keep_pictures_in_code(text: str) -> str:
     """Return the text as it is if its pictures are shown as code, otherwise without any.
 
@@ -49,7 +57,7 @@ def keep_pictures_in_code(text: str) -> str:
 
 
 class PictureFilter:
-    """Passes on an answer that arrives in parts, as `disable_pictures` returns it."""
+    """Passes on a model's answer that arrives in parts, as `disable_in_answer` returns it."""
 
     def __init__(self) -> None:
         self._unread = ""
@@ -60,8 +68,8 @@ class PictureFilter:
         undecided = _UNDECIDED.search(text)
         end = undecided.start() if undecided else len(text)
         self._unread = text[end:]
-        return disable_pictures(text[:end])
+        return disable_in_answer(text[:end])
 
     def finish(self) -> str:
         """Return the rest of an answer that has ended."""
-        return self._unread
+        return disable_in_answer(self._unread)

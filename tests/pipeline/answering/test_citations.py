@@ -1,6 +1,9 @@
 """Citations of a language model are verified against their passages (pipeline contract, sub-contract 5)."""
 
+import re
+
 import pytest
+from markdown_it import MarkdownIt
 
 from rag.pipeline.answering.citations import CitedAnswer, drop_unsupported_end, extract_citations
 from rag.pipeline.grounding.validate import validate_answer
@@ -60,6 +63,22 @@ def test_a_dropped_citation_leaves_no_picture(picture: str) -> None:
     cited = check(f"Bicycles are parked in the yard [1]. Bicycles are parked {picture}(https://x.example/a.png).")
     assert "(https://x.example/a.png)" in cited.text
     assert "![" not in cited.text
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "[1](https://x.example)",
+        "[1]: https://x.example",
+        "[1]:https://x.example 'Yard'",
+        "> [ 1 ]: https://x.example",
+    ],
+)
+def test_no_citation_becomes_a_link(definition: str) -> None:
+    """Clients that render Markdown would show the link, and not the line that says where it leads."""
+    cited = check(f"{_PARKED}\n\n{definition}")
+    assert numbers(cited) == [1]
+    assert not re.search(r"<a [^>]*>\s*1", MarkdownIt("commonmark").render(cited.text))
 
 
 def test_few_shared_words_are_not_enough() -> None:
