@@ -81,8 +81,8 @@ def test_keys_are_listed_and_revoked_but_never_shown_or_created(world: World) ->
     assert client.post(detail, {"scopes": "manage"}).status_code == 403
     assert client.post(f"/admin/orgs/apikey/{active.key.pk}/delete/", {"post": "yes"}).status_code == 403
     ApiKey.objects.filter(pk=flagged.key.pk).update(name="\u202eflagged")  # must not reorder the words around it
-    asked = client.post(page, {"action": "revoke", "_selected_action": [flagged.key.pk]}).content.decode()
-    assert asked.count("\u202e") == asked.count("<bdi>\u202e") == 1
+    confirmation = client.post(page, {"action": "revoke", "_selected_action": [flagged.key.pk]}).content.decode()
+    assert confirmation.count("\u202e") == confirmation.count("<bdi>\u202e") == 1
     action = {"action": "revoke", "confirmed": "yes", "_selected_action": [active.key.pk, foreign.key.pk]}
     assert client.post(page, action).status_code == 302
     assert list(ApiKey.objects.exclude(revoked_at=None)) == [active.key]
