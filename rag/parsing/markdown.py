@@ -17,6 +17,7 @@ _TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(?P<quote>[\"']?)(?P<title>[^\r\n]+?
 _ATTRIBUTES = re.compile(r"(?<!\\)\{:?[ \t]*[#.][^{}\n]{0,200}\}[ \t]*$")
 # Only blocks are parsed: inline elements are not needed and take most of the time.
 _parser = MarkdownIt("commonmark", {"maxNesting": 20}).disable("inline")
+_renderer = MarkdownIt("commonmark")
 
 
 def parse_markdown(content: str) -> ParsedDocument:
@@ -39,6 +40,11 @@ def parse_markdown(content: str) -> ParsedDocument:
         headings=tuple(headings),
         title=title["title"].strip()[:_MAX_TITLE_CHARACTERS] if title else "",
     )
+
+
+def to_html(content: str) -> str:
+    """Return a text as clients show it that render Markdown. It may contain scripts."""
+    return _renderer.render(content)
 
 
 def _headings(content: str) -> list[Heading]:

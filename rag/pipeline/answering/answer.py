@@ -14,7 +14,7 @@ from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling
-from rag.text.directions import end_directions
+from rag.text.markup.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
 from rag.types import (
     Answer,

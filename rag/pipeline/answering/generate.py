@@ -11,7 +11,7 @@ from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.text.citation_markers import format_marker
-from rag.text.directions import end_directions
+from rag.text.markup.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
 from rag.types import Citation, Context, GenerationOptions, Message, SearchedQuestion
 

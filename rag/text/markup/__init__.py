@@ -1,1 +1,1 @@
-"""Markup within texts: tags of HTML, marks of code blocks in Markdown, and structure that plain texts only suggest."""
+"""Markup within texts: HTML, links, pictures and code in Markdown, directions of writing, structure of plain texts."""

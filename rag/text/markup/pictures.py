@@ -6,8 +6,7 @@ them, but citations of a model's answer are no links, because people trust them.
 """
 
 import re
-
-from markdown_it import MarkdownIt
+from collections.abc import Callable
 
 from .links import TITLE
 
@@ -23,7 +22,6 @@ _ONLY_PICTURES = re.compile(rf"(?:>\s*)*(?:{_PICTURE.pattern}\s*)+")
 _UNDECIDED = re.compile(r"(?:!?\[[\s\d]{0,99}\]?|!|<[a-z]{0,6})\Z", re.IGNORECASE)
 # `[1]: address` says where every `[1]` leads, `[1](address)` where this one does.
 _CITATION_BEFORE_ADDRESS = re.compile(r"\[[\s\d]{1,99}\](?=[:(])")
-_markdown = MarkdownIt("commonmark")
 
 
 def is_only_pictures(line: str) -> bool:
@@ -46,12 +44,16 @@ def disable_in_answer(text: str) -> str:
     return _CITATION_BEFORE_ADDRESS.sub(r"\g<0> ", disable_pictures(text))
 
 
-def keep_pictures_in_code(text: str) -> str:
+def keep_pictures_in_code(text: str, *, to_html: Callable[[str], str]) -> str:
     """Return the text as it is if its pictures are shown as code, otherwise without any.
 
     What is before a block of code may make text of it: tildes, or the beginning of a comment in HTML.
+
+    Args:
+        text: The text.
+        to_html: Renders Markdown as clients do.
     """
-    if _START.search(text) and _RENDERED_PICTURE.search(_markdown.render(text)):
+    if _START.search(text) and _RENDERED_PICTURE.search(to_html(text)):
         return disable_pictures(text)
     return text
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rag.parsing import markdown
 from rag.text import citation_markers
-from rag.text.directions import end_directions
 from rag.text.markup import html_tags, links, pictures, references
+from rag.text.markup.directions import end_directions
 from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
@@ -66,7 +67,7 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
             rendered += f"{separator}{format_citation(quote.number, quote.citations[0].passage)}"
         text += ("\n" if quote.is_block or previous_is_block else " ") + rendered if text else rendered
         previous_is_block = quote.is_block
-    return pictures.keep_pictures_in_code(text)
+    return pictures.keep_pictures_in_code(text, to_html=markdown.to_html)
 
 
 def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]) -> list[Quote]:
