@@ -44,7 +44,7 @@ def parse_markdown(content: str) -> ParsedDocument:
 
 def to_html(content: str) -> str:
     """Return a text as clients show it that render Markdown. It may contain scripts."""
-    return _renderer.render(content)
+    return str(_renderer.render(content))
 
 
 def _headings(content: str) -> list[Heading]:
