@@ -34,7 +34,7 @@ from orgs.models import (
 )
 from orgs.scim import tokens
 from orgs.single_sign_on import back_channel_logout, pages
-from orgs.single_sign_on.account_provisioning import unlink
+from orgs.single_sign_on.linked_accounts import unlink
 from orgs.single_sign_on.saml import service_provider
 
 _ADDRESSES = _("Register at the provider the redirect address <code>{}</code>, and for sign-outs there <code>{}</code>")

@@ -14,7 +14,7 @@ from ragsite.http.addresses import build_public_url
 from ragsite.postgres import identity
 
 from . import openid_connect
-from .account_provisioning import end_sign_ins_of
+from .linked_accounts import end_sign_ins_of
 from .pages import active_providers, as_entered
 from .provider_requests import IdentityProviderFailed
 

@@ -26,8 +26,8 @@ from ragsite.postgres import encryption, identity
 from ragsite.postgres.models import is_storable
 
 from . import attempts, openid_connect
-from .account_provisioning import SignInRefused, find_or_create_account
 from .attempts import SignInAttempt
+from .linked_accounts import SignInRefused, find_or_create_account
 from .openid_connect import Client, InvalidResponse
 from .provider_requests import IdentityProviderFailed, Provider
 from .saml import requests as saml_requests

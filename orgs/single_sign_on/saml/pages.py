@@ -16,8 +16,8 @@ from django.views.decorators.csrf import csrf_exempt
 
 from orgs.models import IdentityProvider, Protocol, UsedAssertion
 from orgs.single_sign_on import attempts
-from orgs.single_sign_on.account_provisioning import end_sign_ins_of
 from orgs.single_sign_on.attempts import SignInAttempt
+from orgs.single_sign_on.linked_accounts import end_sign_ins_of
 from orgs.single_sign_on.pages import ResponsePage, SignInPage, active_providers, render_failure
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 from ragsite.postgres import encryption

@@ -13,7 +13,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
-from orgs.single_sign_on import account_provisioning, discovery, provider_requests
+from orgs.single_sign_on import discovery, linked_accounts, provider_requests
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
 from tests.accounts.test_sign_in import current_totp
 from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
@@ -58,11 +58,11 @@ def test_a_first_sign_in_that_another_one_overtakes_uses_its_rows(
         return User.objects.create_user(EMAIL).name if next(overtaken) else "Ada"
 
     with monkeypatch.context() as patch:
-        patch.setattr(account_provisioning, "_displayable_name", name_of_overtaken)
+        patch.setattr(linked_accounts, "_displayable_name", name_of_overtaken)
         assert sign_in(Client()).status_code == 302
     assert (User.objects.get(email=EMAIL).name, list(overtaken)) == ("Ada", [])
     # The link is written between its look-up and its creation.
-    monkeypatch.setattr(account_provisioning, "_linked_identity", lambda provider, subject: None)
+    monkeypatch.setattr(linked_accounts, "_linked_identity", lambda provider, subject: None)
     assert sign_in(Client()).status_code == 302
     assert LinkedIdentity.objects.count() == 1
 

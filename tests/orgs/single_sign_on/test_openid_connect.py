@@ -18,7 +18,7 @@ from accounts.audit.events import AuditEvent
 from accounts.models import User
 from orgs.creation import add_member
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, SignInDomain
-from orgs.single_sign_on.account_provisioning import SignInRefused, find_or_create_account
+from orgs.single_sign_on.linked_accounts import SignInRefused, find_or_create_account
 from ragsite.postgres import encryption
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.support.factories import PASSWORD, World
