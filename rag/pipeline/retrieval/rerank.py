@@ -10,7 +10,7 @@ from rag.providers.base import Vectors
 from rag.providers.rerankers.local import LocalReranker
 from rag.types import Passage, Question
 
-from .heading_similarity import prefer_similar_headings
+from .title_and_heading_similarity import prefer_similar_headings
 
 logger = structlog.get_logger(__name__)
 
