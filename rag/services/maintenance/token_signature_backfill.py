@@ -10,7 +10,7 @@ from django.db import DatabaseError, InterfaceError, connection
 
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource
-from rag.pipeline.ingestion import backfill
+from rag.pipeline.ingestion import add_signatures
 from rag.providers import provider_factory
 from ragsite.postgres.locks import session_lock
 
@@ -62,12 +62,12 @@ def _continue_pass(*, deadline: float) -> None:
 def _backfill_source(source: DataSource, deadline: float, *, after: uuid.UUID) -> bool:
     """Add the missing signatures of a source, and return False if the time was over before its end."""
     while True:
-        chunk_ids, last = backfill.chunks_without_signatures(source, after=after)
+        chunk_ids, last = add_signatures.chunks_without_signatures(source, after=after)
         if last is None:
             return True
         batch = chunk_ids[:_BATCH_SIZE]
         if batch:
-            backfill.add_signatures(source, batch)
+            add_signatures.add_signatures(source, batch)
         after = batch[-1] if len(batch) < len(chunk_ids) else last
         if time.monotonic() > deadline:
             cache.set(_POSITION_KEY, [str(source.pk), str(after)], _POSITION_SECONDS)
