@@ -21,8 +21,8 @@ from .providers import early_imports
 from .services import idempotency
 from .services.evaluation import quality
 from .services.ingestion import document_processing, recovery_sweep
+from .services.ingestion.sync import background as sync_background
 from .services.ingestion.sync import retention as sync_retention
-from .services.ingestion.sync import worker as sync_worker
 from .services.maintenance import (
     apply_index_changes as index_changes,
 )
@@ -36,7 +36,8 @@ from .services.maintenance import (
     vector_index,
 )
 from .services.operations import workers
-from .services.reembedding import second_model, worker
+from .services.reembedding import background as reembedding_background
+from .services.reembedding import second_model
 from .services.sources import purge
 from .services.webhooks import delivery
 from .services.webhooks import retention as webhook_retention
@@ -66,7 +67,7 @@ def purge_deleted() -> None:
 @shared_task(name="rag.reembed")
 def reembed() -> None:
     """Work on re-embeddings."""
-    worker.advance_due()
+    reembedding_background.advance_due()
 
 
 @shared_task(name="rag.embed_other_languages")
@@ -132,7 +133,7 @@ def deliver_webhooks() -> None:
 @shared_task(name="rag.sync_sources")
 def sync_sources() -> None:
     """Start due syncs and continue running ones."""
-    sync_worker.advance_due()
+    sync_background.advance_due()
 
 
 @shared_task(name="rag.delete_expired_syncs")

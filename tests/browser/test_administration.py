@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from orgs.models import Membership
 from rag.models import Document, EmbeddingModel, IngestionDocument
-from rag.services.reembedding import worker
+from rag.services.reembedding import background
 from tests.support.factories import PASSWORD, ingest_text, process_queue
 from tests.support.servers.provider_server import ProviderServer
 
@@ -189,7 +189,7 @@ def test_a_reembedding_is_followed_until_searches_use_the_new_model(
     page.get_by_label("New embedding model").select_option(label="second")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("A worker counts the chunks")).to_be_visible()
-    worker.advance_due()
+    background.advance_due()
     expect(page.get_by_text("1 of 1 chunks have a vector of second.")).to_be_visible()
     expect(step).to_have_text("Compare and switch")
     assert not owner.check_page()

@@ -9,7 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from rag.errors import RagError
 from rag.models import DataSource, EmbeddingModel, Reembedding
-from rag.services.reembedding import lifecycle, worker
+from rag.services.reembedding import background, lifecycle
 from rag.services.sources import lookup
 
 State = Reembedding.State
@@ -83,7 +83,7 @@ class Command(BaseCommand):
         with Progress(*columns, console=Console(stderr=True)) as progress:
             bar = progress.add_task("", total=None)
             while reembedding.state == State.BUILDING or reembedding.model_to_remove_id:
-                worker.advance_due()
+                background.advance_due()
                 reembedding.refresh_from_db()
                 progress.update(bar, total=reembedding.total or None, completed=reembedding.done)
                 time.sleep(0.2)

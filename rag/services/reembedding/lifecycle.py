@@ -1,8 +1,8 @@
 """Re-embedding: moving a data source to another embedding model without downtime.
 
-A re-embedding is started, switched, rolled back, dropped or cancelled here; a worker does the work
-(rag.services.reembedding.worker). The functions do not check permissions: the calling code has found the source, or the
-re-embedding, among those that the user may MANAGE.
+A re-embedding is started, switched, rolled back, dropped or cancelled here; the background process does the work
+(rag.services.reembedding.background). The functions do not check permissions: the calling code has found the source, or
+the re-embedding, among those that the user may MANAGE.
 """
 
 import datetime
@@ -246,7 +246,7 @@ def quality_gate_failure(reembedding: Reembedding) -> str:
 
 
 def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
-    """Create the re-embedding and notify a worker, inside the current transaction, which has locked the source."""
+    """Create the re-embedding and notify the background process, in a transaction that has locked the source."""
     if source.reembeddings.unfinished().exists():
         raise _invalid(
             gettext("Another re-embedding of this source is not finished, or its vectors are still being removed.")

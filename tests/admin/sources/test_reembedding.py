@@ -10,7 +10,7 @@ from accounts.models import User
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
 from rag.services.evaluation import quality
-from rag.services.reembedding import lifecycle, worker
+from rag.services.reembedding import background, lifecycle
 from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 from tests.support.servers.provider_server import ProviderServer
@@ -102,7 +102,7 @@ def test_all_steps_of_a_reembedding(world: World, source: DataSource, second: Em
     page = act(client, source, "start", model=second.pk)
     assert 'http-equiv="refresh"' in page
     assert "A worker counts the chunks" in page
-    worker.advance_due()
+    background.advance_due()
     page = text(client, url)
     assert 'http-equiv="refresh"' not in page
     assert "1 of 1 chunks" in page
@@ -111,11 +111,11 @@ def test_all_steps_of_a_reembedding(world: World, source: DataSource, second: Em
     assert "Searches now use second" in act(client, source, "switch")
     assert "do=drop" in text(client, url)
     act(client, source, "roll_back")
-    worker.advance_due()
+    background.advance_due()
     assert DataSource.objects.get().embedding_model.name == "all-MiniLM-L6-v2"
     assert "deletes the old vectors" in act(client, source, "drop")
     Reembedding.objects.update(due_at=None)
-    worker.advance_due()
+    background.advance_due()
     act(client, source, "start", model=second.pk)
     assert "Cancelled" in act(client, source, "cancel")
     page = text(client, url)
@@ -129,7 +129,7 @@ def test_actions_of_an_outdated_page_are_ignored(world: World, source: DataSourc
     client = staff_browser(world.users["owner"])
     first = lifecycle.start(source, second)
     lifecycle.cancel(first)
-    worker.advance_due()
+    background.advance_due()
     lifecycle.start(source, second)
     assert "changed in the meantime" in act(client, source, "cancel", reembedding=first.pk)
     assert Reembedding.objects.latest("pk").state == State.BUILDING
@@ -145,7 +145,7 @@ def test_a_failed_quality_gate_is_overridden_with_a_reason(
     GoldenQuestion.objects.create(source=source, question="zebras", path="zebras.txt")
     client = staff_browser(world.users["owner"])
     row = lifecycle.start(source, second)
-    worker.advance_due()
+    background.advance_due()
     QualityRun.objects.filter(model=second).update(ndcg_at_10=0.5)
     url = page_url(source, "reembed")
     page = text(client, url)
@@ -199,7 +199,7 @@ def test_managers_who_may_not_query_see_no_figures(world: World, source: DataSou
     """A rank for a question of the manager's choice would show which words a document contains."""
     GoldenQuestion.objects.create(source=source, question="Zebras?", path="zebras.txt")
     lifecycle.start(source, second)
-    worker.advance_due()
+    background.advance_due()
     QualityRun.objects.update(ndcg_at_10=0.25, recall_at_10=0.25, mrr_at_10=0.25)
     DataSource.objects.update(visibility=Visibility.PERSONAL, owner=world.users["member"])
     client = staff_browser(world.users["owner"])

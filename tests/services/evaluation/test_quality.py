@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from rag.errors import EmbeddingFailed, InvalidRequest, RerankFailed
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun, Reembedding
 from rag.services.evaluation import quality
-from rag.services.reembedding import lifecycle, worker
+from rag.services.reembedding import background, lifecycle
 from tests.services.evaluation.helpers import ANIMALS, add_question
 from tests.support.factories import World, ingest_text
 
@@ -120,7 +120,7 @@ def test_metrics_have_the_latest_ndcg(source: DataSource, client: Client) -> Non
 
 def start(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedding:
     row = lifecycle.start(source, model, **options)
-    worker.advance_due()
+    background.advance_due()
     row.refresh_from_db()
     return row
 
@@ -151,7 +151,7 @@ def test_the_gate_rejects_a_worse_model_unless_it_is_overridden(
     row.refresh_from_db()
     assert (row.state, row.forced_because) == (State.SWITCHED, "The old endpoint closes.")
     rollback = lifecycle.roll_back(row)
-    worker.advance_due()
+    background.advance_due()
     rollback.refresh_from_db()
     assert rollback.state == State.SWITCHED, "a rollback has no gate"
 
@@ -174,7 +174,7 @@ def test_questions_that_are_added_after_the_measurement_need_another_one(
     with pytest.raises(InvalidRequest, match="Measure again"):
         lifecycle.switch(row)
     lifecycle.resume(row)
-    worker.advance_due()
+    background.advance_due()
     row.refresh_from_db()
     assert row.new_quality is not None
     assert lifecycle.switch(row)

@@ -8,8 +8,7 @@ from typing import Any
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, EmbeddingModel, Reembedding
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
-from rag.services.reembedding import lifecycle
-from rag.services.reembedding import worker as reembedder
+from rag.services.reembedding import background, lifecycle
 from rag.services.search import permitted_queries
 from rag.types import Question
 from tests.support.factories import World, ingest_texts
@@ -54,6 +53,6 @@ def state(row: Reembedding) -> str:
 
 def rebuild(source: DataSource, model: EmbeddingModel, **options: Any) -> Reembedding:
     row = lifecycle.start(source, model, **options)
-    reembedder.advance_due()
+    background.advance_due()
     row.refresh_from_db()
     return row

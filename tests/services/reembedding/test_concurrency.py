@@ -11,8 +11,7 @@ from rag.models import Chunk, DataSource, EmbeddingModel, IngestionDocument
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.ingestion import index
 from rag.services.jobs import submit
-from rag.services.reembedding import lifecycle
-from rag.services.reembedding import worker as reembedder
+from rag.services.reembedding import background, lifecycle
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from ragsite.postgres.locks import session_lock
@@ -55,12 +54,12 @@ def test_searches_are_complete_at_every_moment(
         assert lifecycle.switch(row)
         ingest_text(DataSource.objects.get(), "newcomer", "A newcomer that has only the second model's vector.")
         back = lifecycle.roll_back(row)
-        reembedder.advance_due()
+        background.advance_due()
         assert (state(back), state(row)) == (State.SWITCHED, State.ROLLED_BACK)
         assert DataSource.objects.get().embedding_model == first
         assert search(live_world, "newcomer")[0] == "newcomer"
         lifecycle.roll_back(back)
-        reembedder.advance_due()
+        background.advance_due()
         assert DataSource.objects.get().embedding_model == second
         eventually(lambda: len(completed) > 6)
     finally:
@@ -82,7 +81,7 @@ def test_changes_during_the_build_are_found_after_the_switch(
     source.documents.get(path="otter").delete()
     assert not lifecycle.switch(row), "a chunk is missing: it catches up first"
     assert DataSource.objects.get().embedding_model == first
-    reembedder.advance_due()
+    background.advance_due()
     assert state(row) == State.SWITCHED
     assert DataSource.objects.get().embedding_model == second
     assert vectors(second) == chunks()
@@ -187,7 +186,7 @@ def test_the_switch_waits_for_writers_and_checks_their_chunks(
     thread.join()
     assert switched == [False]
     assert DataSource.objects.get().embedding_model == first
-    reembedder.advance_due()
+    background.advance_due()
     assert (state(row), vectors(second)) == (State.SWITCHED, chunks())
 
 
@@ -221,13 +220,13 @@ def test_one_process_works_at_a_time(
     thread = threading.Thread(target=hold_lock)
     thread.start()
     locked.wait(10)
-    reembedder.advance_due()
+    background.advance_due()
     assert server.requests == []
     may_release.set()
     thread.join()
 
     def is_ready() -> bool:
-        reembedder.advance_due()
+        background.advance_due()
         return state(row) == State.READY
 
     eventually(is_ready)

@@ -12,8 +12,7 @@ from rag.models import DataSource, EmbeddingModel, Reembedding
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.ingestion import reembed
 from rag.providers import provider_factory
-from rag.services.reembedding import lifecycle
-from rag.services.reembedding import worker as reembedder
+from rag.services.reembedding import background, lifecycle
 from rag.services.sources import deletion, editing, purge
 from tests.services.reembedding.helpers import State, chunks, filled_source, rebuild, search, state, vectors
 from tests.support.factories import World, ingest_text
@@ -59,7 +58,7 @@ def test_a_source_has_one_open_reembedding(live_world: World, models: Callable[.
 
 def clear_now() -> None:
     Reembedding.objects.update(due_at=None)
-    reembedder.advance_due()
+    background.advance_due()
 
 
 @pytest.mark.parametrize("dimensions", [384, 768])
@@ -75,7 +74,7 @@ def test_dropping_removes_all_old_vectors_and_no_other(
     assert lifecycle.switch(row)
     row.refresh_from_db()
     lifecycle.drop(row)
-    reembedder.advance_due()
+    background.advance_due()
     assert len(vectors(first)) == 7, "searches that began before the switch still use them"
     clear_now()
     assert (state(row), row.model_to_remove_id) == (State.DROPPED, None)
@@ -93,7 +92,7 @@ def test_cancelling_removes_the_vectors_that_were_built(
     source = filled_source(live_world, first)
     row = rebuild(source, second)
     lifecycle.cancel(row)
-    reembedder.advance_due()
+    background.advance_due()
     assert (state(row), row.model_to_remove_id) == (State.CANCELLED, None)
     assert (vectors(first), vectors(second)) == (chunks(), set())
     with pytest.raises(InvalidRequest):
@@ -108,7 +107,7 @@ def test_a_cancelled_rollback_can_be_started_again(live_world: World, models: Ca
     lifecycle.switch(row)
     row.refresh_from_db()
     lifecycle.cancel(lifecycle.roll_back(row))
-    reembedder.advance_due()
+    background.advance_due()
     assert (state(row), vectors(first)) == (State.SWITCHED, chunks())
     assert search(live_world, "otter")[0] == "otter"
 
@@ -120,8 +119,8 @@ def test_a_batch_is_not_written_after_a_cancellation(live_world: World, models: 
     batch = reembed.next_chunks(source, second, after=None)
     made = reembed.embed(batch, second)
     lifecycle.cancel(row)
-    with pytest.raises(reembedder.ReembeddingEnded):
-        reembedder.write_vectors(row, batch, made)
+    with pytest.raises(background.ReembeddingEnded):
+        background.write_vectors(row, batch, made)
     assert vectors(second) == set()
 
 
@@ -140,18 +139,18 @@ def test_a_failing_provider_is_retried_and_then_reported(
     assert row.due_at > timezone.now()
     assert "second" in row.error
     request_count = len(server.requests)
-    reembedder.advance_due()
+    background.advance_due()
     assert len(server.requests) == request_count, "not before the pause is over"
     for _ in range(9):
         server.fail(503)
         clear_now()
     assert state(row) == State.FAILED
     lifecycle.resume(row)
-    reembedder.advance_due()
+    background.advance_due()
     assert (state(row), row.error, row.outages) == (State.READY, "", 0)
     server.fail(401)
     lifecycle.cancel(row)
-    reembedder.advance_due()
+    background.advance_due()
     assert rebuild(source, second).state == State.FAILED, "a key that is refused will not get better"
 
 
@@ -160,7 +159,7 @@ def test_a_deleted_source_is_not_reembedded(live_world: World, models: Callable[
     source = filled_source(live_world, models("first", 384))
     lifecycle.start(source, models("second", 384, server))
     deletion.delete_source(source)
-    reembedder.advance_due()
+    background.advance_due()
     assert server.requests == []
     purge.purge_deleted()
     assert not DataSource.objects.exists()
@@ -177,7 +176,7 @@ def test_the_api_refuses_to_change_the_model_of_a_source_with_documents(
     with pytest.raises(InvalidRequest):
         editing.update_source(Caller(live_world.users["owner"]), "library", settings)
     lifecycle.cancel(row)
-    reembedder.advance_due()
+    background.advance_due()
     ingest_text(source, "a", "Zebras.")
     with pytest.raises(InvalidRequest, match="Re-embed"):
         editing.update_source(Caller(live_world.users["owner"]), "library", settings)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rag.models import DataSource, Document, SyncConnection, SyncKind, SyncRun
-from rag.services.ingestion.sync import run_actions, worker
+from rag.services.ingestion.sync import background, run_actions
 from tests.support.factories import World, process_queue
 
 Sync = Callable[..., SyncRun]
@@ -17,7 +17,7 @@ def run_to_end(connection: SyncConnection, run: SyncRun | None = None) -> SyncRu
     """Sync, and ingest what the sync submits, until nothing is left to do."""
     run = run or run_actions.start(connection, by=None)
     for _ in range(100):
-        worker.advance_due()
+        background.advance_due()
         process_queue()
         run.refresh_from_db()
         if run.state != SyncRun.State.RUNNING:

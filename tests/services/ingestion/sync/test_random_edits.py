@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rag.models import Chunk, SyncConnection, SyncRun
-from rag.services.ingestion.sync import run_actions, runs, worker
+from rag.services.ingestion.sync import background, run_actions, runs
 from tests.services.ingestion.sync.conftest import Sync, contents
 from tests.support.factories import process_queue
 from tests.system.syncs.folder import EditedFolder
@@ -46,7 +46,7 @@ def test_the_source_equals_the_folder(
         run = run_actions.start(connection, by=None)
         while run.state in SyncRun.OPEN_STATES:
             try:
-                worker.advance_due()
+                background.advance_due()
             except Interrupted:
                 interruptions += 1
             if chance.random() < 0.5:

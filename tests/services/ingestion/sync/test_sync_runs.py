@@ -14,7 +14,7 @@ from django.utils import timezone
 from rag.models import DataSource, SyncConnection, SyncItem, SyncKind, SyncRun
 from rag.providers.connectors.base import ItemGone, ListingFailed
 from rag.providers.connectors.local_folder import FolderConnector
-from rag.services.ingestion.sync import connections, listing, retention, run_actions, runs, worker
+from rag.services.ingestion.sync import background, connections, listing, retention, run_actions, runs
 from rag.services.sources import deletion, purge
 from tests.services.ingestion.sync.conftest import Sync, contents, fill
 from tests.support.factories import World
@@ -46,15 +46,15 @@ def test_one_sync_of_a_connection_runs_at_a_time(connection: SyncConnection) -> 
 def test_a_schedule_starts_syncs(connection: SyncConnection, folder: Path) -> None:
     fill(folder, 1)
     SyncConnection.objects.update(interval_minutes=60, due_at=timezone.now())
-    worker.advance_due()
-    worker.advance_due()
+    background.advance_due()
+    background.advance_due()
     assert SyncRun.objects.count() == 1
     connection.refresh_from_db()
     assert connection.due_at
     assert connection.due_at > timezone.now() + datetime.timedelta(minutes=59)
     SyncConnection.objects.update(due_at=timezone.now(), is_active=False)
     SyncRun.objects.update(state=State.FINISHED)
-    worker.advance_due()
+    background.advance_due()
     assert SyncRun.objects.count() == 1
 
 
@@ -72,15 +72,15 @@ def test_syncs_of_organisations_alternate(
         source = world.source(f"slow-{number}", organization=world.abroad)
         run_actions.start(SyncConnection.objects.create(source=source, kind=SyncKind.FOLDER, location="/slow"), by=None)
 
-    monkeypatch.setitem(worker._STEPS, SyncRun.Phase.LISTING, work)
-    monkeypatch.setattr(worker, "_is_allowed", lambda connection: True)
+    monkeypatch.setitem(background._STEPS, SyncRun.Phase.LISTING, work)
+    monkeypatch.setattr(background, "_is_allowed", lambda connection: True)
     for number in range(3):
         start_slow(number)
     run_actions.start(connection, by=None)
-    worker._advance_all(deadline=math.inf)
+    background._advance_all(deadline=math.inf)
     assert worked_on == ["slow-0", "synced", "slow-1", "slow-2"]
     start_slow(3)
-    worker._advance_all(deadline=math.inf)
+    background._advance_all(deadline=math.inf)
     assert worked_on[4] == "synced", "a new run of the other organisation does not come first"
 
 
@@ -91,11 +91,11 @@ def test_a_sync_needs_somebody_who_may_send_and_manage(
     for name in ("member", "foreigner"):
         SyncConnection.objects.update(acts_for=world.users[name])
         run = sync()
-        assert (run.state, run.error) == (State.FAILED, worker.NOT_ALLOWED)
+        assert (run.state, run.error) == (State.FAILED, background.NOT_ALLOWED)
     SyncConnection.objects.update(acts_for=world.users["owner"])
     world.users["owner"].is_active = False
     world.users["owner"].save()
-    assert sync().error == worker.NOT_ALLOWED
+    assert sync().error == background.NOT_ALLOWED
     assert contents(connection.source) == {}
 
 
@@ -121,7 +121,7 @@ def test_a_deleted_source_takes_its_sync_along(connection: SyncConnection, sync:
     sync()
     run = run_actions.start(connection, by=None)
     deletion.delete_source(connection.source)
-    worker.advance_due()
+    background.advance_due()
     run.refresh_from_db()
     assert run.state == State.FAILED
     purge.purge_deleted()
