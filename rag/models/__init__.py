@@ -8,7 +8,7 @@ from .evaluation.golden_questions import GoldenQuestion, QualityRun
 from .evaluation.unanswered_questions import UnansweredQuestion
 from .grants import Grant
 from .idempotency import IdempotentRequest
-from .ingestion.claiming import IngestionFairness, ModelOutage
+from .ingestion.fairness_and_outages import IngestionFairness, ModelOutage
 from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
 from .ingestion.syncs import SyncConnection, SyncInterval, SyncItem, SyncKind, SyncRun
 from .ingestion.usage import Usage

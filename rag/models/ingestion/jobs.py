@@ -16,7 +16,7 @@ from rag.models.content.originals import Original
 from rag.models.sources import Action, DataSource, SourceContentQuerySet, SourceType
 from ragsite.postgres.models import UUIDModel
 
-from .claiming import IngestionFairness, ModelOutage
+from .fairness_and_outages import IngestionFairness, ModelOutage
 
 
 class JobContentQuerySet(SourceContentQuerySet):
