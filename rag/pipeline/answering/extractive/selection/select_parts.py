@@ -22,7 +22,7 @@ from rag.pipeline.answering.extractive.scores.sentence_similarity import Sentenc
 from rag.pipeline.retrieval.heading_similarity import logit
 
 from .comparisons import names_both, select_comparison
-from .second_part import nearly_as_good
+from .nearly_as_good import nearly_as_good
 from .subsections import with_subsections
 from .surroundings import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
 
