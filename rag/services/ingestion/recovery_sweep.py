@@ -13,7 +13,7 @@ from rag import task_queue
 from rag.errors import EmbeddingFailed
 from rag.models import IngestionDocument, ModelOutage
 from rag.services.jobs import close_and_cancel
-from rag.services.jobs.worker_notifications import MAX_DOCUMENTS_PER_MESSAGE, notify_workers
+from rag.services.jobs.worker_notifications import MAX_DOCUMENTS_PER_CELERY_MESSAGE, notify_workers
 from rag.services.webhooks import events
 from ragsite.postgres.models import database_now
 
@@ -21,7 +21,7 @@ from . import embedding_outages
 
 State = IngestionDocument.State
 # Maximum number of documents that one sweep puts back into the queue; the next sweep continues.
-_MAX_DOCUMENTS = 16 * MAX_DOCUMENTS_PER_MESSAGE
+_MAX_DOCUMENTS = 16 * MAX_DOCUMENTS_PER_CELERY_MESSAGE
 
 
 def sweep() -> None:

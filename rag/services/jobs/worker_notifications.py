@@ -3,7 +3,7 @@
 from rag import task_queue
 
 # Large enough that the cost of a message is small, small enough that several workers share a job.
-MAX_DOCUMENTS_PER_MESSAGE = 32
+MAX_DOCUMENTS_PER_CELERY_MESSAGE = 32
 
 
 def notify_workers(count: int) -> None:
@@ -15,5 +15,5 @@ def notify_workers(count: int) -> None:
     Args:
         count: Number of documents that were put into the queue.
     """
-    size = max(1, min(MAX_DOCUMENTS_PER_MESSAGE, count // 16))
+    size = max(1, min(MAX_DOCUMENTS_PER_CELERY_MESSAGE, count // 16))
     task_queue.send_all("rag.ingest_documents", [[min(size, count - start)] for start in range(0, count, size)])
