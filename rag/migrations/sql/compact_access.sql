@@ -1,5 +1,5 @@
 -- The access rule in a form whose size does not depend on the number of data sources: organisations, and the sources that
--- are open to the caller one by one. Policies compare each row with it (docs/decisions/0045-access-without-lists.md).
+-- are open to the caller one by one. Policies compare each row with it (docs/decisions/0047-access-without-lists.md).
 
 -- The caller of the transaction, if the API key is usable: what they may do, where they are a member, and the sources
 -- and the organisation that the key is restricted to. NULL for the action stands for that of the identity.
