@@ -43,7 +43,7 @@ class Reader:
 
 
 class Library:
-    """Creates what is missing, so that a second run only measures.
+    """Organisations of this benchmark. Each method creates what is missing, so that a second run only measures.
 
     Attributes:
         texts, vectors: Of each chunk. The vectors are around those of `centres`, or around random ones.
@@ -67,13 +67,13 @@ class Library:
         """A member of an organisation whose sources are all public."""
         slug = f"open-{source_count}-{self._chunk_count}"
         organization = Organization.objects.filter(slug=slug).first() or self._create(slug, source_count)
-        user = _member(organization, "all")
+        user = _get_or_create_member(organization, "all")
         return Reader(f"{source_count:,} public sources", user, source_count, source_slugs(source_count))
 
     def members(self, source_count: int, count: int) -> list[User]:
         """Members of the organisation with as many public sources."""
         organization = Organization.objects.get(slug=f"open-{source_count}-{self._chunk_count}")
-        return [_member(organization, f"member-{number}") for number in range(count)]
+        return [_get_or_create_member(organization, f"member-{number}") for number in range(count)]
 
     def closed_readers(self, source_count: int) -> list[Reader]:
         """Members of an organisation whose sources are private, who may query a part of them."""
@@ -84,7 +84,8 @@ class Library:
         for per_mille in SCOPES:
             slugs = source_slugs(source_count)[:: 1000 // per_mille]
             label = f"{len(slugs):,} of {source_count:,} private sources"
-            readers.append(Reader(label, _member(organization, f"of-{per_mille}"), len(slugs), slugs))
+            user = _get_or_create_member(organization, f"of-{per_mille}")
+            readers.append(Reader(label, user, len(slugs), slugs))
         return readers
 
     def closed_numbers(self, source_count: int) -> NDArray[np.int64]:
@@ -103,7 +104,9 @@ class Library:
         organization = create_organization(name=slug, slug=slug)
         readers = {}
         if visibility == Visibility.PRIVATE:
-            readers = {1000 // per_mille: _member(organization, f"of-{per_mille}") for per_mille in SCOPES}
+            readers = {
+                1000 // per_mille: _get_or_create_member(organization, f"of-{per_mille}") for per_mille in SCOPES
+            }
         fields = {"visibility": visibility, "embedding_model": self._model}
         write_sources(organization, source_count, readers=readers, **fields)
         if template := Organization.objects.filter(slug=f"open-5-{self._chunk_count}").exclude(slug=slug).first():
@@ -151,10 +154,10 @@ def build_index() -> None:
         cursor.execute("VACUUM ANALYZE")
 
 
-def _member(organization: Organization, name: str) -> User:
+def _get_or_create_member(organization: Organization, name: str) -> User:
     email = f"{name}@{organization.slug}.example"
     user = User.objects.filter(email=email).first()
     if user is None:
-        user = User.objects.create_user(email, email)
+        user = User.objects.create_user(email, password=email)
         add_member(user=user, organization=organization)
     return user

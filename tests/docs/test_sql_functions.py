@@ -37,7 +37,7 @@ def functions() -> list[tuple[str, str]]:
             "SELECT proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND NOT EXISTS ("
             "SELECT FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = pg_proc.oid AND deptype = 'e')"
         )
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def current_file(name: str, body: str, files: list[Path]) -> Path:

@@ -130,33 +130,52 @@ def test_entra_changes_several_attributes(directory: Directory) -> None:
     assert (changed["userName"], changed["displayName"]) == ("5b50@home.example", "Ada Updated")
 
 
-def test_entra_manages_a_group(directory: Directory) -> None:
-    member = create(directory, "User", ENTRA_USER)["id"]
+@pytest.fixture
+def entra_group(directory: Directory) -> dict[str, Any]:
     body = {"schemas": [GROUP, AD_GROUP], "externalId": "8aa1a0c0", "displayName": "Writers", "meta": {}}
-    group = create(directory, "Group", body)
-    assert (group["members"], group["externalId"]) == ([], "8aa1a0c0")
-    path = f"/Groups/{group['id']}"
-    assert find(directory, "Group", 'displayName eq "Writers"', "&excludedAttributes=members") == [group["id"]]
-    assert find(directory, "Group", 'externalId eq "8aa1a0c0"') == [group["id"]]
-    assert "members" not in directory.get(f"{path}?excludedAttributes=members")
+    group: dict[str, Any] = create(directory, "Group", body)
+    return group
+
+
+def test_entra_creates_and_finds_a_group(directory: Directory, entra_group: dict[str, Any]) -> None:
+    assert (entra_group["members"], entra_group["externalId"]) == ([], "8aa1a0c0")
+    for text, more in (
+        ('displayName eq "Writers"', "&excludedAttributes=members"),
+        ('externalId eq "8aa1a0c0"', ""),
+    ):
+        assert find(directory, "Group", text, more) == [entra_group["id"]], text
+    assert "members" not in directory.get(f"/Groups/{entra_group['id']}?excludedAttributes=members")
+
+
+def test_entra_adds_and_removes_members_of_a_group(directory: Directory, entra_group: dict[str, Any]) -> None:
+    path = f"/Groups/{entra_group['id']}"
+    member = create(directory, "User", ENTRA_USER)["id"]
+    # Entra ID sends `$ref`, the address of the user, and leaves it null.
     add = {"op": "Add", "path": "members", "value": [{"$ref": None, "value": member}]}
     assert [entry["value"] for entry in change(directory, path, add)["members"]] == [member]
-    text = f'id eq "{group["id"]}" and members eq "{member}"'
-    assert find(directory, "Group", text, "&excludedAttributes=members") == [group["id"]]
+    text = f'id eq "{entra_group["id"]}" and members eq "{member}"'
+    assert find(directory, "Group", text, "&excludedAttributes=members") == [entra_group["id"]]
     remove = {"op": "Remove", "path": "members", "value": [{"$ref": None, "value": member}]}
     assert change(directory, path, remove)["members"] == []
     change(directory, path, add)
     assert change(directory, path, {"op": "remove", "path": f'members[value eq "{member}"]'})["members"] == []
+
+
+def test_entra_renames_and_deletes_a_group(directory: Directory, entra_group: dict[str, Any]) -> None:
+    path = f"/Groups/{entra_group['id']}"
     renamed = change(directory, path, {"op": "Replace", "path": "displayName", "value": "Authors"})
     assert (renamed["displayName"], renamed["members"]) == ("Authors", [])
     assert directory.send("DELETE", path).status_code == 204
 
 
-def test_okta_imports_creates_and_replaces_a_user(directory: Directory, world: World) -> None:
+def test_okta_imports_users_page_by_page(directory: Directory, world: World) -> None:
     first = directory.get("/Users?startIndex=1&count=2")
     assert (first["startIndex"], first["itemsPerPage"], first["totalResults"] > 2) == (1, 2, True)
     rest = directory.get(f"/Users?startIndex=3&count={first['totalResults']}")
     assert first["itemsPerPage"] + rest["itemsPerPage"] == first["totalResults"] == rest["totalResults"]
+
+
+def test_okta_creates_and_replaces_a_user(directory: Directory) -> None:
     assert find(directory, "User", 'userName eq "test.user@home.example"', "&startIndex=1&count=100") == []
     created = create(directory, "User", OKTA_USER)
     assert ("password" in created, created["externalId"]) == (False, "00ujl29u0le5T6Aj10h7")
@@ -168,18 +187,26 @@ def test_okta_imports_creates_and_replaces_a_user(directory: Directory, world: W
     assert directory.send("PUT", path, {**whole, "active": False}).json()["active"] is False
 
 
-def test_okta_pushes_a_group(directory: Directory) -> None:
-    ids = [
-        create(directory, "User", {**OKTA_USER, "userName": f"u{number}@home.example", "externalId": f"e{number}"})[
-            "id"
-        ]
-        for number in range(2)
-    ]
-    group = create(directory, "Group", {"schemas": [GROUP], "displayName": "Test SCIMv2", "members": []})
-    path = f"/Groups/{group['id']}"
-    assert group["id"] in [row["id"] for row in directory.get("/Groups?startIndex=1&count=100")["Resources"]]
-    named = change(directory, path, {"op": "replace", "value": {"id": group["id"], "displayName": "Renamed"}})
-    assert (named["id"], named["displayName"]) == (group["id"], "Renamed")
+@pytest.fixture
+def okta_group(directory: Directory) -> dict[str, Any]:
+    group: dict[str, Any] = create(
+        directory, "Group", {"schemas": [GROUP], "displayName": "Test SCIMv2", "members": []}
+    )
+    return group
+
+
+def test_okta_finds_and_renames_a_group(directory: Directory, okta_group: dict[str, Any]) -> None:
+    listed = directory.get("/Groups?startIndex=1&count=100")["Resources"]
+    assert okta_group["id"] in [group["id"] for group in listed]
+    operation = {"op": "replace", "value": {"id": okta_group["id"], "displayName": "Renamed"}}
+    named = change(directory, f"/Groups/{okta_group['id']}", operation)
+    assert (named["id"], named["displayName"]) == (okta_group["id"], "Renamed")
+
+
+def test_okta_changes_and_replaces_the_members_of_a_group(directory: Directory, okta_group: dict[str, Any]) -> None:
+    users = [{"userName": f"u{number}@home.example", "externalId": f"e{number}"} for number in range(2)]
+    ids = [create(directory, "User", OKTA_USER | user)["id"] for user in users]
+    path = f"/Groups/{okta_group['id']}"
     change(directory, path, {"op": "add", "path": "members", "value": [{"value": ids[0], "display": "u0"}]})
     changed = change(
         directory,

@@ -76,4 +76,4 @@ def test_wrong_settings_are_refused(monkeypatch: pytest.MonkeyPatch, store_name:
         environment.setenv("QDRANT_URL", url)
         with pytest.raises(ImproperlyConfigured):
             importlib.reload(vector_store)
-    importlib.reload(vector_store)
+    importlib.reload(vector_store)  # the refused values are in the module until it is read with the right ones again

@@ -153,39 +153,60 @@ def answers(*outcomes: httpx2.Response | Exception) -> tuple[Client, list[httpx2
     return client, requests, waits
 
 
-def error_response(status: int, **headers: str) -> httpx2.Response:
-    return httpx2.Response(status, headers=headers, json={"error": "RATE_LIMITED", "message": "Too many requests."})
+def rate_limited(**headers: str) -> httpx2.Response:
+    return httpx2.Response(429, headers=headers, json={"error": "RATE_LIMITED", "message": "Too many requests."})
 
 
-def test_refused_requests_are_repeated_when_the_server_says() -> None:
-    created = httpx2.Response(202, json={"jobId": "1", "status": "queued", "chunks": 0, "errors": [],
-                                         "progress": {"documents": 1, "done": 0, "failed": 0}})  # fmt: skip
-    client, requests, waits = answers(error_response(429, **{"Retry-After": "7"}), httpx2.ConnectError("x"), created)
+def conflict(code: str) -> httpx2.Response:
+    return httpx2.Response(409, json={"error": code, "message": "This is refused."})
+
+
+def accepted_job() -> httpx2.Response:
+    return httpx2.Response(202, json={"jobId": "1", "status": "queued", "chunks": 0, "errors": [],
+                                      "progress": {"documents": 1, "done": 0, "failed": 0}})  # fmt: skip
+
+
+def test_a_refused_request_is_sent_again_when_the_server_says() -> None:
+    client, requests, waits = answers(rate_limited(**{"Retry-After": "7"}), httpx2.ConnectError("x"), accepted_job())
     assert client.ingest("library", [NewDocument("a", "b")]).job_id == "1"
     assert (len(requests), waits[0], 0 < waits[1] < 7) == (3, 7.0, True)
-    client, requests, _ = answers(*(error_response(429) for _ in range(3)))
+
+
+def test_a_request_is_sent_three_times_at_most() -> None:
+    client, requests, _ = answers(*(rate_limited() for _ in range(3)))
     with pytest.raises(RateLimited, match="Too many requests"):
         client.ask(QUESTION)
     assert len(requests) == 3
-    client, requests, _ = answers(error_response(429, **{"Retry-After": "3600"}))
+
+
+def test_nobody_waits_for_an_hour() -> None:
+    client, requests, _ = answers(rate_limited(**{"Retry-After": "3600"}))
     with pytest.raises(RateLimited):
         client.ask(QUESTION)
-    assert len(requests) == 1, "nobody waits for an hour"
+    assert len(requests) == 1
 
 
 def test_what_may_have_been_accepted_is_sent_again_with_the_same_key() -> None:
-    job = httpx2.Response(202, json={"jobId": "1", "status": "queued", "chunks": 0, "errors": [],
-                                     "progress": {"documents": 1, "done": 0, "failed": 0}})  # fmt: skip
-    client, requests, _ = answers(httpx2.ReadError("x"), error_response(409), job)
+    client, requests, _ = answers(httpx2.ReadError("x"), conflict("IDEMPOTENCY_KEY_IN_USE"), accepted_job())
     assert client.ingest("library", [NewDocument("a", "b")]).job_id == "1"
     assert len({request.headers["Idempotency-Key"] for request in requests}) == 1
-    client, requests, _ = answers(error_response(409))
+
+
+def test_a_conflict_of_the_first_attempt_is_an_error() -> None:
+    client, requests, _ = answers(conflict("SLUG_TAKEN"))
     with pytest.raises(RagsiteError):
         client.create_source("A")
+    assert len(requests) == 1
+
+
+def test_a_connection_that_always_breaks_is_an_error() -> None:
     client, requests, _ = answers(*(httpx2.ReadError("x") for _ in range(3)))
     with pytest.raises(ConnectionFailed):
         client.ingest("library", [NewDocument("a", "b")])
     assert len(requests) == 3
+
+
+def test_a_search_is_sent_again_after_a_broken_connection_and_a_gateway_error() -> None:
     nothing = httpx2.Response(200, json={"documents": []})
     client, requests, _ = answers(httpx2.ReadError("x"), httpx2.Response(502), nothing)
     assert (client.search("x"), len(requests)) == ([], 3)

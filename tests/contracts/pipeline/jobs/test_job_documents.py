@@ -37,12 +37,16 @@ def editor(api: Api, live_world: World) -> Client:
     return api().with_headers(X_API_Key=live_world.key("editor").secret)
 
 
-def test_the_list_of_a_jobs_documents(editor: Client, live_world: World) -> None:
+@pytest.fixture
+def processed_job(live_world: World) -> IngestionJob:
+    """A job whose first document has failed; the other two can be searched."""
     job = job_of(live_world, failed=1)
     process_queue()
-    address = f"/api/rag/ingest/{job.pk}/documents"
-    listed = editor.get(address).body
-    assert (listed["total"], listed["page"], listed["pageSize"]) == (3, 1, 50)
+    return job
+
+
+def test_each_document_of_a_job_is_listed_with_its_outcome(editor: Client, processed_job: IngestionJob) -> None:
+    listed = editor.get(f"/api/rag/ingest/{processed_job.pk}/documents").body
     failed, done, _ = listed["documents"]
     assert set(failed) == {
         "index", "path", "status", "condition", "stage", "attempts", "error", "warning", "chunks", "documentId",
@@ -52,11 +56,21 @@ def test_the_list_of_a_jobs_documents(editor: Client, live_world: World) -> None
     assert failed["error"] == {"code": "INTERNAL_ERROR", "message": "An unexpected error."}
     assert (done["status"], done["chunks"], done["error"], done["attempts"]) == ("done", 1, None, 1)
     assert (failed["warning"], done["warning"]) == (None, None)
-    assert done["documentId"] == str(job.documents.get(index=1).document_id)
-    assert [document["index"] for document in editor.get(f"{address}?status=done").body["documents"]] == [1, 2]
-    assert [document["index"] for document in editor.get(f"{address}?pageSize=1&page=2").body["documents"]] == [1]
-    assert editor.get(f"{address}?status=finished").body["details"]["field"] == "status"
+    assert done["documentId"] == str(processed_job.documents.get(index=1).document_id)
     assert "Zebra" not in str(listed), "texts of documents are not shown"
+
+
+def test_documents_of_a_job_are_listed_in_pages(editor: Client, processed_job: IngestionJob) -> None:
+    address = f"/api/rag/ingest/{processed_job.pk}/documents"
+    listed = editor.get(address).body
+    assert (listed["total"], listed["page"], listed["pageSize"]) == (3, 1, 50)
+    assert [document["index"] for document in editor.get(f"{address}?pageSize=1&page=2").body["documents"]] == [1]
+
+
+def test_documents_of_a_job_are_filtered_by_status(editor: Client, processed_job: IngestionJob) -> None:
+    address = f"/api/rag/ingest/{processed_job.pk}/documents"
+    assert [document["index"] for document in editor.get(f"{address}?status=done").body["documents"]] == [1, 2]
+    assert editor.get(f"{address}?status=finished").body["details"]["field"] == "status"
 
 
 def test_open_documents_have_a_condition(editor: Client, live_world: World) -> None:
@@ -65,15 +79,25 @@ def test_open_documents_have_a_condition(editor: Client, live_world: World) -> N
     assert {(document["status"], document["condition"]) for document in listed} == {("queued", "queued")}
 
 
-def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
+@pytest.fixture
+def jobs(live_world: World) -> tuple[IngestionJob, IngestionJob, IngestionJob]:
+    """Three jobs, the oldest first. The first two have ended, and the second is of another source."""
     first, second = job_of(live_world, failed=1), job_of(live_world, "other")
     assert process_queue() == 5
-    third = job_of(live_world)
+    return first, second, job_of(live_world)
+
+
+def test_the_newest_jobs_are_listed_first(editor: Client, jobs: tuple[IngestionJob, ...]) -> None:
+    first, second, third = jobs
     listed = editor.get("/api/rag/ingest").body
     assert [job["jobId"] for job in listed["jobs"]] == [str(job.pk) for job in (third, second, first)]
     assert listed["total"] == 3
     assert listed["jobs"][2]["progress"] == {"documents": 3, "done": 2, "failed": 1}
     assert listed["jobs"][1]["dataSourceId"] == str(second.source_id)
+
+
+def test_jobs_are_filtered_and_listed_in_pages(editor: Client, jobs: tuple[IngestionJob, ...]) -> None:
+    first, second, _ = jobs
     for query, expected in (
         ("status=completed", [second, first]),
         ("source=other", [second]),
@@ -81,13 +105,16 @@ def test_the_list_of_jobs(editor: Client, live_world: World) -> None:
         ("source=nowhere", []),
         ("pageSize=1&page=2", [second]),
     ):
-        jobs = editor.get(f"/api/rag/ingest?{query}").body["jobs"]
-        assert [job["jobId"] for job in jobs] == [str(job.pk) for job in expected], query
+        listed = editor.get(f"/api/rag/ingest?{query}").body["jobs"]
+        assert [job["jobId"] for job in listed] == [str(job.pk) for job in expected], query
+
+
+def test_an_unknown_status_of_jobs_is_refused(editor: Client) -> None:
     wrong = editor.get("/api/rag/ingest?status=done")
     assert (wrong.status, wrong.body["error"], wrong.body["details"]["field"]) == (400, "INVALID_REQUEST", "status")
 
 
-def test_retrying_failed_documents(editor: Client, live_world: World) -> None:
+def test_failed_documents_are_retried(editor: Client, live_world: World) -> None:
     job = job_of(live_world, failed=2)
     process_queue()
     reply = editor.post(f"/api/rag/ingest/{job.pk}/retry")
@@ -97,6 +124,11 @@ def test_retrying_failed_documents(editor: Client, live_world: World) -> None:
     process_queue()
     state = editor.get(f"/api/rag/ingest/{job.pk}").body
     assert (state["status"], state["indexed"]) == ("completed", 3)
+
+
+def test_a_job_without_failed_documents_is_not_retried(editor: Client, live_world: World) -> None:
+    job = job_of(live_world)
+    process_queue()
     nothing = editor.post(f"/api/rag/ingest/{job.pk}/retry")
     assert (nothing.status, nothing.body["error"]) == (409, "NOTHING_TO_RETRY")
 
