@@ -24,6 +24,7 @@ from rest_framework.request import Request
 
 from accounts.models import User
 from ragsite.http.addresses import client_address, rate_limit_key
+from ragsite.http.errors import whole_seconds
 
 from .known_devices import find_device
 
@@ -71,7 +72,7 @@ class LockoutHandler(AxesDatabaseHandler):  # type: ignore[misc]  # untyped libr
         account_attempts, address_attempts = self.get_user_attempts(request, credentials)
         locking = account_attempts if _failures(account_attempts) >= settings.AXES_FAILURE_LIMIT else address_attempts
         last = locking.aggregate(last=Max("attempt_time"))["last"] or timezone.now()
-        return max(1, math.ceil((last + settings.AXES_COOLOFF_TIME - timezone.now()).total_seconds()))
+        return whole_seconds((last + settings.AXES_COOLOFF_TIME - timezone.now()).total_seconds())
 
 
 def _failures(attempts: QuerySet[AccessAttempt]) -> int:

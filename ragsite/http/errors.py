@@ -134,7 +134,12 @@ def exception_handler(exception: Exception, context: dict[str, object]) -> Respo
 def retry_after(exception: Exception) -> dict[str, str]:
     """Return the header that says after how many seconds a client may try again; nothing if the exception does not."""
     wait = getattr(exception, "wait", None)
-    return {"Retry-After": str(math.ceil(wait))} if wait else {}
+    return {"Retry-After": str(whole_seconds(wait))} if wait else {}
+
+
+def whole_seconds(seconds: float) -> int:
+    """Return a time for `Retry-After`, which has no fractions: rounded up, so that nobody comes too early."""
+    return max(1, math.ceil(seconds))
 
 
 def _message(exception: exceptions.APIException) -> str:

@@ -1,6 +1,5 @@
 """Renders exceptions as the errors of the contracts: HTTP statuses, bodies and Retry-After."""
 
-import math
 from collections.abc import Callable
 
 import structlog
@@ -114,7 +113,7 @@ def _retry_after_seconds(error: RagError) -> int:
     if not isinstance(error, ProviderFailed):
         return _DEFAULT_RETRY_AFTER_SECONDS
     return (
-        max(_DEFAULT_RETRY_AFTER_SECONDS, min(math.ceil(error.retry_after or 0), _MAX_RETRY_AFTER_SECONDS))
+        max(_DEFAULT_RETRY_AFTER_SECONDS, min(errors.whole_seconds(error.retry_after or 0), _MAX_RETRY_AFTER_SECONDS))
         if error.is_retryable
         else 0
     )

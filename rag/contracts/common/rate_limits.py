@@ -4,7 +4,6 @@ Each window is fixed and lasts one minute; it starts at a different second for e
 requests are served without being counted.
 """
 
-import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +21,7 @@ from orgs.access.caller import get_caller
 from orgs.access.organization_resolver import read_header
 from orgs.policies.rate_limits import requests_per_minute
 from ragsite.http.addresses import client_address, rate_limit_key
+from ragsite.http.errors import whole_seconds
 
 logger = structlog.get_logger(__name__)
 
@@ -40,7 +40,7 @@ class RateLimit:
         name: The key in the setting RAG_REQUESTS_PER_MINUTE, which has the default; the organisation's own limit is its
             field `<name>_per_minute`.
         burst_seconds: In this many seconds at most `MAX_BURSTS[name]` requests are served.
-        retry_after: The fixed `Retry-After` of a 429, in seconds; None: the seconds until the window ends.
+        retry_after_seconds: The fixed `Retry-After` of a 429; None: the seconds until the window ends.
         per_key: Each API key is counted separately.
         standard_headers: Headers without `X-`, and the reset in seconds from now instead of as a Unix time.
         in_headers: Responses show the limit, and an organisation may have a limit of its own.
@@ -48,7 +48,7 @@ class RateLimit:
 
     name: str
     burst_seconds: int | None = None
-    retry_after: int | None = None
+    retry_after_seconds: int | None = None
     per_key: bool = False
     standard_headers: bool = False
     in_headers: bool = True
@@ -81,7 +81,7 @@ class RateLimit:
 
 QUERIES = RateLimit("queries")
 INGESTIONS = RateLimit("ingestions")
-AGENT_REQUESTS = RateLimit("agent_requests", burst_seconds=10, retry_after=60)
+AGENT_REQUESTS = RateLimit("agent_requests", burst_seconds=10, retry_after_seconds=60)
 # Every other request that changes something: more than anybody does by hand.
 CHANGES = RateLimit("changes", in_headers=False)
 SERVICE_SEARCHES = RateLimit("service_searches", per_key=True, standard_headers=True)
@@ -137,7 +137,7 @@ def seconds_until_allowed(request: HttpRequest, rate_limit: RateLimit) -> int:
     try:
         consume(request, rate_limit)
     except Throttled as error:
-        return math.ceil(getattr(error, "wait", None) or 1)  # the stubs lack it
+        return whole_seconds(getattr(error, "wait", None) or 1)  # the stubs lack it
     return 0
 
 
@@ -166,7 +166,7 @@ def seconds_to_wait(request: HttpRequest) -> int:
     window = _count(request, "open", f"address {address}", _MINUTE_SECONDS) if address else None
     if window is None or window.requests <= settings.RAG_REQUESTS_PER_MINUTE["ip"]:
         return 0
-    return max(1, window.end - int(time.time()))
+    return whole_seconds(window.end - time.time())
 
 
 def _rate_limit_of(request: HttpRequest) -> RateLimit | None:
@@ -231,7 +231,7 @@ def _count(request: HttpRequest, name: str, key: str, seconds: int) -> _Window |
 
 def _reject(request: Request | HttpRequest, usage: Usage, limit_text: str) -> None:
     _store_usage(request, usage)
-    retry_after = usage.rate_limit.retry_after or max(1, usage.reset - int(time.time()))
+    retry_after = usage.rate_limit.retry_after_seconds or whole_seconds(usage.reset - time.time())
     raise Throttled(retry_after, f"At most {limit_text} are allowed.")
 
 
