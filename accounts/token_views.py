@@ -113,9 +113,10 @@ class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = RefreshToken(attrs["refresh"])
         user = _user_of(token)
-        if not password_backend.may_use_password(user) or not refresh_tokens.rotate(token):
+        successor = refresh_tokens.exchange(token) if password_backend.may_use_password(user) else None
+        if successor is None:
             raise InvalidToken(_ENDED)
-        return {"refresh": str(token), "access": str(token.access_token)}
+        return {"refresh": str(successor), "access": str(successor.access_token)}
 
 
 class Verification(UnknownFieldWarnings, TokenVerifySerializer):

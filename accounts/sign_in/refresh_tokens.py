@@ -4,6 +4,7 @@ All tokens that descend from one sign-in are a family. Only the newest one is va
 two parties have a copy and one of them has stolen it, so the whole family ends (RFC 9700, section 4.14.2).
 """
 
+import copy
 import uuid
 from typing import Any
 
@@ -36,18 +37,19 @@ def issue(user: User) -> LibraryToken:
 
 
 @transaction.atomic
-def rotate(token: RefreshToken) -> bool:
-    """Turn the token into its successor. Returns False if it was used already, or its family has ended."""
+def exchange(token: RefreshToken) -> RefreshToken | None:
+    """Return the token's successor; None if the token was used already, or its family has ended."""
     family = use(_family_id(token), as_uuid(str(token["jti"])))
     if family is None:
-        return False
-    token[_FAMILY] = family.pk.hex
-    token.set_jti()
-    token.set_exp()
-    token.set_iat()
-    family.newest_token, family.expires_at = uuid.UUID(token["jti"]), datetime_from_epoch(token["exp"])
+        return None
+    successor = copy.deepcopy(token)
+    successor[_FAMILY] = family.pk.hex
+    successor.set_jti()
+    successor.set_exp()
+    successor.set_iat()
+    family.newest_token, family.expires_at = uuid.UUID(successor["jti"]), datetime_from_epoch(successor["exp"])
     family.save(update_fields=["newest_token", "expires_at"])
-    return True
+    return successor
 
 
 @transaction.atomic

@@ -99,8 +99,13 @@ def _show_answer(request: HttpRequest, form: AskForm, sources: list[DataSource])
 
 
 def _conversation_url(conversation_id: uuid.UUID, form: AskForm) -> str:
-    """Return the address of a conversation with the chosen options, so that they are kept when it is loaded again."""
-    options = {name: chosen for name, chosen in form.chosen_options.items() if len(chosen) <= MAX_SOURCES_IN_ADDRESS}
+    """Return the address of a conversation with the chosen options, so that they are kept when it is loaded again.
+
+    More than MAX_SOURCES_IN_ADDRESS sources are all left out, so that the address stays short.
+    """
+    options = form.chosen_options
+    if len(options.get("sources", [])) > MAX_SOURCES_IN_ADDRESS:
+        del options["sources"]
     return reverse("conversation", args=[conversation_id], query=options)
 
 

@@ -41,7 +41,7 @@ def start(
 
 
 def is_running(folder: Path, environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether the services that `start` started still run."""
+    """Return whether PostgreSQL and Redis run; one whose variable the environment sets is taken to run."""
     is_database_running = bool(environment.get("DATABASE_URL")) or postgres.is_running(folder)
     return is_database_running and (bool(environment.get("REDIS_URL")) or redis.is_running(folder))
 

@@ -20,7 +20,7 @@ from psycopg.pq import ExecStatus, Format, TransactionStatus
 from . import identity, logins
 from .derived_keys import role_password
 from .identity import Identity, sign
-from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, abandoned_attempts_closed, bound_waits
+from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, close_failed_attempt, limit_answer_seconds
 from .statements.restricted_cursor import RestrictedCursor
 from .statements.round_trips import Statement, Value, load_rows, send_together, to_text
 from .versions.compatibility import DatabaseValidation
@@ -56,7 +56,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.role = identity.NOBODY.role  # the role of its login, if it has one (ragsite.postgres.logins)
-        self.address: dict[str, Any] = {}  # of a read replica
+        self.replica_address: dict[str, Any] = {}  # empty for the primary
         self.max_wait_seconds = ANSWER_SECONDS  # for each answer of a replica
         self._session_identity = identity.of_process()
         self._applied: Identity | None = self._session_identity
@@ -77,7 +77,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         parameters = {"application_name": version_name()} | super().get_connection_params()
         if not self.login:
             return parameters
-        if address := self.address or settings.RAG_DATABASE_POOLER:
+        if address := self.replica_address or settings.RAG_DATABASE_POOLER:
             parameters |= logins.address_parameters(address)
         # Whatever the address says.
         parameters |= {
@@ -85,7 +85,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             "password": role_password(self.login),
             "cursor_factory": RestrictedCursor,
         }
-        if self.address:
+        if self.replica_address:
             parameters |= CONNECTION_TIMEOUTS
         if self.is_pooled:
             return parameters
@@ -95,10 +95,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return parameters | {"options": " ".join(options).strip()}
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        with abandoned_attempts_closed():
+        with close_failed_attempt():
             connection = super().get_new_connection(conn_params)
-        if self.address:
-            bound_waits(connection, lambda: self.max_wait_seconds)
+        if self.replica_address:
+            limit_answer_seconds(connection, lambda: self.max_wait_seconds)
         return connection
 
     def _session_settings(self) -> list[tuple[str, str]]:

@@ -125,7 +125,7 @@ def replica_connection(address: dict[str, Any]) -> Any:
     key = str(address)
     if key not in _connections.by_address:
         connection: Any = connections.create_connection(DEFAULT_DB_ALIAS)
-        connection.role, connection.address = identity.NOBODY.role, address
+        connection.role, connection.replica_address = identity.NOBODY.role, address
         _connections.by_address[key] = connection
     return _connections.by_address[key]
 

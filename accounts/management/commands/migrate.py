@@ -1,8 +1,8 @@
 """manage.py migrate: on an empty database, Django's command with few renderings of models, which take most of its time.
 
-Django renders a model again together with all models that are related to it, for each new model, field and index. The
-statements do not depend on it: a model can be rendered alone, unless others refer to the changed field, and an index is
-one more entry of a list.
+Django renders a model (it makes the class of a model from its description in the migrations) again together with all
+models that are related to it, for each new model, field and index. The statements do not depend on it: a model can be
+rendered alone, unless others refer to the changed field, and an index is one more entry of a list.
 """
 
 import contextlib
@@ -71,9 +71,10 @@ def _add_field(
 
 
 def _find_reload_model(state: Any, app_label: str, model_name: str, delay: bool = False) -> Any:
-    """Return which models to render again: one alone if no relation depends on what has changed.
+    """Return which models to render again: with `delay` the changed one alone, otherwise those that Django finds.
 
-    Other models then refer to a class that is out of date. Before Python runs with models, Django renders all anew.
+    Django passes `delay` where no relation depends on the change. Related models then refer to a class that is out of
+    date until Django renders all models anew, which it does before an operation runs Python code with models.
     """
     if not delay:
         return _find_related(state, app_label, model_name)

@@ -11,13 +11,17 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from orgs.access.delegation import AccessChange, AccessChangeRefused, change_access
 from ragsite.postgres import identity
 
+# Where the steps in which Django answers a request find what an earlier one has left for them: an instance of the admin
+# serves all requests, and these methods have no other argument in common.
+_ACCESS_ERROR, _ACCESS_CHANGE = "_access_error", "_access_change"
+
 
 class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Shows why a change of access was refused: on the form, or as a message after a deletion or an action."""
 
     def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
         form: type[forms.ModelForm[Model]] = super().get_form(request, obj, change=change, **kwargs)
-        if error := request.__dict__.get("_access_error"):
+        if error := request.__dict__.get(_ACCESS_ERROR):
             return _with_error(form, str(error))
         return form
 
@@ -25,7 +29,7 @@ class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
         try:
             return super().changeform_view(request, *args, **kwargs)
         except AccessChangeRefused as error:  # rolled back: render the form again, with the reason
-            request.__dict__["_access_error"] = error
+            request.__dict__[_ACCESS_ERROR] = error
             return super().changeform_view(request, *args, **kwargs)
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
@@ -53,13 +57,13 @@ class GuardedAdmin(RefusalAdmin):
 
     @identity.member_changes()
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
-        request.__dict__["_access_change"] = AccessChange(actor=request.user, rows=[obj])
+        request.__dict__[_ACCESS_CHANGE] = AccessChange(actor=request.user, rows=[obj])  # for save_related
         super().save_model(request, obj, form, change)
 
     @identity.member_changes()
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
-        request.__dict__.pop("_access_change").verify()
+        request.__dict__.pop(_ACCESS_CHANGE).verify()  # of save_model, which Django calls first
 
     @identity.member_changes()
     def delete_model(self, request: HttpRequest, obj: Model) -> None:

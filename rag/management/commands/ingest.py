@@ -93,7 +93,7 @@ class _Run:
                 self._submit(batch)
                 self._progress.advance(sent, len(batch))
                 self._update_progress(indexed)
-            self._wait(indexed)
+            self._wait_and_collect_failures(indexed)
 
     def reparse(self) -> None:
         try:
@@ -102,7 +102,7 @@ class _Run:
             raise CommandError(error.message) from None
         self.total = IngestionDocument.objects.filter(job__in=self._jobs).count()
         with self._progress:
-            self._wait(self._progress.add_task("reparsed", total=self.total))
+            self._wait_and_collect_failures(self._progress.add_task("reparsed", total=self.total))
 
     def interruption_message(self) -> str:
         """Return a message about what happens to the jobs that are still open."""
@@ -134,8 +134,8 @@ class _Run:
         else:
             self._jobs.append(job)
 
-    def _wait(self, bar: TaskID) -> None:
-        """Wait until all documents have ended, and collect the failures."""
+    def _wait_and_collect_failures(self, bar: TaskID) -> None:
+        """Wait until all documents have ended, and add those that failed or were cancelled to `failures`."""
         while not self._update_progress(bar):
             time.sleep(0.3)
         failed = IngestionDocument.objects.filter(job__in=self._jobs, state__in=[State.FAILED, State.CANCELLED])

@@ -68,33 +68,35 @@ class KeyForm(forms.Form):
             )
         return name
 
-    def clean_expires_on(self) -> datetime.datetime | None:
+    def clean_expires_on(self) -> datetime.date | None:
         day: datetime.date | None = self.cleaned_data["expires_on"]
-        if day is None:
-            return None
-        end = datetime.datetime.combine(day, datetime.time.max, timezone.get_current_timezone())
-        if end <= timezone.now():
+        if day and _end_of(day) <= timezone.now():
             raise forms.ValidationError(_("Choose a day that is not over."))
-        return end
+        return day
+
+
+def _end_of(day: datetime.date) -> datetime.datetime:
+    return datetime.datetime.combine(day, datetime.time.max, timezone.get_current_timezone())
 
 
 @page
 @require_http_methods(["GET", "POST"])
 @rate_limited()
 def create_key(request: HttpRequest) -> HttpResponse:
-    """Create an API key, and show it: this is the only time."""
+    """Show the form; a POST creates an API key and shows its secret, which no other page can show."""
     user = get_caller(request).authenticated_user
     form = KeyForm(user, request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"section": "account", "title": _("Create an API key"), "form": form}
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
+        last_day = values["expires_on"]
         try:
             context["issued"] = key_lifecycle.issue(
                 user=user,
                 organization=values["organization"],
                 name=values["name"],
                 scopes=values["scopes"],
-                expires_at=values["expires_on"],
+                expires_at=_end_of(last_day) if last_day else None,
             )
         except key_lifecycle.TooManyKeys:
             form.add_error(None, _("You have as many API keys as one person may have. Revoke one first."))

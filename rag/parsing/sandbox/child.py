@@ -67,11 +67,13 @@ def _parse_and_exit(request: ParseRequest) -> None:
         limits = Limits(**request["limits"])
         folder = Path(request["folder"])
         _confine(limits, folder)
-        _write_response(_response(request, limits), folder)
+        _write_response(_build_response(request, limits), folder)
         exit_code = 0
     except MemoryError:
         exit_code = EXIT_OUT_OF_MEMORY
     finally:
+        # A fork must not continue in the code of its parent, so no exception may leave this function. Those of parsing
+        # are in the response; after another one, parse_in_sandbox._exit_error logs the exit code 1.
         os._exit(exit_code)
 
 
@@ -93,7 +95,8 @@ def _confine(limits: Limits, folder: Path) -> None:
         resource.setrlimit(resource_limit, (value, value))
 
 
-def _response(request: ParseRequest, limits: Limits) -> dict[str, Any]:
+def _build_response(request: ParseRequest, limits: Limits) -> dict[str, Any]:
+    """Parse the file of a request, and return what `_parse` returns, or why that failed."""
     try:
         return _parse(request, limits)
     except RagError as error:

@@ -16,7 +16,7 @@ _MIN_ANSWER_SCORE = 0.55
 # Weight of the worst sentence; the mean of all sentences has the rest.
 _WORST_WEIGHT = 0.42
 # Minimum share of a sentence's words that a supporting passage must contain.
-_MIN_SHARED_WORDS = 0.5
+_MIN_SHARE_OF_WORDS = 0.5
 _MAX_LISTED_TERMS = 10
 
 
@@ -74,19 +74,23 @@ def _answer_score(claims: Sequence[Claim]) -> float:
 def find_supporting_passages(answer: str, passages: Sequence[Passage]) -> tuple[Passage, ...]:
     """Return the passages that support an answer without citations: for each sentence the one with most of its words.
 
-    Sentences that share less than half of their words with every passage are ignored.
+    A sentence is ignored if no passage has at least half of its words.
     """
-    passage_stems = [(stems(passage.text, passage.lang), passage.lang) for passage in passages]
+    stems_and_langs = [(stems(passage.text, passage.lang), passage.lang) for passage in passages]
     lang = query_language(answer, [passage.lang for passage in passages])
     supporting = set()
     for sentence in split_sentences(citation_markers.remove_markers(answer)):
         words = content_words(sentence, lang)
-        shares = [_shared_words(words, *known) for known in passage_stems] if words else []
-        if shares and max(shares) >= _MIN_SHARED_WORDS:
+        if not words:
+            continue
+        shares = [
+            _share_of_words(words, passage_stems, passage_lang) for passage_stems, passage_lang in stems_and_langs
+        ]
+        if shares and max(shares) >= _MIN_SHARE_OF_WORDS:
             supporting.add(shares.index(max(shares)))
     return tuple(passages[index] for index in sorted(supporting))
 
 
-def _shared_words(words: Sequence[str], passage_stems: dict[str, int], passage_lang: str) -> float:
+def _share_of_words(words: Sequence[str], passage_stems: dict[str, int], passage_lang: str) -> float:
     """Return the share of the words, 0…1, whose stems the passage contains."""
     return sum(stem(word, passage_lang) in passage_stems for word in words) / len(words)

@@ -71,13 +71,13 @@ class ChunkStore(Protocol):
         ...
 
     def delete_document_chunks(self, document_ids: Sequence[uuid.UUID], *, limit: int) -> int:
-        """Delete up to `limit` chunks of these documents, and return their number. If it is lower, no chunk is left."""
+        """Delete up to `limit` chunks of these documents, and return their number: below `limit` if none is left."""
         ...
 
     def delete_source_chunks(self, source_id: uuid.UUID, *, limit: int) -> int:
         """Delete up to `limit` chunks of the source, and return their number.
 
-        If it is lower than `limit`, nothing of the source is left in the store; its statistics are deleted as well.
+        If the number is less than `limit`, nothing of the source is left in the store; its statistics are deleted, too.
         """
         ...
 
@@ -216,7 +216,7 @@ class ChunkStore(Protocol):
         ...
 
     def count_wrong_statistics(self, source_id: uuid.UUID) -> int:
-        """Return how many of the source's term statistics differ from its chunks. Others may write at the same time."""
+        """Return how many of the source's term statistics do not match its chunks. Others may write meanwhile."""
         ...
 
     def repair_statistics(self, source_id: uuid.UUID) -> None:
@@ -224,11 +224,11 @@ class ChunkStore(Protocol):
         ...
 
     def count_wrong_totals(self, organization_id: uuid.UUID) -> int:
-        """Return how many term statistics of the organisation are not the sums of those of its sources."""
+        """Return how many totals of the organisation are wrong: sums of the term statistics of its sources."""
         ...
 
     def repair_totals(self, organization_id: uuid.UUID) -> None:
-        """Sum the organisation's term statistics again. Other writers in it wait until the transaction ends."""
+        """Compute the totals of the organisation again. Others who write in it wait until the transaction ends."""
         ...
 
     def vector_indexes(self) -> list[VectorIndex]:

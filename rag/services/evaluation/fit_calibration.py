@@ -32,13 +32,13 @@ class Sample:
     """A question with or without its answer, for fitting.
 
     Attributes:
-        question: Number of the question; both of its samples have the same.
+        question_number: Both samples of a question have the same.
         evidence: The highest evidence score of a passage.
         cosine: The mean cosine similarity of the best five passages.
         is_answered: Whether the best ten passages contain the answer.
     """
 
-    question: int
+    question_number: int
     evidence: float
     cosine: float
     is_answered: bool
@@ -64,7 +64,7 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
         TimeoutError: If searching one source takes longer than MAX_SECONDS_PER_SOURCE.
     """
     samples = _collect_samples(model, mode, _sources_of(model) if sources is None else sources)
-    count = len({sample.question for sample in samples})
+    count = len({sample.question_number for sample in samples})
     if count < MIN_QUESTIONS:
         raise InvalidRequest(
             f"{model} has {count} golden questions in {mode}; a calibration needs at least {MIN_QUESTIONS}: "
@@ -73,7 +73,7 @@ def calibrate(model: EmbeddingModel, mode: str, sources: Sequence[DataSource] | 
         )
     is_answered = np.array([sample.is_answered for sample in samples])
     evidence = np.array([sample.evidence for sample in samples])
-    groups = np.array([sample.question for sample in samples])
+    groups = np.array([sample.question_number for sample in samples])
     try:
         curve = calibration_curve.fit_curve(evidence, is_answered)
         predicted = calibration_curve.cross_validate(evidence, is_answered, groups)
@@ -123,31 +123,37 @@ def _collect_samples(model: EmbeddingModel, mode: str, sources: Sequence[DataSou
             if time.monotonic() > deadline:
                 raise TimeoutError
             expected = [(path, passage) for _, path, passage in expectations_of_question]
-            number = samples[-1].question + 1 if samples else 0
-            samples += _search(number, text, expected, scope, mode)
+            question_number = samples[-1].question_number + 1 if samples else 0
+            samples += _build_samples(question_number, text, expected, scope, mode)
     return samples
 
 
-def _search(number: int, text: str, expected: Sequence[tuple[str, str]], scope: SearchScope, mode: str) -> list[Sample]:
-    """Return up to two samples of a question: with all passages, and without those that answer it."""
+def _build_samples(
+    question_number: int, question: str, expected: Sequence[tuple[str, str]], scope: SearchScope, mode: str
+) -> list[Sample]:
+    """Search for a question, and return up to two samples of it.
+
+    One sample has all passages. The other has those of documents that the question does not expect, neither by their
+    path nor because a passage of the document is an expected one. A sample without passages is left out.
+    """
     passages = find_passages(
-        Question(text=text, top_k=_MAX_CANDIDATES, **calibration_curve.RETRIEVAL_MODES[mode]), [scope]
+        Question(text=question, top_k=_MAX_CANDIDATES, **calibration_curve.RETRIEVAL_MODES[mode]), [scope]
     ).passages
     answering_ids = {passage.document_id for passage in passages if is_expected(passage, expected)}
     paths = {path for path, _ in expected}
     others = [passage for passage in passages if passage.document_id not in answering_ids and passage.path not in paths]
     is_answered = any(is_expected(passage, expected) for passage in passages[:DEPTH])
     return [
-        _build_sample(number, text, sample_passages, label)
+        _build_sample(question_number, question, sample_passages, is_answered=label)
         for sample_passages, label in ((passages, is_answered), (add_standout_scores(others), False))
         if sample_passages
     ]
 
 
-def _build_sample(number: int, text: str, passages: Sequence[Passage], is_answered: bool) -> Sample:
-    evidence = max(passage_evidence(text, passage) for passage in passages[:DEPTH])
+def _build_sample(question_number: int, question: str, passages: Sequence[Passage], *, is_answered: bool) -> Sample:
+    evidence = max(passage_evidence(question, passage) for passage in passages[:DEPTH])
     best = sorted((passage.score for passage in passages), reverse=True)[:_TOP_PASSAGES]
-    return Sample(number, evidence, sum(best) / len(best), is_answered)
+    return Sample(question_number, evidence=evidence, cosine=sum(best) / len(best), is_answered=is_answered)
 
 
 def _threshold_cosines(cosines: Floats, is_answered: Booleans) -> tuple[float | None, float | None]:

@@ -19,8 +19,8 @@ _MAX_DOCUMENTS_PER_JOB = 200
 def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[IngestionJob]:
     """Submit jobs that parse, chunk and embed the documents again, with the current default chunking options.
 
-    Each document stays searchable in its stored version until the new one is written. Skips documents of which another
-    version is in the queue: it is parsed anyway, and must not be replaced by the older one.
+    Each document stays searchable in its stored version until the new one is written. A document is skipped if a newer
+    version of it is in the queue: that one is parsed anyway, and the stored one must not replace it.
 
     Args:
         caller: The caller. Documents of sources that they may not send documents to are skipped.
@@ -57,7 +57,10 @@ def _batches(documents: QuerySet[Document]) -> Iterator[list[Document]]:
 
 
 def _build_submission(document: Document, source: DataSource) -> Submission:
-    """Return the document as it was sent, as far as that is stored. A source type that it inherits stays inherited."""
+    """Build a submission of the stored document, with its original file if that is stored, otherwise with its text.
+
+    The type is left empty if it is that of the source: the document keeps inheriting it.
+    """
     original = document.original
     return Submission(
         path=document.path,

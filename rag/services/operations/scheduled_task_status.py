@@ -44,19 +44,26 @@ def record_run(name: str, *, started_at: datetime.datetime, error: str = "") -> 
 def list_scheduled_tasks() -> list[ScheduledTask]:
     """Return all scheduled tasks, the most frequent first."""
     runs = ScheduledTaskRun.objects.in_bulk()
-    return [_describe(name, schedule, runs.get(name)) for name, schedule in _schedules().items()]
+    return [_build_scheduled_task(name, schedule, runs.get(name)) for name, schedule in _schedules().items()]
 
 
 def _schedules() -> Mapping[str, Any]:
     return {entry["task"]: entry["schedule"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
 
 
-def _describe(name: str, schedule: Any, run: ScheduledTaskRun | None) -> ScheduledTask:
-    due_at = _next_run(schedule, run.started_at if run else timezone.now())
+def _build_scheduled_task(name: str, schedule: Any, run: ScheduledTaskRun | None) -> ScheduledTask:
     if run is None:
-        return ScheduledTask(name, None, None, "", due_at, is_late=False)
-    seconds = (run.finished_at - run.started_at).total_seconds()
-    return ScheduledTask(name, run.started_at, seconds, run.error, due_at, is_late=timezone.now() > due_at + _GRACE)
+        due_at = _next_run(schedule, timezone.now())
+        return ScheduledTask(name, started_at=None, seconds=None, error="", due_at=due_at, is_late=False)
+    due_at = _next_run(schedule, run.started_at)
+    return ScheduledTask(
+        name,
+        started_at=run.started_at,
+        seconds=(run.finished_at - run.started_at).total_seconds(),
+        error=run.error,
+        due_at=due_at,
+        is_late=timezone.now() > due_at + _GRACE,
+    )
 
 
 def _next_run(schedule: Any, after: datetime.datetime) -> datetime.datetime:

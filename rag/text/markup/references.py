@@ -58,7 +58,7 @@ def as_words(text: str, *, is_restructured: bool = False) -> str:
         is_restructured: Whether it is from a text in reStructuredText, where `|name|` and `name_` are references.
     """
     if "`" in text:
-        text = _ROLE.sub(_role_words, text)
+        text = _ROLE.sub(_read_role, text)
         text = _LINK.sub(lambda match: _title(match["text"]), text)
         text = _LITERAL.sub(lambda match: f"`{match['code'].strip()}`", text)
     if not any(mark in text for mark in "|_[<"):
@@ -76,19 +76,26 @@ def _outside_of_code(text: str, is_restructured: bool) -> str:
     return _OTHERS.sub(lambda match: next(filter(None, match.groups())), text)
 
 
-def _role_words(match: re.Match[str]) -> str:
+def _read_role(match: re.Match[str]) -> str:
+    """Return what a reader of the rendered page sees of ``:role:`content` ``.
+
+    A title before a target is shown alone. Otherwise the role decides: a label as words, a number with the name of what
+    it counts ("PEP 8"), words as they are, and everything else as inline code.
+    """
     role = (match["role"] or match["myst"]).lower()
-    given = " ".join((match["text"] or match["words"]).split()).lstrip("!")
-    titled = _TITLE_AND_TARGET.fullmatch(given)
-    if titled:
+    content = " ".join((match["text"] or match["words"]).split())
+    content = content.lstrip("!")  # which means: without a link
+    if titled := _TITLE_AND_TARGET.fullmatch(content):
         return titled["title"]
     if role in _LABELS:
-        return _spaced(given)
+        return _spaced(content)
     if role in _NUMBERS:
-        return f"{_NUMBERS[role]}{given}"
+        return f"{_NUMBERS[role]}{content}"
     if role in _WORDS:
-        return given.strip("/")
-    return f"`{given.rpartition('.')[2] if given.startswith('~') else given}`"
+        return content.strip("/")  # the path of a page, from the root of the documentation or to a folder
+    if content.startswith("~"):  # which means: only the last part of a dotted name
+        content = content.rpartition(".")[2]
+    return f"`{content}`"
 
 
 def _title(text: str) -> str:

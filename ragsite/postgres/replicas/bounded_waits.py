@@ -23,7 +23,7 @@ CONNECTION_TIMEOUTS = {
 ANSWER_SECONDS, SEARCH_SECONDS = 2.0, 10.0
 
 
-def bound_waits(connection: Any, max_seconds: Callable[[], float]) -> None:
+def limit_answer_seconds(connection: Any, max_seconds: Callable[[], float]) -> None:
     """End the connection if the server takes more than `max_seconds()` to answer a statement.
 
     TCP does not notice every silent server: its host may still confirm what arrives, for example if a disk hangs.
@@ -32,11 +32,11 @@ def bound_waits(connection: Any, max_seconds: Callable[[], float]) -> None:
 
 
 @contextlib.contextmanager
-def abandoned_attempts_closed() -> Iterator[None]:
-    """Close the socket of an attempt to connect that was given up in this block.
+def close_failed_attempt() -> Iterator[None]:
+    """Close the socket of an attempt to connect that fails in this block.
 
-    psycopg leaves it to the garbage collector. Until then the server waits for the password, up to a minute, with a
-    snapshot that keeps a replica from replaying.
+    psycopg leaves the socket to the garbage collector. Until then the server waits for the password, up to a minute,
+    with a snapshot that keeps a replica from replaying.
     """
     try:
         yield

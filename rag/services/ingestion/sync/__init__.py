@@ -1,1 +1,1 @@
-"""Pull sync: a worker lists a location, fetches what has changed and deletes what has disappeared (decision 0064)."""
+"""Pull sync: lists a location, fetches what has changed and deletes what has disappeared (decision 0064)."""

@@ -30,7 +30,7 @@ def list_items(run: SyncRun, deadline: float) -> bool:
     patterns = run.connection.patterns.split()
     for page in connector.list_pages(run.cursor):
         _store(run, page, patterns)
-        if not page.is_last and (time.monotonic() > deadline or runs.is_stopped(run)):
+        if not page.is_last and (time.monotonic() > deadline or runs.must_leave(run)):
             return True
     count = SyncItem.objects.filter(connection=run.connection_id, seen_in=run.pk).count()
     runs.update(run, phase=SyncRun.Phase.SENDING, listed=count, cursor=None)

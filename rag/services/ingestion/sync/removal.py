@@ -43,7 +43,7 @@ def remove_missing(run: SyncRun, deadline: float) -> bool:
     while batch := list(missing.order_by("pk")[:_BATCH_ITEMS]):
         for item in batch:
             _remove(run, item)
-            if time.monotonic() > deadline or runs.is_stopped(run):
+            if time.monotonic() > deadline or runs.must_leave(run):
                 return True
     runs.end(run, State.FINISHED)
     return False

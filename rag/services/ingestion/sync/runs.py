@@ -1,4 +1,4 @@
-"""The state of runs. Every function changes single columns, because people and a worker change a run at a time."""
+"""The state of runs. Each function changes single columns: people and the background process change runs meanwhile."""
 
 import structlog
 from django.db import transaction
@@ -32,8 +32,8 @@ def wait_for_confirmation(run: SyncRun, *, missing: int) -> None:
     events.record_sync(run)
 
 
-def is_stopped(run: SyncRun) -> bool:
-    """Return whether a worker must leave the run: a person has asked to stop it, or it has ended or was deleted."""
+def must_leave(run: SyncRun) -> bool:
+    """Return whether to do no more for the run: a person has asked to stop it, or it has ended or was deleted."""
     return not SyncRun.objects.filter(pk=run.pk, state=State.RUNNING, is_stop_requested=False).exists()
 
 

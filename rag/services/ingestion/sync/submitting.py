@@ -48,7 +48,7 @@ def submit_changes(run: SyncRun, deadline: float) -> bool:
     """
     connector = provider_factory.connector(run.connection)
     unlinked = _unlinked_documents(run)
-    while time.monotonic() < deadline and not runs.is_stopped(run):
+    while time.monotonic() < deadline and not runs.must_leave(run):
         ingestion_outcomes.store(run)
         waiting = SyncItem.objects.submitted_for(run.connection).count()
         if waiting >= _MAX_WAITING:
@@ -99,7 +99,7 @@ def _fetch_and_submit(
                 elif not renaming.take_over_document(run, fetched):
                     changed.append(fetched)
             is_full = sum(other.size for other in changed) >= _MAX_BATCH_BYTES
-            if is_full or time.monotonic() > deadline or runs.is_stopped(run):
+            if is_full or time.monotonic() > deadline or runs.must_leave(run):
                 break
         if changed:
             _submit(run, changed)
