@@ -117,6 +117,7 @@ def _rank(dialogue: dict[str, Any], rewrite: Callable[..., Any], reader: Any, mo
 
 
 def _figures(ranks: Sequence[int]) -> tuple[float, float, float]:
+    """Return the share of ranks up to 5, the share of first ranks, and the mean reciprocal rank. 0 is no rank."""
     count = len(ranks)
     return (
         sum(0 < rank <= 5 for rank in ranks) / count,

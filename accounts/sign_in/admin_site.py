@@ -72,7 +72,10 @@ class Site(AdminSite):
         return super().index(request, {**(extra_context or {}), **figures})
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Return whether this request's user may open the admin. A page asks it three times, of another login."""
+        """Return whether this request's user may open the admin.
+
+        A page asks three times, and each answer needs a connection of another database role, so the first one is kept.
+        """
         if request.method != "GET":  # a form may change the answer
             return self._may_open(request)
         if not hasattr(request, "_may_open_admin"):

@@ -44,7 +44,7 @@ def main() -> int:
         KEPT.write_text(json.dumps({name: round(value, 4) for name, value in now.items()}, indent=1) + "\n")
         print(f"{KEPT} has today's figures.")
         return 0
-    fallen = falls(json.loads(KEPT.read_text()), now)
+    fallen = describe_falls(json.loads(KEPT.read_text()), now)
     for line in fallen:
         print(line)
     if fallen:
@@ -64,7 +64,7 @@ def guarded(figures: dict[str, Any], path: str = "") -> Iterator[tuple[str, floa
             yield where, float(value)
 
 
-def falls(kept: dict[str, float], now: dict[str, float]) -> list[str]:
+def describe_falls(kept: dict[str, float], now: dict[str, float]) -> list[str]:
     """A sentence for each stored figure that is missing or has fallen by more than the tolerance."""
     sentences = []
     for name, before in kept.items():

@@ -173,7 +173,8 @@ def _scores(projection: Projection, batch: Sequence[_Comparison]) -> list[Any]:
     rows = torch.cat([item.rows + number * signatures.shape[1] for number, item in enumerate(batch)])
     sentences = torch.cat([item.sentences + first for item, first in zip(batch, firsts, strict=False)])
     width = similarities.shape[2]
-    best = torch.full((firsts[-1], width), -9.0).scatter_reduce(
+    lower_than_any = -9.0
+    best = torch.full((firsts[-1], width), lower_than_any).scatter_reduce(
         0, sentences[:, None].expand(-1, width), similarities.reshape(-1, width)[rows], "amax"
     )
     owners = torch.repeat_interleave(torch.arange(len(batch)), torch.tensor(counts))

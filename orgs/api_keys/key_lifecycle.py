@@ -157,10 +157,10 @@ def _revoke_of_membership(sender: type[Membership], instance: Membership, **_: o
 
 
 def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason | None] | None:
-    """Return the key with this secret, with its user and organisation, and why it is refused now from this address.
+    """Find the key with this secret, and why it is refused now from this address.
 
     Returns:
-        The reason is None for a usable key. None instead of the pair if there is no such key.
+        The key, with its user and organisation, and the reason, which is None for a usable key; None without a key.
     """
     if not _KEY_PATTERN.fullmatch(secret):
         return None
@@ -170,14 +170,14 @@ def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason
     if key_id is None:
         return None
     with identity.run_as(identity.of_user(user_id, key_id)):
-        key, reason = _read(key_id, address)
+        key, reason = _read_with_refusal_reason(key_id, address)
     if key is None or reason:  # its organisation may be closed to its user: read what the refusal is about
         with identity.run_as(identity.SIGN_IN):
-            key, reason = _read(key_id, address)
+            key, reason = _read_with_refusal_reason(key_id, address)
     return (key, reason) if key else None
 
 
-def _read(key_id: uuid.UUID, address: Address | None) -> tuple[ApiKey | None, RefusalReason | None]:
+def _read_with_refusal_reason(key_id: uuid.UUID, address: Address | None) -> tuple[ApiKey | None, RefusalReason | None]:
     key = read_for_authentication.read_with_refusal_facts(key_id)
     if key is None:
         return None, None

@@ -98,7 +98,7 @@ class Keys(KeyView):
                 organization=organization,
                 name=values["name"],
                 scopes=values["scopes"],
-                sources=_sources(get_caller(request), organization, values.get("sources")),
+                sources=_find_source_ids(get_caller(request), organization, values.get("sources")),
                 networks=values.get("networks"),
                 all_organizations=values["all_organizations"],
                 expires_at=values.get("expires_at"),
@@ -167,8 +167,14 @@ def _get_key(request: Request, key_id: str) -> ApiKey:
     return api_key
 
 
-def _sources(caller: Caller, organization: Organization, references: list[str] | None) -> list[uuid.UUID] | None:
-    """Return the ids of the referenced data sources. Raises ValidationError for one that the caller may not see."""
+def _find_source_ids(
+    caller: Caller, organization: Organization, references: list[str] | None
+) -> list[uuid.UUID] | None:
+    """Return the ids of the data sources with these ids or slugs; None for None.
+
+    Raises:
+        ValidationError: If the caller may not see one of them.
+    """
     if references is None:
         return None
     visible_sources = organization.sources.visible_to(caller, Action.VIEW)

@@ -40,7 +40,7 @@ class ScimAuthentication(BaseAuthentication):
         require_https(request)
         secret = secret.strip()
         with identity.run_as(identity.SIGN_IN):
-            token = _find(secret) if _PATTERN.fullmatch(secret) else None
+            token = _find_and_note_use(secret) if _PATTERN.fullmatch(secret) else None
         if token is None:
             raise AuthenticationFailed("This SCIM token is invalid, or was replaced.")
         # Creates accounts and changes memberships, as pages of the admin do. The code limits it to the organisation.
@@ -51,7 +51,7 @@ class ScimAuthentication(BaseAuthentication):
         return 'Bearer realm="scim"'
 
 
-def _find(secret: str) -> ScimToken | None:
+def _find_and_note_use(secret: str) -> ScimToken | None:
     tokens = ScimToken.objects.select_related("organization")
     token: ScimToken | None = tokens.filter(
         hash=_hash(secret), organization__is_active=True, organization__deleted_at=None

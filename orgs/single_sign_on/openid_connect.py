@@ -73,24 +73,24 @@ def authorization_url(client: Client, attempt: SignInAttempt, *, redirect_uri: s
 
 
 def check_issuer(provider: Provider) -> None:
-    """Check that a provider describes itself under this address.
+    """Check that the address of the issuer has the description of a provider with all endpoints that a sign-in needs.
 
     Raises:
-        IdentityProviderFailed: If it does not.
+        IdentityProviderFailed: If there is no description, or it lacks an endpoint.
     """
     for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
         discovery.find_endpoint(provider, name, refresh=name == "authorization_endpoint")
 
 
 def check_response_issuer(provider: Provider, named: str | None) -> None:
-    """Check which provider says that it sent the response (RFC 9207).
+    """Check that the response comes from the provider to which the browser was sent (RFC 9207).
 
     Args:
         provider: The provider to which the browser was sent.
         named: The parameter `iss` of the response; None if it has none.
 
     Raises:
-        IdentityProviderFailed: If it is another one, or if none is named and the provider always names itself.
+        IdentityProviderFailed: If the response names another provider, or none although this one always names itself.
     """
     if (
         named is None

@@ -31,8 +31,8 @@ def managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
 def visible_sources(request: HttpRequest, *actions: Action) -> QuerySet[DataSource]:
     """Return the data sources on which this request's user may perform at least one of the actions.
 
-    Managing here needs the permission sources.manage: the forms offer more than an owner may change.
-    A page that only shows something asks once for what its caller holds, and many times for the sources.
+    Managing in the admin needs the permission sources.manage: the forms offer more than an owner may change. A page
+    that changes nothing asks for the sources many times, so the first result is kept.
     """
     if request.method == "GET":
         return remember(request, ("sources", actions), lambda: _find_visible_sources(request, actions)).all()

@@ -47,7 +47,7 @@ class MarkdownBuilder:
         """Return the document without its media type. `title` is what the file declares."""
         text = "".join(self._parts)
         pages = [page for page in self._pages if page.start < len(text)]
-        return ParsedDocument(text, True, tuple(self._headings), tuple(pages), title)
+        return ParsedDocument(text, is_markdown=True, headings=tuple(self._headings), pages=tuple(pages), title=title)
 
     def _next_offset(self) -> int:
         """Return the offset at which the next paragraph starts."""

@@ -89,7 +89,7 @@ def _name(lang: str) -> str:
 
 @functools.cache
 def _names_by_code() -> dict[str, str]:
-    """Return the language's name by each of its codes, and by the name itself."""
+    """Return code → name of the language, for each code of a language and for its name as well."""
     names, name = {}, ""
     for word in _NAMES.split():
         name = word if len(word) > _MAX_CODE_LETTERS else name

@@ -37,8 +37,8 @@ class AgentReply:
         is_grounded: Whether the validator accepted the answer.
         sources: Links (or paths) of the documents that support the answer.
         passages: Everything that was retrieved, in the order of retrieval.
-        duration_seconds: How long the run took.
         model: The language model's name, "extractive" for quoted sentences, empty without an answer.
+        duration_seconds: How long the run took.
     """
 
     text: str
@@ -46,5 +46,5 @@ class AgentReply:
     is_grounded: bool
     sources: tuple[str, ...]
     passages: tuple[Passage, ...]
-    duration_seconds: float
     model: str
+    duration_seconds: float = 0.0

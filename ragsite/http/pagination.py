@@ -67,10 +67,10 @@ def _parameter(name: str, default: int, highest: int, meaning: str) -> OpenApiPa
 
 
 def read_positive(request: Request, name: str, default: int, highest: int) -> int:
-    """Return a query parameter that is an integer from 1.
+    """Return a query parameter that is an integer from 1 to `highest`; `default` if the request does not have it.
 
     Raises:
-        ValidationError: If it is out of range.
+        ValidationError: If it is something else.
     """
     text = request.query_params.get(name, str(default))
     if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= highest):

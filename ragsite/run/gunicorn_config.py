@@ -35,7 +35,7 @@ def _database_problem() -> str:
 def on_starting(server: Any) -> None:
     """Refuse to start with a database that cannot be used, import what requests need, and wait for `migrate`.
 
-    Nobody is accepted yet.
+    The server accepts no connection meanwhile.
     """
     if message := _database_problem():
         raise RuntimeError(message)  # gunicorn prints the message and stops

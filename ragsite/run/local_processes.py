@@ -21,7 +21,7 @@ class Children:
     """The running child processes, by name."""
 
     def __init__(self, record: Path) -> None:
-        """Args: record: the file that lists the running processes for the next launcher."""
+        """`record` is the file that lists the running processes for the next launcher."""
         self._record = record
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self._logs: dict[str, Path] = {}

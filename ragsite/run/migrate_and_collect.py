@@ -32,19 +32,19 @@ def main(arguments: Sequence[str] = ()) -> None:
     django.setup()
     if "--pause" in arguments:
         _collect()
-        _check()
+        _make_system_checks()
         _migrate_after_pause()
     elif "--then" in arguments:
         _collect()
-        _check(["database"])
+        _make_system_checks(["database"])
         _run(_MIGRATE)
         print(MIGRATED, flush=True)
-        _check()  # imports all pages, which takes longer than everything else
+        _make_system_checks()  # imports all pages, which takes longer than everything else
         connection.close()  # the owner's
         identity.run_process_as(identity.WORKER)
         _run(arguments[1:])
     else:
-        _check()
+        _make_system_checks()
         _collect()
         _run(_MIGRATE)
         print(MIGRATED, flush=True)
@@ -58,8 +58,8 @@ def _migrate_after_pause() -> None:
     _run(_MIGRATE)
 
 
-def _check(tags: Sequence[str] | None = None) -> None:
-    """Make Django's system checks; those of these tags if there are any."""
+def _make_system_checks(tags: Sequence[str] | None = None) -> None:
+    """Make Django's system checks, only those with one of the tags if there are any, and exit if one of them fails."""
     try:
         BaseCommand(no_color=True).check(tags=tags, databases=["default"])
     except SystemCheckError as error:

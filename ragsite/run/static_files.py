@@ -31,18 +31,19 @@ def _record() -> Path:
 
 
 def _fingerprint() -> str:
-    facts = [ragsite.__version__, json.dumps(settings.STORAGES["staticfiles"]), *_sources(), *_collected()]
+    facts = [ragsite.__version__, json.dumps(settings.STORAGES["staticfiles"]), *_list_sources(), *_list_collected()]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 
 
-def _sources() -> Iterator[str]:
+def _list_sources() -> Iterator[str]:
+    """Yield the names of the files to collect, with their sizes and times of change."""
     for finder in finders.get_finders():
         for name, storage in finder.list(_IGNORED):
             status = Path(storage.path(name)).stat()
             yield f"{name} {status.st_size} {status.st_mtime_ns}"
 
 
-def _collected() -> list[str]:
-    """The names of the collected files, which contain a hash of the content, and their sizes."""
+def _list_collected() -> list[str]:
+    """Return the names of the collected files, which contain a hash of the content, and their sizes."""
     files = [file for file in Path(settings.STATIC_ROOT).rglob("*") if file.name != _RECORD]
     return sorted(f"{file.relative_to(settings.STATIC_ROOT)} {file.stat().st_size}" for file in files if file.is_file())

@@ -90,7 +90,7 @@ def test_each_id_has_a_unique_path() -> None:
 
 def test_a_drop_beyond_the_tolerance_is_reported() -> None:
     baseline = {"a": 0.5, "b": 0.5, "c": 0.5}
-    assert guard.falls(baseline, {"a": 0.49, "b": 0.4899, "d": 0.1}) == [
+    assert guard.describe_falls(baseline, {"a": 0.49, "b": 0.4899, "d": 0.1}) == [
         "b was 0.5000 and is 0.4899.",
         "c was 0.5000 and is not measured any more.",
     ]

@@ -34,7 +34,7 @@ def test_memory_limit(read: Read, settings: Any) -> None:
     assert "more than 32 MB of memory" in error_message(read, HEAVY, "a.html")
 
 
-def test_text_limit(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_more_text_than_the_limit_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parse_in_sandbox, "MAX_TEXT_BYTES", 10_000)
     rows = b"Name,Town\n" + b"Ada,Lynn\n" * 1000
     for content, name in ((b"x" * 10_001, "a.txt"), (rows, "a.csv")):

@@ -42,13 +42,13 @@ def test_temporary_errors_are_retried(provider: ProviderServer, status: int) -> 
     assert len(provider.requests) == 2
 
 
-@pytest.mark.parametrize(("status", "is_retryable"), [(429, True), (500, True), (503, True)])
-def test_retries_are_limited(provider: ProviderServer, status: int, is_retryable: bool) -> None:
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_request_is_sent_three_times_at_most(provider: ProviderServer, status: int) -> None:
     for _ in range(3):
         provider.fail(status, retry_after_ms="1")
     with pytest.raises(EmbeddingFailed) as caught:
         remote(provider).embed(["zebra"])
-    assert caught.value.is_retryable is is_retryable
+    assert caught.value.is_retryable
     assert len(provider.requests) == 3
 
 

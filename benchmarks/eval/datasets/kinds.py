@@ -77,7 +77,10 @@ def groundability(folder: Path, name: str, pool: WorkerPool) -> tuple[Judged, co
     scores = [0.0] * len(items)
     (source_id,) = corpus.scope.source_ids
     answers = pool.share(
-        questions.within, [items[number] for number in answerable_numbers], source_id, corpus.scope.model_id
+        questions.groundability_in_documents,
+        [items[number] for number in answerable_numbers],
+        source_id,
+        corpus.scope.model_id,
     )
     for number, score in zip(answerable_numbers, answers, strict=True):
         scores[number] = score

@@ -60,8 +60,10 @@ def _without(text: str, paths: list[str], scope: SearchScope) -> float:
     return score
 
 
-def within(items: Sequence[tuple[str, str]], source_id: uuid.UUID, model_id: uuid.UUID) -> list[float]:
-    """For each (question, tag of a document): its groundability in this document alone."""
+def groundability_in_documents(
+    items: Sequence[tuple[str, str]], source_id: uuid.UUID, model_id: uuid.UUID
+) -> list[float]:
+    """Return, for each (question, tag of a document), the groundability of the question in this document alone."""
     return [
         _groundable(text, SearchScope((source_id,), model_id, Filters(tags=(tag,))), Filters(tags=(tag,)))
         for text, tag in items

@@ -26,6 +26,8 @@ from ragsite.postgres.base import run_as_owner
 # Token signatures of a chunk: 16 tokens instead of about 250, because they would take two thirds of the disk.
 _SIGNATURE_BYTES = 16 * 48
 _BATCH = 50_000
+# PostgreSQL counts times from 1 January 2000 on: that day in Unix seconds.
+_EPOCH = 946_684_800
 _TABLES = (
     "rag_document", "rag_chunk", "rag_embedding384", "rag_chunkterms", "rag_chunktokensignatures", "rag_sourceterm",
     "rag_sourceconfig",
@@ -155,7 +157,7 @@ def _copy_documents(chunks: SyntheticChunks, sources: list[DataSource], rows: ra
         "id, source_id, path, title, uri, content_type, source_type, lang, tags, metadata, date, text, content_hash, "
         "chunk_size, chunk_overlap, chunk_count, bytes, revision, created_at, updated_at"
     )
-    now = _field(struct.pack(">q", int((time.time() - 946_684_800) * 1_000_000)))
+    now = _field(struct.pack(">q", int((time.time() - _EPOCH) * 1_000_000)))
     documents: dict[int, list[str]] = {}
     for row, text in zip(rows, texts, strict=True):
         documents.setdefault(int(chunks.document_of[row]), []).append(text)

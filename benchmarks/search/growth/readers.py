@@ -80,7 +80,7 @@ def create() -> tuple[list[Part], list[DataSource]]:
 
 
 def _create_user(part: Part, sources: list[DataSource]) -> User:
-    user = User.objects.create_user(part.user.email, part.user.email)
+    user = User.objects.create_user(part.user.email, password=part.user.email)
     for kind in KINDS:
         if part.tag in ("all", f"{kind}-{part.percent:g}"):
             add_member(user=user, organization=Organization.objects.get(slug=kind))

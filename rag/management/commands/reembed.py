@@ -47,7 +47,7 @@ class Command(BaseCommand):
         except RagError as error:
             raise CommandError(error.message) from None
         if reembedding and options["wait"]:
-            self._wait(reembedding)
+            self._work_until_ended(reembedding)
         self._report(reembedding)
 
     def _execute(
@@ -77,8 +77,8 @@ class Command(BaseCommand):
             lifecycle.cancel(reembedding)
         return reembedding
 
-    def _wait(self, reembedding: Reembedding) -> None:
-        """Work on the re-embedding in this process until it has ended. A worker may do the same at the same time."""
+    def _work_until_ended(self, reembedding: Reembedding) -> None:
+        """Work on the re-embedding in this process until it has ended. The background process may do so, too."""
         columns = (TextColumn("embedding"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True)) as progress:
             bar = progress.add_task("", total=None)

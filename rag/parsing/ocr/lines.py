@@ -99,7 +99,7 @@ def _decode(probabilities: models.Pixels, box: Rectangle) -> Line:
     best = probabilities.argmax(axis=1)
     is_new = (best != 0) & (np.diff(best, prepend=0) != 0)
     if not is_new.any():
-        return Line("", 0.0, box)
+        return Line(text="", confidence=0.0, box=box)
     characters = models.characters()
     text = "".join(characters[index] for index in best[is_new])
     confidence = float(probabilities.max(axis=1)[is_new].mean())

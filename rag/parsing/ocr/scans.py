@@ -1,5 +1,6 @@
 """Pictures, and pages of a PDF without text: their text is recognised (docs/decisions/0056-text-recognition.md)."""
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from io import BytesIO
@@ -42,7 +43,7 @@ def read_picture(content: bytes, limits: Limits) -> ParsedDocument:
     if not _LETTER_OR_DIGIT.search(parsed.text):
         raise ParseFailed("No text was recognised in the picture. Send a sharper or larger picture.")
     title = parsed.headings[0].title if parsed.headings else ""
-    return ParsedDocument(parsed.text, True, parsed.headings, parsed.pages, title)
+    return dataclasses.replace(parsed, title=title)
 
 
 def recognize_pages(parts: list[str], content: bytes, limits: Limits) -> tuple[list[str], list[int]]:

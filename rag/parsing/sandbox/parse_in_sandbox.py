@@ -138,7 +138,7 @@ def _run_parser(
 
 
 def _send(parser: ParserProcess, request: ParseRequest, limits: Limits) -> int:
-    """Return the exit code of the request. The parser is kept for the next one, or ended after a failure."""
+    """Send a request to the parser and return its exit code. The parser is kept for the next one unless this fails."""
     try:
         exit_code = parser.send(request, timeout_seconds=limits.max_seconds)
     except ParserTimeout:

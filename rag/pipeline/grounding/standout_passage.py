@@ -71,7 +71,11 @@ def heading_stands_out(passages: Sequence[Passage]) -> bool:
 
 
 def _margin(query: str, passages: Sequence[Passage]) -> float | None:
-    """Return how much the best MaxSim of the passages exceeds the second; None if it says nothing or is unknown."""
+    """Return how much the best MaxSim of the passages exceeds the second.
+
+    Returns:
+        None if the question is not English, or if less than five passages have signatures that can be read.
+    """
     if settings.RAG_TOKEN_SIGNATURES == "off" or not is_english(query):
         return None
     try:

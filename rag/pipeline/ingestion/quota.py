@@ -77,7 +77,7 @@ def check_quota_of_documents(source: DataSource, sizes: Mapping[str, tuple[int, 
     Raises:
         IndexFull: If the quota would be exceeded.
     """
-    if _get_quota(source.organization_id) == _Quota(None, None):
+    if _get_quota(source.organization_id) == _Quota(chunks=None, bytes=None):
         return
     replaced = Document.objects.live().filter(source_id=source.pk, path__in=list(sizes))
     old = replaced.aggregate(chunks=Coalesce(Sum("chunk_count"), 0), bytes=Coalesce(Sum("bytes"), 0))

@@ -82,14 +82,14 @@ def parse(content: bytes) -> Sitemap:
             raise ListingFailed("The address does not have a sitemap.")
         for event, element in events:
             if event == "end" and element.getparent() is root:
-                _add(sitemap, element)
+                _add_entry(sitemap, element)
                 element.clear()
     except (etree.XMLSyntaxError, StopIteration) as error:
         raise ListingFailed("The address does not have a complete sitemap.") from error
     return sitemap
 
 
-def _add(sitemap: Sitemap, element: etree._Element) -> None:
+def _add_entry(sitemap: Sitemap, element: etree._Element) -> None:
     url = (element.findtext("{*}loc") or "").strip()
     name = etree.QName(element).localname if isinstance(element.tag, str) else ""
     if name == "url" and url:

@@ -120,7 +120,7 @@ class OpenAILanguageModel:
             try:
                 return await client.chat.completions.create(**request, stream=True)
             except openai.APIError as error:
-                pause = self._pause(error, attempt, deadline)
+                pause = self._pause_seconds(error, attempt, deadline)
             await asyncio.sleep(pause)
         raise AssertionError  # the last attempt returns or raises
 
@@ -144,11 +144,11 @@ class OpenAILanguageModel:
             try:
                 return call()
             except openai.APIError as error:
-                pause = self._pause(error, attempt, deadline)
+                pause = self._pause_seconds(error, attempt, deadline)
             time.sleep(pause)
         raise AssertionError  # the last attempt returns or raises
 
-    def _pause(self, error: "openai.APIError", attempt: int, deadline: float) -> float:
+    def _pause_seconds(self, error: "openai.APIError", attempt: int, deadline: float) -> float:
         """Return the seconds until the next attempt.
 
         Raises:

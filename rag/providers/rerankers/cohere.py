@@ -92,7 +92,11 @@ class CohereReranker:
 
 
 def _to_probabilities(scores: Sequence[float]) -> list[float]:
-    """Return scores of 0…1 in the same order. Logits, which some servers return, go through the logistic function."""
+    """Return scores of 0…1 in the same order. Logits, which some servers return, go through the logistic function.
+
+    Raises:
+        ValueError: If a score is no finite number.
+    """
     if not all(math.isfinite(score) for score in scores):
         raise ValueError
     if all(0 <= score <= 1 for score in scores):

@@ -27,6 +27,14 @@ class Decision:
     reason: str
 
 
+def allowed(reason: str) -> Decision:
+    return Decision(is_allowed=True, reason=reason)
+
+
+def denied(reason: str) -> Decision:
+    return Decision(is_allowed=False, reason=reason)
+
+
 @dataclass(frozen=True, slots=True)
 class MemberAccess:
     """A member of the organisation of a data source that is not deleted."""
@@ -47,7 +55,7 @@ class MemberAccess:
     def _decide_query(self) -> Decision:
         match self.source.visibility:
             case Visibility.PUBLIC:
-                return Decision(True, gettext("the source is public, open to every member of the organisation"))
+                return allowed(gettext("the source is public, open to every member of the organisation"))
             case Visibility.PERSONAL:
                 return self._decide_personal()
             case Visibility.PRIVATE:
@@ -59,34 +67,32 @@ class MemberAccess:
     def _decide_ingest(self) -> Decision:
         granting = self._roles_allowing(Permission.SOURCES_INGEST)
         if granting:
-            return Decision(
-                True,
+            return allowed(
                 gettext("{person} holds {granting}, which allows sending documents").format(
                     person=self.person, granting=granting
                 ),
             )
         if self.source.owner_id == self.person.pk:
-            return Decision(True, gettext("{person} owns the source").format(person=self.person))
+            return allowed(gettext("{person} owns the source").format(person=self.person))
         lacking = gettext("{person} holds no role that allows sending documents, and does not own the source").format(
             person=self.person
         )
-        return Decision(False, lacking)
+        return denied(lacking)
 
     def _decide_manage(self) -> Decision:
         granting = self._roles_allowing(Permission.SOURCES_MANAGE)
         if granting:
-            return Decision(
-                True,
+            return allowed(
                 gettext("{person} holds {granting}, which allows managing data sources").format(
                     person=self.person, granting=granting
                 ),
             )
         if self.source.owner_id == self.person.pk:
-            return Decision(True, gettext("{person} is the owner of the source").format(person=self.person))
+            return allowed(gettext("{person} is the owner of the source").format(person=self.person))
         lacking = gettext(
             "{person} holds no role that allows managing data sources, and is not the owner of the source"
         ).format(person=self.person)
-        return Decision(False, lacking)
+        return denied(lacking)
 
     def _roles_allowing(self, permission: Permission) -> str:
         if self.source.organization_id not in self.permissions.organizations_with(permission):
@@ -98,26 +104,24 @@ class MemberAccess:
 
     def _decide_personal(self) -> Decision:
         if self.source.owner_id == self.person.pk:
-            return Decision(True, gettext("the source is personal, and {person} owns it").format(person=self.person))
+            return allowed(gettext("the source is personal, and {person} owns it").format(person=self.person))
         owner = (
             gettext("{owner} owns it").format(owner=self.source.owner)
             if self.source.owner
             else gettext("it has no owner")
         )
-        return Decision(False, gettext("the source is personal, and {owner}").format(owner=owner))
+        return denied(gettext("the source is personal, and {owner}").format(owner=owner))
 
     def _decide_by_user_grants(self) -> Decision:
         grants = Grant.objects.filter(source=self.source, user=self.person.pk)
         open_to = gettext("the source is open to chosen people, and ")
         if grant := grants.unexpired().first():
-            return Decision(
-                True,
+            return allowed(
                 gettext("{open_to}{person} is one of them, by the grant {grant_period}").format(
                     open_to=open_to, person=self.person, grant_period=_grant_period(grant)
                 ),
             )
-        return Decision(
-            False,
+        return denied(
             gettext("{open_to}there is no grant to this user{expired_grant}").format(
                 open_to=open_to, expired_grant=_expired_grant_clause(grants)
             ),
@@ -128,8 +132,7 @@ class MemberAccess:
         unexpired = grants.unexpired()
         role = self._roles_here().filter(pk__in=unexpired.values("role")).first()
         if role:
-            return Decision(
-                True,
+            return allowed(
                 gettext("the source is open to role `{name}`, which {person} holds").format(
                     name=role.name, person=self.person
                 ),
@@ -137,12 +140,10 @@ class MemberAccess:
         expired = _expired_grant_clause(grants.filter(role__in=self.permissions.roles))
         names = _join_names("role", Role.objects.filter(pk__in=unexpired.values("role")))
         if not names:
-            return Decision(
-                False,
+            return denied(
                 gettext("the source is open to chosen roles, but no role is chosen{expired}").format(expired=expired),
             )
-        return Decision(
-            False,
+        return denied(
             gettext("the source is open to {names}, and {person} holds no such role{expired}").format(
                 names=names, person=self.person, expired=expired
             ),
@@ -153,16 +154,14 @@ class MemberAccess:
         unexpired = grants.unexpired()
         granted_team_ids = set(unexpired.filter(team__in=self.permissions.teams).values_list("team", flat=True))
         if granted_team_ids:
-            return Decision(True, self._team_reason(granted_team_ids))
+            return allowed(self._team_reason(granted_team_ids))
         expired = _expired_grant_clause(grants.filter(team__in=self.permissions.teams))
         names = _join_names("team", Team.objects.filter(pk__in=unexpired.values("team")))
         if not names:
-            return Decision(
-                False,
+            return denied(
                 gettext("the source is open to chosen teams, but no team is chosen{expired}").format(expired=expired),
             )
-        return Decision(
-            False,
+        return denied(
             gettext("the source is open to {names}, and {person} is in no such team{expired}").format(
                 names=names, person=self.person, expired=expired
             ),

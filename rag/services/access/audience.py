@@ -109,26 +109,27 @@ def describe_audience(source: DataSource) -> Audience:
     match source.visibility:
         case Visibility.PUBLIC:
             text = gettext("Every member of {organization} can query this source, because its visibility is “public”.")
-            return Audience(False, text.format(organization=source.organization))
+            return Audience(is_empty=False, sentence=text.format(organization=source.organization))
         case Visibility.PERSONAL:
             return _personal(source)
     texts, names = _TEXTS[Visibility(source.visibility)], _granted_names(source)
     if not names:
-        return Audience(True, str(texts.nobody))
+        return Audience(is_empty=True, sentence=str(texts.nobody))
     shown = ", ".join(names[:_MAX_NAMES]) + (gettext(" and others") if len(names) > _MAX_NAMES else "")
-    return Audience(False, str(texts.chosen).format(names=shown))
+    return Audience(is_empty=False, sentence=str(texts.chosen).format(names=shown))
 
 
 def _personal(source: DataSource) -> Audience:
     if source.owner is None:
         return Audience(
-            True, gettext("Nobody can query this source yet: its visibility is “personal”, and it has no owner.")
+            is_empty=True,
+            sentence=gettext("Nobody can query this source yet: its visibility is “personal”, and it has no owner."),
         )
     return Audience(
-        False,
-        gettext("Only {owner} can query this source, because its visibility is “personal” and they own it.").format(
-            owner=source.owner
-        ),
+        is_empty=False,
+        sentence=gettext(
+            "Only {owner} can query this source, because its visibility is “personal” and they own it."
+        ).format(owner=source.owner),
     )
 
 

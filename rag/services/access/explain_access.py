@@ -22,7 +22,7 @@ from rag.errors import NotAllowed
 from rag.models import Action, DataSource
 from ragsite.postgres.models import as_uuid
 
-from .access_reasons import Decision, MemberAccess
+from .access_reasons import Decision, MemberAccess, allowed, denied
 
 logger = structlog.get_logger(__name__)
 
@@ -100,7 +100,7 @@ def _explain_action(source: DataSource, person: User | None, action: Action) -> 
     decision = _decide(source, person, action)
     if decision.is_allowed != is_allowed:  # rows were changed in between, or the reasons below miss a rule
         logger.warning("access_reason_disagrees", source=str(source.pk), action=action.value, allowed=is_allowed)
-        decision = Decision(is_allowed, gettext(_CHANGING))
+        decision = Decision(is_allowed=is_allowed, reason=gettext(_CHANGING))
     text = gettext("May {action}: {reason}.") if is_allowed else gettext("May not {action}: {reason}.")
     return Verdict(action, is_allowed, text.format(action=_ACTION_LABELS[action], reason=decision.reason))
 
@@ -108,21 +108,19 @@ def _explain_action(source: DataSource, person: User | None, action: Action) -> 
 def _decide(source: DataSource, person: User | None, action: Action) -> Decision:
     """Derive from the stored data whether the action is allowed, and the reason."""
     if person is None:
-        return Decision(False, gettext(NOT_A_MEMBER))
+        return denied(gettext(NOT_A_MEMBER))
     if source.deleted_at is not None:
-        return Decision(False, gettext("the source is deleted"))
+        return denied(gettext("the source is deleted"))
     if not source.organization.is_active:
-        return Decision(
-            False, gettext("the organisation {organization} is closed").format(organization=source.organization)
-        )
+        return denied(gettext("the organisation {organization} is closed").format(organization=source.organization))
     if not person.is_active:
-        return Decision(False, gettext("the account of {person} is deactivated").format(person=person))
+        return denied(gettext("the account of {person} is deactivated").format(person=person))
     if action is Action.MANAGE and person.is_superuser:
-        return Decision(True, gettext("{person} is a superuser, and manages every source").format(person=person))
+        return allowed(gettext("{person} is a superuser, and manages every source").format(person=person))
     membership = Membership.objects.filter(user=person, organization=source.organization_id).first()
     if membership is None:
-        return Decision(False, gettext(NOT_A_MEMBER))
+        return denied(gettext(NOT_A_MEMBER))
     case = MemberAccess(source, person, membership, effective_permissions(Caller(person)))
     if source.organization_id not in case.permissions.organizations:
-        return Decision(False, gettext("the membership of {person} is inactive").format(person=person))
+        return denied(gettext("the membership of {person} is inactive").format(person=person))
     return case.decide(action)

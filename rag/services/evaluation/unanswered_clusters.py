@@ -79,7 +79,7 @@ def make_golden_question(source: DataSource, caller: Caller, question_ids: Colle
         UnknownDocument: If the document was deleted.
         InvalidRequest: If the source has as many golden questions as it may have.
     """
-    questions = _find(source, caller, question_ids)
+    questions = _get_readable(source, caller, question_ids)
     documents = Document.objects.visible_to(caller, Action.QUERY).filter(source=source, deleted_at=None)
     path = documents.filter(pk=questions[0].document_id).values_list("path", flat=True).first()
     if path is None:
@@ -95,12 +95,12 @@ def dismiss(source: DataSource, caller: Caller, question_ids: Collection[uuid.UU
     Raises:
         UnknownQuestion: If the caller may see none of them.
     """
-    questions = _find(source, caller, question_ids)
+    questions = _get_readable(source, caller, question_ids)
     _delete(questions)
     return len(questions)
 
 
-def _find(source: DataSource, caller: Caller, question_ids: Collection[uuid.UUID]) -> list[UnansweredQuestion]:
+def _get_readable(source: DataSource, caller: Caller, question_ids: Collection[uuid.UUID]) -> list[UnansweredQuestion]:
     questions = [question for question in _list_readable(source, caller) if question.pk in question_ids]
     if not questions:
         raise UnknownQuestion(gettext("These questions do not exist any more."))

@@ -23,7 +23,10 @@ _COMPLETE_SECONDS = 600
 
 
 def maintain() -> None:
-    """Index the missing chunks, for at most as long as the sweep's interval. Cheap if no chunk is missing."""
+    """Index the missing chunks, for at most as long as the sweep's interval.
+
+    If no chunk was missing, the next ten minutes only read a key of the cache.
+    """
     if cache.get(_COMPLETE_KEY):
         return
     deadline = time.monotonic() + settings.RAG_SWEEP_INTERVAL_SECONDS

@@ -36,7 +36,7 @@ def embed_due(source_ids: Sequence[uuid.UUID]) -> None:
     One process at a time does this. The lock ends with the database connection.
 
     Args:
-        source_ids: Sources that need them from now on.
+        source_ids: Further sources that need vectors of the second model from now on.
     """
     model = EmbeddingModel.objects.multilingual()
     if model is None:

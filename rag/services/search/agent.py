@@ -83,11 +83,10 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
         text, grounding = _quote(question.text, selected, grounding, toolbox)
     if text and context.passages:
         model_name = model.name if model else EXTRACTIVE
-        reply = _validated_reply(text, selected, grounding, toolbox, model=model_name)
+        reply = _validate_and_build_reply(text, selected, grounding, toolbox, model=model_name)
     else:
-        reply = AgentReply(
-            sentences_for(question.text).agent_found_nothing, 0.0, False, (), toolbox.passages, 0.0, model=""
-        )
+        text = sentences_for(question.text).agent_found_nothing
+        reply = AgentReply(text, confidence=0.0, is_grounded=False, sources=(), passages=toolbox.passages, model="")
     reply = dataclasses.replace(reply, duration_seconds=time.monotonic() - started)
     logger.info(
         "agent_responded",
@@ -143,7 +142,7 @@ def _score_without_candidates(question: str, passages: Sequence[Passage]) -> flo
     return assess_grounding(question, Context("", comparable, token_count=0), strict=True).score
 
 
-def _validated_reply(
+def _validate_and_build_reply(
     text: str, selected: SelectedText, grounding: Grounding, toolbox: Toolbox, *, model: str
 ) -> AgentReply:
     """Validate the final answer, whether or not the model called the validator itself."""
@@ -161,7 +160,14 @@ def _validated_reply(
     )
     # Both count: how well the context supports the answer, and how well the passages fit the question.
     confidence = verdict["confidence_score"] * (1 + grounding.score) / 2 if verdict["is_valid"] else 0.0
-    return AgentReply(text, confidence, verdict["is_valid"], sources, toolbox.passages, 0.0, model)
+    return AgentReply(
+        text,
+        confidence=confidence,
+        is_grounded=verdict["is_valid"],
+        sources=sources,
+        passages=toolbox.passages,
+        model=model,
+    )
 
 
 def _build_context(question: str, selected: SelectedText, toolbox: Toolbox) -> Context:

@@ -101,7 +101,7 @@ class Toolbox:
         started = time.monotonic()
         if self._passages:  # the search itself checks access
             self.require_access()
-        question = self._within_limits(arguments)
+        question = self._read_question(arguments)
         try:
             passages = permitted_queries.retrieve(question, self._selection).passages
         except NoAccessibleSources:
@@ -152,8 +152,8 @@ class Toolbox:
         source_ids = {passage.source_id for passage in self._passages.values()}
         access_rechecks.require_access(self._selection.caller, source_ids)
 
-    def _within_limits(self, arguments: Mapping[str, object]) -> Question:
-        """Return the question of a retrieval call, with the options within the limits of the run."""
+    def _read_question(self, arguments: Mapping[str, object]) -> Question:
+        """Return the question of a retrieval call. Its options are at most those of the run."""
         limits = self._question
         query = _get_string(arguments, "query").strip()[:MAX_QUESTION_CHARACTERS]
         if not query:

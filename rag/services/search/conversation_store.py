@@ -21,8 +21,8 @@ def find_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) 
     """Return the caller's conversation; None if the turn starts a new one.
 
     A conversation of another user does not exist for the caller. An API key that is restricted to sources, or to its
-    organisation, also does not see a conversation that used others. Where conversations are not stored, any id is
-    accepted, because an earlier reply may have returned it.
+    organisation, does not see a conversation that used other sources either. Where conversations are not stored, any id
+    is accepted, because an earlier reply may have returned it.
     """
     if not conversation_id:
         return None
@@ -72,7 +72,7 @@ def store_exchange(
             # A new one. Or another request has deleted the conversation, if it was the user's oldest.
             locked = Conversation(pk=conversation.pk if conversation else uuid7(), user=user, title=title)
             locked.restricted_to_sources = None if restriction is None else list(restriction)
-        _describe(locked, restriction, retrieval)
+        _set_sources(locked, restriction, retrieval)
         writer.add_messages(locked, messages, details=details)
     return locked
 
@@ -82,16 +82,16 @@ def _restriction(caller: Caller) -> Collection[uuid.UUID] | None:
     return effective_permissions(caller).restriction if caller.key else None
 
 
-def _describe(locked: Conversation, restriction: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:
-    """Set which sources the conversation used."""
+def _set_sources(locked: Conversation, restriction: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:
+    """Set which sources the conversation could use, and which passages its last reply used."""
     if restriction is None or locked.restricted_to_sources is None:
         locked.restricted_to_sources = None
     else:
         locked.restricted_to_sources = sorted({*locked.restricted_to_sources, *restriction})
     locked.rag_used = retrieval is not None
-    locked.rag_sources = [_source(passage) for passage in retrieval.passages] if retrieval else []
+    locked.rag_sources = [_build_reference(passage) for passage in retrieval.passages] if retrieval else []
 
 
-def _source(passage: Passage) -> dict[str, object]:
+def _build_reference(passage: Passage) -> dict[str, object]:
     """Return the ids of a passage to store; texts and titles are read later, when access to them is checked."""
     return {"documentId": str(passage.document_id), "chunkId": str(passage.chunk_id), "score": passage.score}

@@ -19,7 +19,7 @@ def record_nearly_reached() -> None:
     webhooks = Webhook.objects.filter(is_active=True, events__contains=[WebhookEvent.QUOTA_NEARLY_REACHED])
     limited = webhooks.exclude(organization__max_chunks=None, organization__max_bytes=None)
     for webhook in limited.select_related("organization").iterator():
-        quotas = list(_quotas(webhook))
+        quotas = list(_read_quotas(webhook))
         nearly_reached = [quota for quota in quotas if quota["used"] >= _NEARLY_REACHED * quota["limit"]]
         if nearly_reached and webhook.quota_notified_at is None:
             _record(webhook, nearly_reached)
@@ -35,7 +35,8 @@ def _record(webhook: Webhook, quotas: list[dict[str, Any]]) -> None:
         events.record_for(webhook, WebhookEvent.QUOTA_NEARLY_REACHED, data)
 
 
-def _quotas(webhook: Webhook) -> Iterator[dict[str, Any]]:
+def _read_quotas(webhook: Webhook) -> Iterator[dict[str, Any]]:
+    """Yield the limits of the webhook's organisation, as the event has them."""
     usage = Usage.objects.filter(pk=webhook.organization_id).first() or Usage()
     organization = webhook.organization
     limits = (("chunks", organization.max_chunks, usage.chunks), ("bytes", organization.max_bytes, usage.bytes))

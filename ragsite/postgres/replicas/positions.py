@@ -74,7 +74,7 @@ class _Notes:
     def write(self, member: str, position: int) -> None:
         """Write a member's position, and delete those that restrict nothing any more."""
         unwritten = self._unwritten
-        with self._answer_expected() as is_asked:
+        with self._ask_redis() as is_asked:
             if is_asked:
                 with _client(settings.REDIS_URL).pipeline() as pipeline:
                     pipeline.zadd(_key(), {member: position, _EVERYBODY: unwritten}, gt=True)
@@ -88,7 +88,7 @@ class _Notes:
 
     def read(self, members: Iterable[str], current: int) -> int | None:
         """Return the latest position of the members; None if Redis is silent or has lost data."""
-        with self._answer_expected() as is_asked:
+        with self._ask_redis() as is_asked:
             if not is_asked:
                 return None
             if self._unwritten:
@@ -101,8 +101,8 @@ class _Notes:
         return None
 
     @contextlib.contextmanager
-    def _answer_expected(self) -> Iterator[bool]:
-        """Yield whether Redis is asked in this block. If it is silent, the block ends, and others do not ask it."""
+    def _ask_redis(self) -> Iterator[bool]:
+        """Yield whether the block may ask Redis. If Redis is silent, the block ends, and nobody asks for a while."""
         is_asked = time.monotonic() >= self._next_try_at
         try:
             yield is_asked

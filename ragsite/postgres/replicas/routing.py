@@ -137,7 +137,7 @@ def read(function: Callable[[], T], organization_ids: Collection[uuid.UUID]) -> 
         organization_ids: The organisations whose documents it reads.
     """
     _has_read.set(True)
-    replica = _choose(organization_ids)
+    replica = _choose_replica(organization_ids)
     if replica is None:
         return function()
     reading, started = _Reading(), time.perf_counter()
@@ -200,11 +200,11 @@ def end_request() -> None:
         positions.note_seen(user_id)
 
 
-def _choose(organization_ids: Collection[uuid.UUID]) -> Replica | None:
+def _choose_replica(organization_ids: Collection[uuid.UUID]) -> Replica | None:
     """Return a replica with all that the caller must see; None if there is none, or this process uses none.
 
-    Those are: all changes that decide the caller's access in the organisations; what the caller has changed or seen;
-    what workers have written in the organisations; and what the primary had RAG_REPLICA_MAX_LAG_SECONDS ago.
+    The caller must see all changes that decide their access in the organisations, what they have changed or seen
+    before, what workers have written in the organisations, and what the primary had RAG_REPLICA_MAX_LAG_SECONDS ago.
     """
     caller = identity.current()
     if not settings.RAG_DATABASE_REPLICAS or not logins.has_logins() or connection.in_atomic_block:

@@ -47,7 +47,7 @@ def sign_in(browser: Client, email: str = EMAIL) -> Any:
     return browser.get(begin(browser, email))
 
 
-def test_people_sign_in_and_get_what_their_groups_have(provider: IdentityProvider, server: Any) -> None:
+def test_people_sign_in_and_get_what_their_groups_have(provider: IdentityProvider) -> None:
     browser = Client()
     done = sign_in(browser)
     assert (done.status_code, done.headers["Location"]) == (302, "/"), done.content
@@ -56,13 +56,29 @@ def test_people_sign_in_and_get_what_their_groups_have(provider: IdentityProvide
     membership = Membership.objects.get(user=user)
     assert [role.name for role in membership.roles.all()] == ["editor"]
     assert [team.name for team in membership.teams.all()] == ["support"]
-    # What an administrator gives stays, and what a group gave ends with it. The address may change.
-    membership.roles.add(provider.organization.roles.get(name="member"))
-    server.person |= {"groups": [], "email": "new@home.example"}
-    assert sign_in(Client(), "new@home.example").status_code == 302
+
+
+def test_what_a_group_gave_ends_with_the_group(provider: IdentityProvider, server: Any) -> None:
+    sign_in(Client())
+    membership = Membership.objects.get(user__email=EMAIL)
+    membership.roles.add(provider.organization.roles.get(name="member"))  # what an administrator gives stays
+    server.person |= {"groups": []}
+    assert sign_in(Client()).status_code == 302
     assert [role.name for role in membership.roles.all()] == ["member"]
     assert not membership.teams.exists()
+
+
+def test_a_person_whose_address_has_changed_keeps_the_account(provider: IdentityProvider, server: Any) -> None:
+    sign_in(Client())
+    user = User.objects.get(email=EMAIL)
+    server.person |= {"email": "new@home.example"}
+    assert sign_in(Client(), "new@home.example").status_code == 302
     assert LinkedIdentity.objects.get().user == user
+
+
+def test_signing_out_leads_to_the_sign_out_of_the_provider(provider: IdentityProvider, server: Any) -> None:
+    browser = Client()
+    sign_in(browser)
     page = browser.post("/sign-out").content.decode()
     assert f"{server.issuer}/logout?id_token_hint=" in page
     assert browser.get("/").status_code == 302

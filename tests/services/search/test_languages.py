@@ -103,6 +103,13 @@ def test_a_document_in_another_language_is_found_by_an_english_question(world: W
     second_model.embed_due([])
     assert "parken" in retrieve(world, "Where may employees park their car for free?")
     assert retrieve(world, "May I bring my dog to work?")[0] == "dogs"
+
+
+def test_an_english_question_compares_only_foreign_documents_by_the_second_model(
+    world: World, library: DataSource
+) -> None:
+    ingest_text(library, "parken", "Angestellte dürfen ihr Auto kostenlos in der Tiefgarage abstellen.", lang="de")
+    second_model.embed_due([])
     foreign_scope = built_scopes("Where may I park?")[multilingual.NAME]
     assert foreign_scope.filters.langs == FOREIGN_LANGUAGES
     assert [*built_scopes("Where may I park?", Filters(langs=("en",)))] == ["all-MiniLM-L6-v2"]

@@ -51,7 +51,7 @@ def resolve(text: str, organization: Organization) -> tuple[str, Any]:
     written = word.strip().lower()
     kinds = [kind for kind, name in _WORDS.items() if colon and written in (name.lower(), gettext(name).lower())]
     name = (rest if kinds else text).strip()
-    matches = [(kind, row) for kind in kinds or _WORDS for row in _find(organization, kind, name)]
+    matches = [(kind, row) for kind in kinds or _WORDS for row in _find_rows(organization, kind, name)]
     if len(matches) > 1:
         raise UnknownGrantee(
             gettext("“{name}” is a role and a team. Write “Role: {name}” or “Team: {name}”.").format(name=name)
@@ -63,7 +63,7 @@ def resolve(text: str, organization: Organization) -> tuple[str, Any]:
     return matches[0]
 
 
-def _find(organization: Organization, kind: str, name: str) -> list[Any]:
+def _find_rows(organization: Organization, kind: str, name: str) -> list[Any]:
     if kind == "user":
         members = User.objects.filter(memberships__organization=organization)
         return list(members.filter(email=User.objects.normalize_email(name)))

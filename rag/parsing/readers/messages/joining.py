@@ -37,4 +37,4 @@ class Joiner:
 
     def build(self, *, title: str = "") -> ParsedDocument:
         """Return the joined document."""
-        return ParsedDocument("".join(self._texts), True, tuple(self._headings), (), title)
+        return ParsedDocument("".join(self._texts), is_markdown=True, headings=tuple(self._headings), title=title)

@@ -126,7 +126,8 @@ def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, 
         if term is not None and part.kind is UnitKind.SENTENCE:
             lines.append(f"{_plain(structure, structure.text(term))}: {rendered}")
         elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
-            lines[-1] = _without_links_and_pictures(f"{lines[-1]} {rendered}")  # a link may be on several lines
+            # The text of a link may be on several lines.
+            lines[-1] = _without_links_and_pictures(f"{lines[-1]} {rendered}")
         else:
             lines.append(rendered)
         previous_block = part.block
@@ -181,7 +182,7 @@ def _plain(structure: PassageStructure, text: str) -> str:
     unbroken = _LINE_BREAK.sub("\n", _HYPHENATION.sub("", text))
     unmarked = " ".join(pictures.without_pictures(_QUOTATION_MARK.sub("", unbroken)).split())
     plain = _readable(references.as_words(unmarked, is_restructured=structure.is_restructured))
-    return f"{plain[:-1]}" if plain.endswith("::") else plain  # code follows, in reStructuredText
+    return plain[:-1] if plain.endswith("::") else plain  # code follows, in reStructuredText
 
 
 def _readable(text: str) -> str:

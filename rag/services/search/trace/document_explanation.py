@@ -33,16 +33,15 @@ def explain_document(
     """Explain what a search that has ended did with the document."""
     stage, reason = _excluded_at(document, question, retrieval, grounding)
     if stage:
-        return DocumentExplanation(document.pk, False, stage, reason)
+        return DocumentExplanation(document.pk, is_relevant=False, stage=stage, reason=reason)
     answer_ids = relevant_ids(grounding)
     rank = min(
         passage.rank
         for passage in retrieval.passages
         if passage.document_id == document.pk and passage.chunk_id in answer_ids
     )
-    return DocumentExplanation(
-        document.pk, True, STAGES[-1], gettext("Its best relevant chunk has rank {rank}.").format(rank=rank)
-    )
+    reason = gettext("Its best relevant chunk has rank {rank}.").format(rank=rank)
+    return DocumentExplanation(document.pk, is_relevant=True, stage=STAGES[-1], reason=reason)
 
 
 def candidate_ids(trace: SearchTrace) -> set[uuid.UUID]:

@@ -94,18 +94,18 @@ def test_a_name_with_other_spaces_is_nobody_else(provider: IdentityProvider, idp
 
 
 @pytest.mark.parametrize(
-    ("values", "status"),
+    "values",
     [
-        ({"until": "9999-12-31T23:59:59Z"}, 302),
-        ({"confirmed_until": "9999-12-31T23:59:59Z"}, 302),
-        ({"not_before": "0001-01-01T00:00:00Z"}, 302),
+        {"until": "9999-12-31T23:59:59Z"},
+        {"confirmed_until": "9999-12-31T23:59:59Z"},
+        {"not_before": "0001-01-01T00:00:00Z"},
     ],
 )
 def test_times_at_the_ends_of_the_calendar_are_understood(
-    provider: IdentityProvider, idp: SamlProvider, values: dict[str, str], status: int
+    provider: IdentityProvider, idp: SamlProvider, values: dict[str, str]
 ) -> None:
     idp.values = values
-    assert sign_in(Client(), provider, idp).status_code == status
+    assert sign_in(Client(), provider, idp).status_code == 302
 
 
 def test_an_expired_certificate_signs_nobody_out(provider: IdentityProvider, idp: SamlProvider) -> None:

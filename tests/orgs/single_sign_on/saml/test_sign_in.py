@@ -28,10 +28,16 @@ def test_people_sign_in_and_get_what_their_groups_have(provider: IdentityProvide
     membership = Membership.objects.get(user=user)
     assert [role.name for role in membership.roles.all()] == ["editor"]
     assert [team.name for team in membership.teams.all()] == ["support"]
-    # The NameID counts, so that the address may change, and what a group gave ends with it.
-    idp.person["attributes"] = {"email": ["new@home.example"]}
+
+
+def test_people_are_recognised_by_their_name_id_and_lose_what_a_group_gave(
+    provider: IdentityProvider, idp: SamlProvider
+) -> None:
+    sign_in(Client(), provider, idp)
+    membership = Membership.objects.get(user__email=EMAIL)
+    idp.person["attributes"] = {"email": ["new@home.example"]}  # another address, and no groups
     assert sign_in(Client(), provider, idp).status_code == 302
-    assert (LinkedIdentity.objects.get().user, membership.teams.exists()) == (user, False)
+    assert (LinkedIdentity.objects.get().user, membership.teams.exists()) == (membership.user, False)
 
 
 def test_an_address_that_is_somebody_elses_now_opens_nobodys_account(

@@ -150,7 +150,10 @@ def _min_match(
 def _accepts_section(
     heading: SectionHeading, structures: Sequence[PassageStructure], question: AnalysedQuestion
 ) -> bool:
-    """Return whether the first part of a section may answer this kind of question, and its heading has all of it."""
+    """Return whether the first part of a section may answer this kind of question.
+
+    If the question compares two things, the heading must name both.
+    """
     structure = structures[heading.passage_number - 1]
     if question.compared and not names_both(
         structure.visible_text(heading.index), question.compared, structure.passage.lang
