@@ -156,7 +156,7 @@ def subjects() -> list[uuid.UUID]:
     return [*User.objects.values_list("pk", flat=True), *Organization.objects.values_list("pk", flat=True)]
 
 
-def test_a_change_concerns_few(live_world: World) -> None:
+def test_a_change_of_access_changes_the_version_of_those_whom_it_concerns(live_world: World) -> None:
     member, editor = live_world.users["member"], live_world.users["editor"]
     home, abroad = live_world.home.pk, live_world.abroad.pk
     source = live_world.source("private", visibility=Visibility.PRIVATE)

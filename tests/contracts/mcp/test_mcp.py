@@ -111,22 +111,33 @@ def test_null_is_like_leaving_out(run: Run) -> None:
     run(use)
 
 
-def test_mistakes_are_explained(run: Run, api: Api) -> None:
+def test_a_wrong_argument_is_explained(run: Run) -> None:
     reply = run(lambda client: client.call_tool("search", {"query": "x", "top_k": 99}))
     assert (reply.is_error, reply.content[0].text) == (True, "top_k must be an integer from 1 to 50")
+
+
+def test_malformed_and_unknown_messages_have_the_codes_of_json_rpc(api: Api) -> None:
     member = api("member")
-
-    def send(body: Any) -> Any:
-        return member.post("/mcp", body)
-
-    unknown = send({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "delete"}})
+    unknown = member.post("/mcp", {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "delete"}})
     assert (unknown.status, unknown.body["id"], unknown.body["error"]["code"]) == (200, 7, -32602)
-    assert send({"jsonrpc": "2.0", "id": 7, "method": "nothing"}).body["error"]["code"] == -32601
-    assert send([]).body["error"]["code"] == -32600
-    assert send({"jsonrpc": "2.0", "id": "\ud800", "method": "ping"}).status == 400, "half of a pair of surrogates"
-    assert send(b"{").body["error"]["code"] == -32700
-    assert send({"jsonrpc": "2.0", "method": "notifications/initialized"}).status == 202
+    messages: list[tuple[Any, int]] = [
+        ({"jsonrpc": "2.0", "id": 7, "method": "nothing"}, -32601),
+        ([], -32600),
+        (b"{", -32700),
+    ]
+    for message, code in messages:
+        assert member.post("/mcp", message).body["error"]["code"] == code, message
+    half_of_a_pair = "\ud800"
+    assert member.post("/mcp", {"jsonrpc": "2.0", "id": half_of_a_pair, "method": "ping"}).status == 400
+
+
+def test_notifications_are_accepted_and_streams_are_refused(api: Api) -> None:
+    member = api("member")
+    assert member.post("/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}).status == 202
     assert member.get("/mcp").status == 405
+
+
+def test_a_request_without_a_credential_is_challenged(api: Api) -> None:
     anonymous = api().post("/mcp", {})
     assert (anonymous.status, anonymous.body["jsonrpc"]) == (401, "2.0")
     assert anonymous.headers["www-authenticate"].startswith("Bearer")

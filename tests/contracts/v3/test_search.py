@@ -47,8 +47,9 @@ def test_search_has_exactly_the_contracts_fields(api: Api, live_world: World) ->
     }
 
 
-def test_search_is_sorted_bounded_and_filtered(api: Api, live_world: World) -> None:
-    """1: "Return top K results sorted by score descending"; topK, minScore and both filters."""
+@pytest.fixture
+def find_paths(api: Api, live_world: World) -> Callable[..., list[str]]:
+    """Searches three documents in each of two sources, and checks the form of each response."""
     animals, plants = live_world.source("animals"), live_world.source("plants")
     for name in ("zebra", "lion", "horse"):
         ingest_text(animals, name, f"The {name} is an animal.", tags=(name, "animal"))
@@ -66,15 +67,23 @@ def test_search_is_sorted_bounded_and_filtered(api: Api, live_world: World) -> N
         assert reply.body["resultCount"] == len(scores)
         return [result["metadata"]["path"] for result in reply.body["results"]]
 
-    assert paths()[0] == "zebra"
-    assert len(paths()) == 5, "topK, unless given"
-    assert len(paths(topK=20)) == 6
-    assert paths(topK=1) == ["zebra"]
-    assert sorted(paths(filters={"source": "plants"})) == ["ash", "elm", "oak"]
-    assert paths(filters={"source": "plants", "tags": ["tree", "zebra"]}) == ["oak"]
-    assert paths(filters={"source": "nowhere"}) == []
-    assert sorted(paths(filters={"tags": ["lion", "tree"]})) == ["lion", "oak"]
-    assert paths(minScore=0.99) == []
+    return paths
+
+
+def test_search_is_sorted_and_bounded(find_paths: Callable[..., list[str]]) -> None:
+    """1: "Return top K results sorted by score descending"; topK and minScore."""
+    assert find_paths()[0] == "zebra"
+    assert len(find_paths()) == 5, "topK, unless given"
+    assert len(find_paths(topK=20)) == 6
+    assert find_paths(topK=1) == ["zebra"]
+    assert find_paths(minScore=0.99) == []
+
+
+def test_search_is_filtered_by_source_and_tags(find_paths: Callable[..., list[str]]) -> None:
+    assert sorted(find_paths(filters={"source": "plants"})) == ["ash", "elm", "oak"]
+    assert find_paths(filters={"source": "plants", "tags": ["tree", "zebra"]}) == ["oak"]
+    assert find_paths(filters={"source": "nowhere"}) == []
+    assert sorted(find_paths(filters={"tags": ["lion", "tree"]})) == ["lion", "oak"]
 
 
 @pytest.mark.parametrize(

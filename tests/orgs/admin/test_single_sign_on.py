@@ -54,16 +54,32 @@ def test_a_provider_is_configured_and_its_secret_is_not_shown(world: World, issu
     assert "hidden secret" not in page
     assert provider.client_secret not in page
     assert "hidden" not in str(list(AuditEvent.objects.filter(kind="identity_provider").values()))
-    refused = admin.post(f"{PROVIDERS}{provider.pk}/change/", form(world, issuer, is_enforced="on"))
-    assert b"let a superuser confirm it" in refused.content
+
+
+def test_a_provider_is_enforced_only_with_a_verified_domain_and_people_without_passwords(
+    world: World, issuer: str
+) -> None:
+    admin = staff_browser(world.users["admin"])
+    admin.post(f"{PROVIDERS}add/", form(world, issuer))
+    page = f"{PROVIDERS}{IdentityProvider.objects.get().pk}/change/"
+    assert b"let a superuser confirm it" in admin.post(page, form(world, issuer, is_enforced="on")).content
     SignInDomain.objects.create(organization=world.home, domain="home.example", verified_at=timezone.now())
-    refused = admin.post(f"{PROVIDERS}{provider.pk}/change/", form(world, issuer, is_enforced="on"))
-    assert b"has a password" in refused.content
+    assert b"has a password" in admin.post(page, form(world, issuer, is_enforced="on")).content
+
+
+def test_groups_are_mapped_to_roles_of_the_own_organisation_only(world: World, issuer: str) -> None:
+    admin = staff_browser(world.users["admin"])
+    admin.post(f"{PROVIDERS}add/", form(world, issuer))
+    page = f"{PROVIDERS}{IdentityProvider.objects.get().pk}/change/"
     foreign = Role.objects.filter(organization=world.abroad)[0].pk
-    refused = admin.post(f"{PROVIDERS}{provider.pk}/change/", {**form(world, issuer), "group_mappings-0-role": foreign})
+    refused = admin.post(page, {**form(world, issuer), "group_mappings-0-role": foreign})
     assert (refused.status_code, GroupMapping.objects.count()) == (200, 1)
-    wrong = admin.post(f"{PROVIDERS}{provider.pk}/change/", form(world, "http://127.0.0.1:1"))
-    assert b"could not be reached" in wrong.content
+
+
+def test_a_provider_that_does_not_answer_is_refused(world: World, settings: Any) -> None:
+    settings.RAG_SIGN_IN_PRIVATE_HOSTS = ["127.0.0.1"]
+    refused = staff_browser(world.users["admin"]).post(f"{PROVIDERS}add/", form(world, "http://127.0.0.1:1"))
+    assert b"could not be reached" in refused.content
 
 
 def test_another_issuer_needs_the_secret_again_and_knows_nobody(world: World, issuer: str) -> None:
@@ -84,12 +100,23 @@ def test_another_issuer_needs_the_secret_again_and_knows_nobody(world: World, is
     assert (provider.issuer, provider.identities.count()) == (other.issuer, 0)
 
 
+def saml_form(world: World, metadata: str) -> dict[str, Any]:
+    return form(world, "", protocol="saml", client_id="", secret="", metadata=metadata) | {"issuer": ""}
+
+
+def without_mappings(values: dict[str, Any]) -> dict[str, Any]:
+    return values | {"group_mappings-0-group": "", "group_mappings-0-role": ""}
+
+
+def test_a_saml_provider_needs_its_metadata(world: World) -> None:
+    admin = staff_browser(world.users["admin"])
+    for metadata, text in (("", b"This field is required"), ("x", b"malformed XML")):
+        assert text in admin.post(f"{PROVIDERS}add/", saml_form(world, metadata)).content
+
+
 def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
     admin, idp = staff_browser(world.users["admin"]), SamlProvider()
-    values = form(world, "", protocol="saml", client_id="", secret="", metadata=idp.metadata()) | {"issuer": ""}
-    assert b"This field is required" in admin.post(f"{PROVIDERS}add/", {**values, "metadata": ""}).content
-    assert b"malformed XML" in admin.post(f"{PROVIDERS}add/", {**values, "metadata": "x"}).content
-    assert admin.post(f"{PROVIDERS}add/", values).status_code == 302
+    assert admin.post(f"{PROVIDERS}add/", saml_form(world, idp.metadata())).status_code == 302
     provider = IdentityProvider.objects.get()
     assert (provider.issuer, provider.sign_in_url, provider.sign_out_url) == (
         idp.issuer,
@@ -102,14 +129,19 @@ def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
         assert f"<code>http://testserver/sign-in/saml/{provider.pk}/{address}</code>" in page
     assert (provider.client_secret in page, 'name="issuer"' in page) == (False, False)
     assert str(provider.pk) not in admin.get(f"{PROVIDERS}add/").content.decode(), "the page of another provider"
-    # Without metadata nothing changes; that of another provider knows nobody.
+
+
+def test_new_metadata_replace_the_earlier_ones_and_another_issuer_knows_nobody(world: World) -> None:
+    admin, idp = staff_browser(world.users["admin"]), SamlProvider()
+    admin.post(f"{PROVIDERS}add/", saml_form(world, idp.metadata()))
+    provider = IdentityProvider.objects.get()
     provider.identities.create(subject="1", user=world.users["editor"])
-    values |= {"group_mappings-0-group": "", "group_mappings-0-role": ""}
-    address = f"{PROVIDERS}{provider.pk}/change/"
-    assert admin.post(address, {**values, "metadata": "", "name": "Entra"}).status_code == 302
+    address, key = f"{PROVIDERS}{provider.pk}/change/", provider.client_secret
+    values = without_mappings(saml_form(world, ""))
+    assert admin.post(address, {**values, "name": "Entra"}).status_code == 302
     provider.refresh_from_db()
-    assert (provider.name, provider.issuer, provider.identities.count()) == ("Entra", idp.issuer, 1)
-    key, done = provider.client_secret, "https://idp.example/done"
+    assert (provider.name, provider.issuer, provider.identities.count()) == ("Entra", idp.issuer, 1), "no metadata"
+    done = "https://idp.example/done"
     assert admin.post(address, {**values, "metadata": idp.metadata(sign_out_response_url=done)}).status_code == 302
     provider.refresh_from_db()
     assert provider.sign_out_response_url == done
@@ -118,10 +150,16 @@ def test_a_saml_provider_is_configured_with_its_metadata(world: World) -> None:
     provider.refresh_from_db()
     assert provider.sign_out_response_url == "", "the address of the former metadata"
     assert (provider.issuer, provider.identities.count(), provider.client_secret) == ("other", 0, key)
-    # A key that a new SECRET_KEY cannot decrypt is replaced.
+
+
+def test_a_key_that_a_new_secret_key_cannot_decrypt_is_replaced(world: World) -> None:
+    admin, idp = staff_browser(world.users["admin"]), SamlProvider()
+    admin.post(f"{PROVIDERS}add/", saml_form(world, idp.metadata()))
+    provider = IdentityProvider.objects.get()
     IdentityProvider.objects.update(client_secret="unreadable")
     assert b"entered again" in Client().get(f"/sign-in/saml/{provider.pk}/metadata").content
-    assert admin.post(address, {**values, "metadata": idp.metadata(issuer="other")}).status_code == 302
+    values = without_mappings(saml_form(world, idp.metadata()))
+    assert admin.post(f"{PROVIDERS}{provider.pk}/change/", values).status_code == 302
     assert Client().get(f"/sign-in/saml/{provider.pk}/metadata").status_code == 200
 
 

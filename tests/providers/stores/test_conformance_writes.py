@@ -116,7 +116,9 @@ def second_model(world: World) -> EmbeddingModel:
     )
 
 
-def test_vectors_of_a_second_model(store: ChunkStore, world: World, second_model: EmbeddingModel) -> None:
+def test_vectors_of_a_second_model_are_added_searched_and_deleted(
+    store: ChunkStore, world: World, second_model: EmbeddingModel
+) -> None:
     source = world.source()
     document, deleted = new_document(source, title="Animals", tags=["zoo"]), new_document(source)
     chunk_ids = sorted(write(store, document, ["zebra", "lion", "otter"]))

@@ -145,7 +145,6 @@ def test_compose_names_only_what_it_declares() -> None:
     content = compose()
     services = content["services"]
     for name, service in services.items():
-        assert ":latest" not in service["image"], name
         assert set(service["networks"]) <= set(content["networks"]), name
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
@@ -154,11 +153,18 @@ def test_compose_names_only_what_it_declares() -> None:
             assert how["condition"] != "service_healthy" or "healthcheck" in services[other], (name, other)
         assert {config["source"] for config in service.get("configs", [])} <= set(content["configs"])
         assert set(service.get("secrets", [])) <= set(content["secrets"])
+    for config in content["configs"].values():
+        assert yaml.safe_load(config["content"]) if "content" in config else (DEPLOY / config["file"]).exists()
+
+
+def test_compose_restricts_services_and_opens_only_the_web_server() -> None:
+    content = compose()
+    services = content["services"]
+    for name, service in services.items():
+        assert ":latest" not in service["image"], name
         if "profiles" not in service and service["image"] != "ragsite":
             assert set(service["networks"]) == {"data"}, "the database stays inside"
             assert "ports" not in service
-    for config in content["configs"].values():
-        assert yaml.safe_load(config["content"]) if "content" in config else (DEPLOY / config["file"]).exists()
     for service in own_services().values():
         assert service["read_only"]
         assert service["cap_drop"] == ["ALL"]

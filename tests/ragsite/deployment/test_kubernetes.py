@@ -11,7 +11,7 @@ from django.urls import resolve
 from .deployment_files import DATA, KUBERNETES, manifests, pods
 
 
-def test_pods_are_restricted_probed_and_reached_by_policies() -> None:
+def test_pods_are_restricted() -> None:
     for name, pod in pods().items():
         spec = pod["spec"]
         assert spec["securityContext"]["runAsNonRoot"], name
@@ -21,12 +21,20 @@ def test_pods_are_restricted_probed_and_reached_by_policies() -> None:
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}, name
             assert DATA in {mount["mountPath"] for mount in container["volumeMounts"]}, name
             assert container["resources"]["requests"], name
+
+
+def test_pods_wait_for_the_migrations_and_are_probed() -> None:
+    for name, pod in pods().items():
+        for container in (*pod["spec"].get("initContainers", []), *pod["spec"]["containers"]):
             for probe in (value for key, value in container.items() if key.endswith("Probe")):
                 assert resolve(probe["httpGet"]["path"]).url_name in ("healthz", "readyz")
                 # A pod's address is not in ALLOWED_HOSTS.
                 assert probe["httpGet"]["httpHeaders"] == [{"name": "Host", "value": "localhost"}]
         if name != "migrate":
-            assert spec["initContainers"][0]["command"][-2:] == ["migrate", "--check"], name
+            assert pod["spec"]["initContainers"][0]["command"][-2:] == ["migrate", "--check"], name
+
+
+def test_policies_and_services_select_existing_pods() -> None:
     labels = {tuple(sorted(pod["metadata"]["labels"].items())) for pod in pods().values()}
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for part in manifests():

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,25 +71,37 @@ def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_pages")
-def test_the_client_searches_asks_and_streams(live_server: LiveServer, key: str) -> None:
+def test_the_client_lists_sources_of_all_pages(live_server: LiveServer, key: str) -> None:
     with Client(live_server.url, key) as client:
         assert {source.slug for source in client.list_sources()} == {"library", "closed"}
         assert [source.slug for source in client.list_sources(search="libr")] == ["library"]
+
+
+def test_the_client_searches(live_server: LiveServer, key: str) -> None:
+    with Client(live_server.url, key) as client:
         (passage,) = client.search(QUESTION, sources=["library"], top_k=3)
-        assert (passage.title, passage.text) == ("Bicycles", "Bicycles are parked in the yard.")
-        description = dataclasses.replace(passage, metadata={"shelf": "7", "title": "x"}).description()
-        assert (description["shelf"], description["title"], description["headings"]) == ("7", "Bicycles", [])
-        assert "text" not in description
+    assert (passage.title, passage.text) == ("Bicycles", "Bicycles are parked in the yard.")
+    description = dataclasses.replace(passage, metadata={"shelf": "7", "title": "x"}).description()
+    assert (description["shelf"], description["title"], description["headings"]) == ("7", "Bicycles", [])
+    assert "text" not in description
+
+
+def test_the_client_asks_and_streams_the_same_answer(live_server: LiveServer, key: str) -> None:
+    with Client(live_server.url, key) as client:
+        (passage,) = client.search(QUESTION, sources=["library"])
         answer = client.ask(QUESTION)
-        assert (answer.answer, answer.citations_used[0].document_id) == (ANSWER, passage.document_id)
         events = list(client.stream(QUESTION))
-        assert events[0].passages == answer.documents
-        assert events[-1].answer == answer
-        assert "".join(event.text for event in events).strip() == ANSWER
-        with pytest.raises(NotFound) as refused:
-            client.search(QUESTION, sources=["nowhere"])
-        assert (refused.value.status, refused.value.code) == (404, "SOURCE_NOT_FOUND")
-        assert refused.value.request_id
+    assert (answer.answer, answer.citations_used[0].document_id) == (ANSWER, passage.document_id)
+    assert events[0].passages == answer.documents
+    assert events[-1].answer == answer
+    assert "".join(event.text for event in events).strip() == ANSWER
+
+
+def test_an_error_of_the_client_has_the_code_and_the_request_id(live_server: LiveServer, key: str) -> None:
+    with Client(live_server.url, key) as client, pytest.raises(NotFound) as refused:
+        client.search(QUESTION, sources=["nowhere"])
+    assert (refused.value.status, refused.value.code) == (404, "SOURCE_NOT_FOUND")
+    assert refused.value.request_id
 
 
 def test_the_client_sends_documents_and_waits(live_server: LiveServer, key: str, tmp_path: Path) -> None:
@@ -218,17 +231,16 @@ def test_models_have_the_fields_of_the_schema() -> None:
         assert {api_name(item.name) for item in dataclasses.fields(model)} <= set(schemas[name]["properties"]), name
 
 
-def test_the_command_line(
-    live_server: LiveServer, key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
+RunCommand = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run_command(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> RunCommand:
+    """Runs a command of the client; returns its exit code and its output. The key is in the file `key`."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.delenv("RAGSITE_URL", raising=False)
     monkeypatch.setattr(time, "sleep", process_instead_of_sleeping)
-    folder = tmp_path / "notes"
-    folder.mkdir()
-    (folder / "tea.md").write_text("The kettle is on the second floor.")
-    (folder / "[a].md").touch()
     (tmp_path / "key").write_text(f"{key}\n")
 
     def run(*arguments: str) -> tuple[int, str]:
@@ -236,32 +248,56 @@ def test_the_command_line(
         output = capsys.readouterr()
         return status, output.out + output.err
 
-    assert run("sources") == (1, "Sign in first: ragsite login URL\n")
-    assert run("login", live_server.url, "--key-file", str(tmp_path / "key"))[0] == 0
+    return run
+
+
+@pytest.fixture
+def signed_in(run_command: RunCommand, live_server: LiveServer, tmp_path: Path) -> RunCommand:
+    assert run_command("login", live_server.url, "--key-file", str(tmp_path / "key"))[0] == 0
+    return run_command
+
+
+def test_the_command_line_asks_to_sign_in(run_command: RunCommand) -> None:
+    assert run_command("sources") == (1, "Sign in first: ragsite login URL\n")
+
+
+def test_the_command_line_stores_the_key_for_its_user_alone(signed_in: RunCommand, tmp_path: Path) -> None:
     stored = tmp_path / "config" / "ragsite" / "credentials.json"
     assert stat.S_IMODE(stored.stat().st_mode) == 0o600
-    status, table = run("sources")
+    status, table = signed_in("sources")
     assert (status, "library" in table, "private" in table) == (0, True, True)
-    status, text = run("ingest", str(folder), "--source", "library")
-    assert (status, "1 documents can be searched, 0 failed." in text) == (0, True), text
-    assert "Not sent, because empty: [a].md" in text
-    (tmp_path / "empty").mkdir()
-    assert run("ingest", str(tmp_path / "empty"), "--source", "library") == (
-        1,
-        "The folder has no files with content.\n",
-    )
-    status, text = run("search", "kettle", "--source", "library")
-    assert (status, "The kettle is on the second floor." in text) == (0, True)
-    status, text = run("ask", QUESTION)
-    assert (status, ANSWER in text, "After the check" in text) == (0, True, False)
-    status, text = run("search", "kettle", "--source", "nowhere")
-    assert (status, "not visible to you" in text, "request" in text) == (1, True, True)
+
+
+def test_the_command_line_refuses_addresses_that_are_not_ragsites(
+    run_command: RunCommand, live_server: LiveServer, tmp_path: Path
+) -> None:
     for address, text in (
         ("127.0.0.1:1", "must begin with http:// or https://"),
         (f"{live_server.url}/v1", "answered 404. Is this"),
     ):
-        status, output = run("login", address, "--key-file", str(tmp_path / "key"))
+        status, output = run_command("login", address, "--key-file", str(tmp_path / "key"))
         assert (status, text in output) == (1, True), output
+
+
+def test_the_command_line_sends_the_files_of_a_folder_that_have_content(signed_in: RunCommand, tmp_path: Path) -> None:
+    folder, empty = tmp_path / "notes", tmp_path / "empty"
+    folder.mkdir()
+    empty.mkdir()
+    (folder / "tea.md").write_text("The kettle is on the second floor.")
+    (folder / "[a].md").touch()
+    status, text = signed_in("ingest", str(folder), "--source", "library")
+    assert (status, "1 documents can be searched, 0 failed." in text) == (0, True), text
+    assert "Not sent, because empty: [a].md" in text
+    assert signed_in("ingest", str(empty), "--source", "library") == (1, "The folder has no files with content.\n")
+    status, text = signed_in("search", "kettle", "--source", "library")
+    assert (status, "The kettle is on the second floor." in text) == (0, True)
+
+
+def test_the_command_line_asks_and_explains_errors(signed_in: RunCommand) -> None:
+    status, text = signed_in("ask", QUESTION)
+    assert (status, ANSWER in text, "After the check" in text) == (0, True, False)
+    status, text = signed_in("search", "kettle", "--source", "nowhere")
+    assert (status, "not visible to you" in text, "request" in text) == (1, True, True)
 
 
 def test_the_command_line_shows_no_control_characters_of_documents(
