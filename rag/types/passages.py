@@ -55,8 +55,8 @@ class Passage(NamedTuple):
             candidates differ in it.
         standout_score: How far similarity and `weighted_maxsim` exceed those of the other candidates, about -1…3
             (rag.pipeline.retrieval.standout_score). None without other candidates.
-        heading_similarity: The similarity of the last heading to the question, about -1…1. None without a heading, or
-            if it was not computed.
+        heading_similarity: The similarity of the last heading to the question, about -1…1; for a question that is not
+            English, of the title and all headings. None if there is nothing to compare, or if it was not computed.
         signatures: The stored token signatures, if the search has read them for late interaction.
     """
 

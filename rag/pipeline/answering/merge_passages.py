@@ -27,7 +27,7 @@ def merge_passages(passages: Sequence[Passage]) -> list[Passage]:
 
 
 def find_pages(document_passages: Sequence[Passage], start: int, end: int) -> tuple[int | None, int | None]:
-    """Return the pages of a range of characters in a document of which it is not stored where its pages start.
+    """Return the pages of a range of characters in a document for which the starts of its pages are not stored.
 
     Args:
         document_passages: Passages of one document.

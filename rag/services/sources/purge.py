@@ -108,7 +108,11 @@ def _delete_tombstones() -> bool:
 
 @transaction.atomic
 def _purge_source(source_id: uuid.UUID) -> bool:
-    """Remove a batch of rows of a deleted source, and finally its own row."""
+    """Remove a batch of rows of a deleted source, and finally its own row.
+
+    Returns:
+        Whether the next call may have more to remove; False while another process removes rows of this source.
+    """
     if not try_advisory_xact_lock(f"purge/{source_id}"):
         return False
     if provider_factory.chunk_store().delete_source_chunks(source_id, limit=_BATCH_SIZE):

@@ -108,7 +108,7 @@ def with_first_steps(structure: PassageStructure, index: int, parts: set[int], m
 
 
 def second_paragraph(structure: PassageStructure, index: int, max_characters: int) -> set[int]:
-    """Return the second paragraph of a short section of two, if it continues the first one, which has the part."""
+    """Return the second paragraph of a short section that has two, if it continues the first, in which the part is."""
     groups = structure.sections[structure.section_of(index)]
     is_short = len(groups) == 2 and characters_of(structure, groups) <= min(max_characters, _MAX_WHOLE_SECTION)
     if not is_short or not structure.section_of(index) or index not in groups[0]:

@@ -26,7 +26,7 @@ class QuoteCandidate:
 
 
 def find_candidates(structures: Sequence[PassageStructure], question_words: Iterable[str]) -> list[QuoteCandidate]:
-    """Return the parts that can be quoted, in order. If none is an answer, all parts are candidates.
+    """Return the parts that can be quoted alone, in order; all parts if there are none.
 
     Args:
         structures: The structures of the numbered passages.
