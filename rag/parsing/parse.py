@@ -105,4 +105,10 @@ def _keep_unchanged(content: str, media_type: str) -> ParsedDocument:
         parsed = markdown.parse_markdown(content)
     else:
         parsed = plain_text.parse_plain(content) if media_type in formats.PLAIN_TEXTS else ParsedDocument(content)
-    return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, (), parsed.title, media_type)
+    return ParsedDocument(
+        parsed.text,
+        is_markdown=parsed.is_markdown,
+        headings=parsed.headings,
+        title=parsed.title,
+        media_type=media_type,
+    )

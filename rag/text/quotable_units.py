@@ -155,7 +155,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
 
 
 def _starts_in_code(lines: list[str]) -> bool:
-    """Return whether a part of a text begins within a code block: whether its fences look better as ends and starts."""
+    """Return whether a part of a text begins within a code block: whether its first fence rather ends a block."""
     fences = [number for number, line in enumerate(lines) if _FENCE.match(line)]
     evidence = [_opening_evidence(lines, number) for number in fences]
     return sum(evidence[1::2]) > sum(evidence[::2])

@@ -39,5 +39,5 @@ def test_no_row_is_repeated() -> None:
 def test_every_snapshot_is_compared() -> None:
     """Each accepted body is named by a test, and each named body is stored."""
     code = "".join(file.read_text() for file in TESTS.rglob("test_*.py"))
-    names = set(re.findall(r'snapshots\.matches\(\s*"([\w-]+)"', code))
+    names = set(re.findall(r'snapshots\.assert_matches\(\s*"([\w-]+)"', code))
     assert names == {file.stem for file in FOLDER.glob("*.json")}

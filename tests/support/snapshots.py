@@ -17,7 +17,7 @@ _VOLATILE = {
 }
 
 
-def matches(name: str, body: Any) -> None:
+def assert_matches(name: str, body: Any) -> None:
     """Compare the body with snapshots/<name>.json, after replacing volatile values by placeholders."""
     file = FOLDER / f"{name}.json"
     text = json.dumps(steady(body), indent=2, ensure_ascii=False, sort_keys=True) + "\n"

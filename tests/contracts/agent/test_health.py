@@ -28,7 +28,7 @@ def test_healthy_without_a_language_model(api: Api) -> None:
     for path in ("/agent/health", "/agent/health/"):
         reply = api("member").get(path)
         assert reply.status == 200
-        snapshots.matches("agent-health", reply.body)
+        snapshots.assert_matches("agent-health", reply.body)
         moment = datetime.datetime.fromisoformat(reply.body.pop("timestamp"))
         assert abs(datetime.datetime.now(datetime.UTC) - moment) < datetime.timedelta(minutes=1)
         assert reply.body == {

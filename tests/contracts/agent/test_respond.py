@@ -16,7 +16,7 @@ def test_an_extractive_answer_has_exactly_the_contracts_fields(member: Client) -
     reply = ask(member)
     assert reply.status == 200, reply
     assert set(reply.body) == KEYS
-    snapshots.matches("agent-respond", reply.body)
+    snapshots.assert_matches("agent-respond", reply.body)
     assert reply.body["answer"] == "Zebras have black and white stripes. A zebra sleeps standing up."
     assert reply.body["sources_used"] == ["https://animals.example/zebras"]
     assert reply.body["grounding_validation_passed"] is True

@@ -63,7 +63,7 @@ def test_case_1_sufficient_context(member: Client, path: str, settings: Any) -> 
     reply = ask(member, path)
     assert reply.status == 200
     body = reply.body
-    snapshots.matches("retrieval-answer", stable_fields(body))
+    snapshots.assert_matches("retrieval-answer", stable_fields(body))
     assert set(body) == FIELDS
     assert (body["status"], body["query_text"]) == ("success", QUESTION)
     assert set(body["answer"]) == {"text", "confidence", "model", "generated_at"}
@@ -78,7 +78,7 @@ def test_case_1_sufficient_context(member: Client, path: str, settings: Any) -> 
 def test_case_2_insufficient_context(member: Client, language_model: ProviderServer) -> None:
     """ "Skip LLM call; return "insufficient context" message; include top snippets as citations"."""
     body = ask(member, query_text="Who painted the Mona Lisa?").body
-    snapshots.matches("retrieval-answer-insufficient", stable_fields(body))
+    snapshots.assert_matches("retrieval-answer-insufficient", stable_fields(body))
     assert set(body) == FIELDS
     assert body["status"] == "insufficient_context"
     assert (body["answer"]["text"], body["answer"]["confidence"], body["answer"]["model"]) == (

@@ -36,7 +36,7 @@ def test_exactly_the_contracts_fields(api: Api, live_world: World, path: str) ->
     )  # fmt: skip
     reply = api("member").post(path, {"query_text": "What did the customer say about pricing?"})
     assert reply.status == 200
-    snapshots.matches("retrieval-search", {**reply.body, "processing_time_ms": 0})
+    snapshots.assert_matches("retrieval-search", {**reply.body, "processing_time_ms": 0})
     score, elapsed = reply.body["results"][0].pop("score"), reply.body.pop("processing_time_ms")
     assert 0.3 < score <= 1
     assert type(elapsed) is int

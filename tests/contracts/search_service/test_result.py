@@ -40,7 +40,7 @@ def test_the_same_results_with_the_question_and_its_time(api: Api, live_world: W
     for path in (f"{PATH}/{search['query_id']}", f"{PATH}/{search['query_id']}/"):
         reply = member.get(path)
         assert reply.status == 200
-        snapshots.matches("search-service-details", {**reply.body, "results": reply.body["results"][:1]})
+        snapshots.assert_matches("search-service-details", {**reply.body, "results": reply.body["results"][:1]})
         created = reply.body.pop("created_at")
         assert reply.body == {
             "query_id": search["query_id"],

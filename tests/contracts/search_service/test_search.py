@@ -31,7 +31,7 @@ def test_exactly_the_contracts_fields(api: Api, live_world: World) -> None:
     reply = api("member").post(PATH, {"query": "What is a node?"})
     assert reply.status == 200
     body = reply.body
-    snapshots.matches("search-service-search", body)
+    snapshots.assert_matches("search-service-search", body)
     query_id, score, elapsed = body.pop("query_id"), body["results"][0].pop("score"), body.pop("search_time_ms")
     assert query_id == str(uuid.UUID(query_id))
     assert 0.3 < score <= 1

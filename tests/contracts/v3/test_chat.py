@@ -24,7 +24,7 @@ def test_without_rag_nothing_is_retrieved(member: Client, language_model: Provid
     for fields in ({}, {"useRag": False}):
         reply = chat(member, "Hi", system="Be brief.", options={"temperature": 0.5}, **fields)
         assert reply.status == 200
-        snapshots.matches("v3-chat", reply.body)
+        snapshots.assert_matches("v3-chat", reply.body)
         conversation_id = reply.body["data"].pop("conversationId")
         assert reply.body == {"status": "success", "data": {"message": "Hello."}, "ragUsed": False, "ragSources": []}
         assert Conversation.objects.get(pk=conversation_id).rag_used is False
@@ -67,7 +67,7 @@ def test_the_context_block_in_its_exact_format(member: Client, language_model: P
     assert question["role"] == "user"
     assert reply.body["ragUsed"] is True
     assert [set(source) for source in reply.body["ragSources"]] == [{"text", "score", "source", "title"}] * 2
-    snapshots.matches("v3-chat-rag", reply.body)
+    snapshots.assert_matches("v3-chat-rag", reply.body)
     first = reply.body["ragSources"][0]
     assert (first["text"], first["source"], first["title"]) == (TEXT[:200], "library", "Bicycles")
     assert 0 < first["score"] <= 1

@@ -28,7 +28,7 @@ def test_the_three_outcomes_and_no_extra_field(api: Api) -> None:
     assert created.body == {"status": "created", "documentId": created.body["documentId"], "chunkCount": 1}
     repeated = editor.post("/api/rag/ingest", DOCUMENT)
     assert repeated.body == {**created.body, "status": "unchanged"}
-    snapshots.matches("v3-ingest", created.body)
+    snapshots.assert_matches("v3-ingest", created.body)
     changed = editor.post("/api/rag/ingest", {**DOCUMENT, "text": "Zebras have black and white stripes."})
     assert changed.body == {**created.body, "status": "updated"}
     assert Chunk.objects.get().text == "Zebras have black and white stripes."

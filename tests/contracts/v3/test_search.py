@@ -24,7 +24,7 @@ def test_search_has_exactly_the_contracts_fields(api: Api, live_world: World) ->
     outcome = ingest_text(live_world.source(), "/zebra", "Zebras have stripes.", title="Zebras", tags=("animal",))
     reply = api("member").post("/api/rag/search", {"query": "What do zebras look like?"})
     assert reply.status == 200
-    snapshots.matches("v3-search", reply.body)
+    snapshots.assert_matches("v3-search", reply.body)
     (result,) = reply.body["results"]
     score = result.pop("score")
     assert 0.3 < score <= 1

@@ -47,7 +47,7 @@ def test_a_key_is_shown_once_and_stored_only_hashed(as_user: Api) -> None:
         "home",
         None,
     )
-    snapshots.matches("api-key", {**created.body, "key": "rk_…", "prefix": "rk_…"})
+    snapshots.assert_matches("api-key", {**created.body, "key": "rk_…", "prefix": "rk_…"})
     assert secret[11:] not in str(editor.get(KEYS + "/").body)
     assert secret[11:] not in serializers.serialize("json", ApiKey.objects.all())
     assert secret[11:] not in repr(key_lifecycle.IssuedKey(ApiKey.objects.get(), secret))
@@ -58,7 +58,7 @@ def test_keys_are_listed_with_their_use_and_their_end(as_user: Api) -> None:
     editor.post(KEYS, BODY)
     listed = editor.get(KEYS + "/")
     keys = [{**key, "prefix": "rk_…"} for key in listed.body["keys"]]
-    snapshots.matches("api-keys", {**listed.body, "keys": keys})
+    snapshots.assert_matches("api-keys", {**listed.body, "keys": keys})
     assert set(listed.body) == {"keys", "page", "page_size", "total"}
     assert set(listed.body["keys"][0]) == {
         "id", "name", "prefix", "scopes", "organization", "all_organizations", "sources", "networks", "expires_at",

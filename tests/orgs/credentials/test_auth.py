@@ -28,7 +28,7 @@ def token_pair(api: Api, world: World, name: str = "member") -> dict[str, str]:
 def test_token_pair_and_rotation(api: Api, live_world: World) -> None:
     first = token_pair(api, live_world)
     assert set(first) == {"access", "refresh"}
-    snapshots.matches("token", first)
+    snapshots.assert_matches("token", first)
     second = api().post("/api/auth/token/refresh", {"refresh": first["refresh"]})
     assert second.status == 200
     assert set(second.body) == {"access", "refresh"}

@@ -147,7 +147,7 @@ def test_a_cancelled_job_is_not_resumed(api: Api, live_world: World) -> None:
     editor = api("editor")
     job = submit_job(editor, live_world, 2)
     cancelled = cancel(editor, job).body
-    snapshots.matches("pipeline-job-cancelled", cancelled)
+    snapshots.assert_matches("pipeline-job-cancelled", cancelled)
     assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
     recovery_sweep.sweep()
     factories.process_documents(ids=list(IngestionDocument.objects.values_list("pk", flat=True)))

@@ -43,13 +43,13 @@ def test_a_job_from_submission_to_its_end(
     reply = editor.post("/api/rag/ingest", {"dataSourceId": str(source.pk), "documents": documents})
     assert reply.status == 202
     assert set(reply.body) == JOB_FIELDS
-    snapshots.matches("pipeline-job-queued", reply.body)
+    snapshots.assert_matches("pipeline-job-queued", reply.body)
     assert (reply.body["status"], reply.body["progress"]) == ("queued", {"documents": 3, "done": 0, "failed": 0})
     worker.start()
     address = f"/api/rag/ingest/{reply.body['jobId']}"
     job = eventually(lambda: finished_job(editor, address))
     assert (job["status"], job["indexed"], job["chunks"], job["errors"]) == ("completed", 3, 3, [])
-    snapshots.matches("pipeline-job-completed", job)
+    snapshots.assert_matches("pipeline-job-completed", job)
     assert job["progress"] == {"documents": 3, "done": 3, "failed": 0}
     assert sorted(job["vectorIds"]) == sorted(str(pk) for pk in Chunk.objects.values_list("pk", flat=True))
     lions = Document.objects.get(path="https://example.org/lions")
@@ -58,7 +58,7 @@ def test_a_job_from_submission_to_its_end(
     # The documents are found, with the contract's fields.
     results = api("member").post("/api/rag/retrieve", {"query": "Who has stripes?", "topK": 1}).body
     assert set(results) == {"documents", "scores", "totalFound", "dataSources", "warnings"}
-    snapshots.matches("pipeline-retrieve", results)
+    snapshots.assert_matches("pipeline-retrieve", results)
     assert results["documents"][0]["headings"] == ["Zebras"]
     assert (results["totalFound"], results["dataSources"]) == (3, [str(source.pk)])
     assert 0.5 < results["scores"][0] <= 1
@@ -147,7 +147,7 @@ def test_unreadable_files_do_not_fail_the_job(api: Api, live_world: World) -> No
         (2, "UNSUPPORTED_FORMAT"),
     ]
     assert (job["status"], job["indexed"], job["progress"]["failed"]) == ("completed", 1, 2)
-    snapshots.matches("pipeline-job-errors", job)
+    snapshots.assert_matches("pipeline-job-errors", job)
     alone = editor.post(
         "/api/rag/ingest", {"dataSourceId": "handbook", "documents": [file(BROKEN, "application/pdf")]}
     ).body

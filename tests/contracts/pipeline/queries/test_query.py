@@ -17,7 +17,7 @@ def test_all_outputs_of_the_sub_contracts(member: Client) -> None:
     reply = ask(member)
     assert reply.status == 200
     assert set(reply.body) == OUTPUTS
-    snapshots.matches("pipeline-query", reply.body)
+    snapshots.assert_matches("pipeline-query", reply.body)
     assert "kettle" not in reply.body["prompt"], "4: irrelevant documents are filtered out before generation"
     assert reply.body["answer"] == "Bicycles are parked in the yard. [1]"
     assert reply.body["model"] == "extractive"

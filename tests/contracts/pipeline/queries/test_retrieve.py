@@ -176,12 +176,12 @@ def test_sources_are_listed_for_those_who_may_see_them(api: Api, live_world: Wor
     listed = api("member").get("/api/rag/sources?pageSize=2&page=2").body
     assert [source["slug"] for source in listed["sources"]] == ["c"]
     assert (listed["total"], listed["page"], listed["pageSize"]) == (3, 2, 2)
-    snapshots.matches("pipeline-sources", listed)
+    snapshots.assert_matches("pipeline-sources", listed)
     assert api("owner").get("/api/rag/sources").body["total"] == 4
     assert api("foreigner").get("/api/rag/sources").body["total"] == 0
     source = api("member").get("/api/rag/sources/a").body
     assert source["visibility"] == "public"
-    snapshots.matches("pipeline-source", source)
+    snapshots.assert_matches("pipeline-source", source)
     assert api("member").get("/api/rag/sources/hidden").status == 404
     for unusual in ("a%00b", "%F0%9F%A6%93", "..%2F..", "a'--", "%FF"):
         assert api("member").get(f"/api/rag/sources/{unusual}").status == 404

@@ -44,7 +44,7 @@ def test_documents_are_listed_by_path_with_their_counts(api: Api, library: DataS
     lion, zebra, _ = reply.body["documents"]
     assert (zebra["chunks"], zebra["bytes"], lion["bytes"]) == (1, 20, 21), "bytes, not characters"
     assert zebra["tags"] == ["animals", "africa"]
-    snapshots.matches("pipeline-documents", reply.body)
+    snapshots.assert_matches("pipeline-documents", reply.body)
     member = api("member")
     assert member.get(f"{PATH}/{zebra['id']}").body == zebra
     assert member.get(f"/api/rag/sources/{library.pk}/documents?pageSize=1&page=2").body["documents"] == [zebra]

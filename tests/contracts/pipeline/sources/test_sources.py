@@ -34,7 +34,7 @@ def test_a_source_is_created_with_defaults(api: Api, live_world: World) -> None:
     live_world.home.save()
     reply = api("editor").post("/api/rag/sources", {"name": "Board papers"})
     assert (reply.status, set(reply.body)) == (201, SOURCE_FIELDS | MANAGER_FIELDS), reply
-    snapshots.matches("pipeline-source-created", reply.body)
+    snapshots.assert_matches("pipeline-source-created", reply.body)
     assert (reply.body["slug"], reply.body["visibility"]) == ("board-papers", "personal")
     assert (reply.body["sourceType"], reply.body["embeddingModel"]) == ("doc", "all-MiniLM-L6-v2")
     source = DataSource.objects.get(pk=reply.body["id"])
@@ -63,7 +63,7 @@ def test_a_source_is_created_with_the_given_fields(api: Api, live_world: World) 
     assert {**reply.body, **body, "roles": [], "users": []} == reply.body
     changed = owner.send("PATCH", "/api/rag/sources/faq_1", b'{"name": "Answers"}')
     assert changed.status == 200
-    snapshots.matches("pipeline-source-changed", changed.body)
+    snapshots.assert_matches("pipeline-source-changed", changed.body)
     assert owner.send("PATCH", "/api/rag/sources/faq_1/", b'{"name": "Fragen"}').status == 200
     reply.body["updatedAt"] = owner.get("/api/rag/sources/faq_1").body["updatedAt"]
     assert owner.get("/api/rag/sources/faq_1").body == reply.body
