@@ -41,7 +41,8 @@ def test_the_explained_verdict_equals_the_access_rule(world: oracle.World, who: 
         for source in DataSource.objects.select_related("organization", "owner"):
             for verdict in explain_access.explain_access(source, person):
                 assert verdict.is_allowed == (source.pk in visible[verdict.action]), verdict
-        assert log == []
+        # Only this event: a thread of a server that an earlier test has stopped may still end a stream.
+        assert [entry for entry in log if entry["event"] == "access_reason_disagrees"] == []
 
 
 def reason(source: DataSource, person: User | None, action: Action = Action.QUERY) -> str:
