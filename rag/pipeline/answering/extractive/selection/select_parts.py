@@ -19,7 +19,7 @@ from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCand
 from rag.pipeline.answering.extractive.scores.scoring import score_candidates, total, word_weights
 from rag.pipeline.answering.extractive.scores.section_headings import SectionHeading, find_headings
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
-from rag.pipeline.retrieval.heading_similarity import logit
+from rag.pipeline.retrieval.title_and_heading_similarity import logit
 
 from .comparisons import names_both, select_comparison
 from .nearly_as_good import nearly_as_good
