@@ -25,6 +25,6 @@ class RagConfig(AppConfig):
 
 
 def _check_addresses(**_: object) -> list[CheckMessage]:
-    from .services.operations.component_checks import check_addresses  # imports what only this check needs
+    from .services.operations.readiness_checks import check_addresses  # imports what only this check needs
 
     return check_addresses()

@@ -5,7 +5,7 @@ from django.db import connection
 from django.urls import get_resolver
 
 from rag.providers import early_imports
-from rag.services.operations import component_checks
+from rag.services.operations import readiness_checks
 
 
 def import_libraries() -> None:
@@ -22,5 +22,5 @@ def import_libraries() -> None:
 
 def load_models() -> None:
     """Load the local embedding model, if new data sources use it. It belongs to one process."""
-    component_checks.check_components()
+    readiness_checks.check_components()
     connection.close()

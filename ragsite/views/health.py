@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest, JsonResponse
 
-from rag.services.operations import component_checks
+from rag.services.operations import readiness_checks
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -12,6 +12,6 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 if every component that requests need is available, else 503. The body has the state of each component."""
-    components = component_checks.check_components()
+    components = readiness_checks.check_components()
     is_ready = all(components.values())
     return JsonResponse({"status": "ok" if is_ready else "unavailable", **components}, status=200 if is_ready else 503)

@@ -114,7 +114,7 @@ def _chunk_out(passage: Passage) -> Chunk:
 
 
 def health_out(checks: dict[str, bool | None], now: datetime.datetime) -> HealthOut:
-    """Render the result of `component_checks.check_agent_components`; None means not configured."""
+    """Render the result of `readiness_checks.check_agent_components`; None means not configured."""
     return {
         "status": "healthy" if False not in checks.values() else "unhealthy",
         "openai_connected": bool(checks["language_model"]),

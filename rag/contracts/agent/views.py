@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from orgs.access.permissions import Scope
 from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import AGENT_REQUESTS
-from rag.services.operations import component_checks
+from rag.services.operations import readiness_checks
 from rag.services.search import agent, permitted_queries
 from rag.types import Question
 from ragsite.http.openapi import request_example, response_example
@@ -57,7 +57,7 @@ class Agent(ContractViewSet):
     )
     @action(detail=False, error_statuses=(400, 401, 403, 413, 429, 500))
     def health(self, request: Request) -> Response:
-        return _health_response(component_checks.check_agent_components())
+        return _health_response(readiness_checks.check_agent_components())
 
     def handle_exception(self, exc: Exception) -> Response:
         # Without the database not even the caller can be authenticated.

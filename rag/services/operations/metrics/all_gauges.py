@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from rag.services.operations import component_checks
+from rag.services.operations import readiness_checks
 
 from .content_gauges import collect_content_gauges
 from .gauge import Gauge
@@ -11,7 +11,7 @@ from .installation_gauges import collect_installation_gauges
 
 def collect_gauges() -> Iterator[Gauge]:
     """Yield all gauges; only `ragsite_up` if the database does not answer."""
-    up = component_checks.check_components()
+    up = readiness_checks.check_components()
     yield Gauge(
         "ragsite_up",
         "Whether the component answers: 1 or 0.",
