@@ -144,8 +144,8 @@ def extract(text: str, corpus: Any) -> Extract:
     from benchmarks.eval.runner import modes
     from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
     from rag.pipeline.answering.prompt import build_prompt
+    from rag.pipeline.grounding.assess_grounding import assess_grounding
     from rag.pipeline.grounding.calibration_curve import mode_name
-    from rag.pipeline.grounding.ground import assess_grounding
     from rag.pipeline.retrieval import retrieve
 
     question = modes.question(text, modes.DEFAULT, modes.DEFAULT_TOP_K)

@@ -3,7 +3,7 @@
 import pytest
 
 from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
-from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages, validate_answer
 from rag.services.search.agent import selected_text_passage
 from rag.text import question_language, words

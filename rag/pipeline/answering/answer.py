@@ -8,9 +8,9 @@ from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.gaps import select_reportable_gaps
-from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling

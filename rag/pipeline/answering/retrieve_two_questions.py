@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.extract import compare_sentences, quote_section
+from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.pipeline.grounding.calibration_curve import mode_name
-from rag.pipeline.grounding.ground import assess_locally
 from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.pipeline.retrieval.query.two_questions import divide_question
 from rag.pipeline.retrieval.retrieve import find_passages, with_ranks

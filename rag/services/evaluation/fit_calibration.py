@@ -12,8 +12,8 @@ from django.db import transaction
 from rag.errors import InvalidRequest
 from rag.models import Calibration, DataSource, EmbeddingModel, GoldenQuestion
 from rag.pipeline.grounding import calibration_curve
+from rag.pipeline.grounding.assess_grounding import passage_evidence
 from rag.pipeline.grounding.calibration_curve import Booleans, Curve, Floats
-from rag.pipeline.grounding.ground import passage_evidence
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.pipeline.retrieval.standout_score import add_standout_scores
 from rag.types import Passage, Question, SearchScope

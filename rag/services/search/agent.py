@@ -14,8 +14,8 @@ from rag.pipeline.answering.extractive.scores.sentence_similarity import compare
 from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.pipeline.answering.prompt import MAX_PROMPT_TOKENS
 from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
-from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages
 from rag.pipeline.retrieval.user_selected_text import SelectedText, score_selected_text
 from rag.pipeline.retrieval.user_selected_text import selected_text_passage as selected_text_passage

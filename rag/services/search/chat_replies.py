@@ -17,8 +17,8 @@ from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_tex
 from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.pipeline.answering.retrieve_two_questions import add_probability_of_both
+from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.gaps import select_reportable_gaps
-from rag.pipeline.grounding.ground import assess_grounding
 from rag.pipeline.retrieval.query import query_rewriting
 from rag.providers import provider_factory
 from rag.services.access import access_rechecks

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rag.pipeline.grounding import calibration_curve
+from rag.pipeline.grounding.assess_grounding import assess_grounding, passage_evidence
 from rag.pipeline.grounding.between_languages import is_in_other_language
 from rag.pipeline.grounding.gaps import (
     count_question_words,
@@ -14,7 +15,6 @@ from rag.pipeline.grounding.gaps import (
     select_reportable_gaps,
     share_in_quotes,
 )
-from rag.pipeline.grounding.ground import assess_grounding, passage_evidence
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.standout_score import add_standout_scores

@@ -5,7 +5,7 @@ import uuid
 import pytest
 from pytest_django import Settings
 
-from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.standout_passage import heading_stands_out, reconsider
 from rag.providers import provider_factory
 from rag.services.search.agent import selected_text_passage

@@ -11,7 +11,7 @@ from django.test import Client
 from orgs.models import Organization
 from rag.models import Calibration, Chunk, DataSource, Document, EmbeddingModel, GoldenQuestion
 from rag.models.content.pgvector_tables import SourceTerm
-from rag.pipeline.grounding.ground import assess_grounding
+from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.retrieval.user_selected_text import selected_text_passage
 from rag.types import Context
 from tests.support.factories import World, ingest_texts

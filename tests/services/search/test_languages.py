@@ -10,7 +10,7 @@ from orgs.access.caller import Caller
 from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel
 from rag.models.content.pgvector_tables import Embedding512
-from rag.pipeline.grounding.ground import assess_locally
+from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.providers.embedders import multilingual
 from rag.services.reembedding import second_model
 from rag.services.search import permitted_queries
