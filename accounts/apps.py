@@ -28,7 +28,7 @@ class AccountsConfig(AppConfig):
         from ragsite.postgres.roles.preparation import prepare_roles
         from ragsite.postgres.versions.running_versions import refuse_beside_other_versions
 
-        from . import audited_events, model_texts
+        from . import audited_events, model_translations
         from . import settings_checks as settings_checks
         from .sign_in.jwt_keys import MultiKeyTokenBackend
 
@@ -39,6 +39,6 @@ class AccountsConfig(AppConfig):
         audited_events.register()
         pre_migrate.connect(refuse_beside_other_versions, sender=self)
         post_migrate.connect(prepare_roles, sender=self)
-        model_texts.translate_model_texts()
+        model_translations.translate_model_texts()
         # The heading of its page in the admin: what it is for, not the name of the library.
         apps.get_app_config("axes").verbose_name = _("Sign-in protection")

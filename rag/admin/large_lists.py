@@ -12,8 +12,8 @@ from django.utils.formats import number_format
 from django.utils.functional import cached_property
 from django.utils.translation import gettext
 
+from orgs.admin.bases.contains_word import ContainsWord
 from orgs.admin.bases.plain_change_list import PlainChangeList
-from orgs.admin.bases.text_lookup import ContainsWord
 from rag.services.operations import row_counts
 
 # Search fields of these lists end with its name.

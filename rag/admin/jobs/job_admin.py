@@ -20,7 +20,7 @@ from rag.admin.large_lists import LargeChangeList, LargeListMixin
 from rag.models import Condition, IngestionDocument, IngestionJob
 from rag.services.jobs import close_and_cancel, job_lookup
 
-from .job_content import STATE_LABELS, ConditionFilter, JobContentAdmin, link_to_documents
+from .job_admin_base import STATE_LABELS, ConditionFilter, JobAdminBase, link_to_documents
 
 COMPLETED_WITH_ERRORS = "completed with errors"
 _MAX_LISTED_FAILURES = 50
@@ -59,7 +59,7 @@ class JobChangeList(LargeChangeList):
 
 
 @admin.register(IngestionJob)
-class IngestionJobAdmin(LargeListMixin, JobContentAdmin):
+class IngestionJobAdmin(LargeListMixin, JobAdminBase):
     change_form_template = "admin/rag/job_change_form.html"
     empty_text = _("There are no jobs yet. Each upload becomes a job, whose progress is shown here.")
     list_display = ("name", "state", "progress", "chunk_total", "created_by", "created_at", "finished_at")

@@ -20,7 +20,7 @@ from rag.models import Condition, IngestionDocument
 from rag.services.ingestion.parsing_warnings import PAGES_NOT_READ
 from rag.services.jobs import job_lookup
 
-from .job_content import STATE_LABELS, ConditionFilter, JobContentAdmin
+from .job_admin_base import STATE_LABELS, ConditionFilter, JobAdminBase
 
 # The error codes of documents (docs/user). The filter also accepts other codes in the query string.
 _ERROR_CODES = (
@@ -58,7 +58,7 @@ class JobFilter(admin.SimpleListFilter):
 
 
 @admin.register(IngestionDocument)
-class IngestionDocumentAdmin(LargeListMixin, JobContentAdmin):
+class IngestionDocumentAdmin(LargeListMixin, JobAdminBase):
     """Does not show the content of documents: that needs permission to query their data source."""
 
     change_form_template = "admin/rag/job_change_form.html"

@@ -11,7 +11,7 @@ from accounts.sign_in.admin_site import Site
 from orgs.access.permissions import Permission
 from orgs.admin.bases.scoped_admin import holds_permission
 from rag.admin.base import managed_organizations, visible_sources
-from rag.admin.jobs.job_content import STATE_LABELS
+from rag.admin.jobs.job_admin_base import STATE_LABELS
 from rag.models import Action, IngestionJob
 from rag.services.operations import home_figures
 

@@ -58,7 +58,7 @@ def link_to_documents(text: Any, **filters: object) -> SafeString:
     return format_html('<a href="{}?{}">{}</a>', reverse(_DOCUMENT_LIST_URL), urlencode(filters), text)
 
 
-class JobContentAdmin(ReadOnlyMixin, SourceContentAdmin):
+class JobAdminBase(ReadOnlyMixin, SourceContentAdmin):
     """The base class of the admins of jobs and of job documents: actions for one row are buttons on its page."""
 
     class Media:
