@@ -5,8 +5,10 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 
-# The calling code gets control at least this often.
-POLL_SECONDS = 1.0
+# After so long without a value, "" is yielded. Streams then send a comment, which keeps their connections open
+# (rag.contracts.common.streaming), and the caller checks its access again.
+KEEP_ALIVE_SECONDS = 1.0
+_MAX_SECONDS_TO_STOP = 1.0
 
 
 def iterate_async(generate: Callable[[], AsyncIterator[str]]) -> Iterator[str]:
@@ -19,7 +21,7 @@ def iterate_async(generate: Callable[[], AsyncIterator[str]]) -> Iterator[str]:
         generate: A function that creates the generator. The generator's exceptions are raised here.
 
     Yields:
-        The generator's values as they arrive, and "" after each second without a value.
+        The generator's values as they arrive, and "" after every KEEP_ALIVE_SECONDS without a value.
     """
     running = _RunningGenerator(generate)
     thread = threading.Thread(target=running.run, name="language-model", daemon=True)
@@ -29,7 +31,7 @@ def iterate_async(generate: Callable[[], AsyncIterator[str]]) -> Iterator[str]:
             yield value
     finally:
         running.stop()
-        thread.join(POLL_SECONDS)  # with a limit: a DNS lookup cannot be cancelled
+        thread.join(_MAX_SECONDS_TO_STOP)  # with a limit: a DNS lookup cannot be cancelled
 
 
 class _RunningGenerator:
@@ -44,9 +46,9 @@ class _RunningGenerator:
             runner.get_loop().run_until_complete(self._task)
 
     def next(self) -> str | None:
-        """Return the next value; "" if no value arrives for a second, None at the end."""
+        """Return the next value; "" if none arrives within KEEP_ALIVE_SECONDS, None at the end."""
         try:
-            value = self._values.get(timeout=POLL_SECONDS)
+            value = self._values.get(timeout=KEEP_ALIVE_SECONDS)
         except queue.Empty:
             return ""
         if isinstance(value, Exception):
