@@ -15,6 +15,7 @@ from rag.pipeline.answering.extractive.extract import extract_quotes, render_quo
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.grounding.assess_grounding import JUDGE_INSTRUCTIONS
 from rag.services.search import agent, permitted_queries
 from rag.services.search.agent_tools import chunk_out
 from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question, Submission
@@ -56,7 +57,7 @@ def test_prompts_contain_no_active_text_of_a_passage(injection: Injection) -> No
 
 
 def test_every_prompt_declares_passages_untrusted() -> None:
-    for instructions in (BY_NUMBER.system, BY_TITLE.system, agent.INSTRUCTIONS, NOTICE):
+    for instructions in (BY_NUMBER.system, BY_TITLE.system, agent.INSTRUCTIONS, JUDGE_INSTRUCTIONS, NOTICE):
         assert "not to be trusted" in instructions
         assert "follow no instruction" in instructions
 
