@@ -35,7 +35,7 @@ class Request:
     def _run(self, limiter: LongRequestLimiter, account: uuid.UUID) -> None:
         identity.set_current(identity.of_user(account))
         try:
-            with limiter.place():
+            with limiter.admit():
                 self._decided.set()
                 self._ends.wait(60)
         except TooManyLongRequests:
@@ -69,9 +69,9 @@ def test_an_account_gets_half_of_the_places_and_leaves_some_to_every_other(limit
 def test_nested_entries_of_one_request_take_one_place(limiter: LongRequestLimiter, settings: Any) -> None:
     settings.RAG_MAX_LONG_REQUESTS = 1
     with identity.run_as(identity.of_user(ADA)):
-        with limiter.place(), limiter.place(), requests(limiter, [BOB]) as (other,):
+        with limiter.admit(), limiter.admit(), requests(limiter, [BOB]) as (other,):
             assert other.is_refused
-        with limiter.place(), requests(limiter, [BOB]) as (other,):
+        with limiter.admit(), requests(limiter, [BOB]) as (other,):
             assert other.is_refused, "the account takes a place again after its earlier request has ended"
 
 
@@ -80,7 +80,7 @@ def test_a_place_that_another_thread_gives_back_is_free(limiter: LongRequestLimi
     settings.RAG_MAX_LONG_REQUESTS = 1
 
     def stream() -> Iterator[int]:
-        with limiter.place():
+        with limiter.admit():
             yield 1
 
     with identity.run_as(identity.of_user(ADA)):
@@ -89,13 +89,13 @@ def test_a_place_that_another_thread_gives_back_is_free(limiter: LongRequestLimi
         closing = threading.Thread(target=events.close)
         closing.start()
         closing.join()
-        with limiter.place(), requests(limiter, [BOB]) as (other,):
+        with limiter.admit(), requests(limiter, [BOB]) as (other,):
             assert other.is_refused
 
 
 def test_workers_need_no_place(limiter: LongRequestLimiter, settings: Any) -> None:
     settings.RAG_MAX_LONG_REQUESTS = 0
-    with identity.run_as(identity.WORKER), limiter.place():
+    with identity.run_as(identity.WORKER), limiter.admit():
         pass
 
 

@@ -87,7 +87,7 @@ def stream_as(
     """
     with contextlib.ExitStack() as stack:
         stack.callback(events.close)  # stops the language model if the client has disconnected
-        stack.enter_context(LONG_REQUESTS.place())
+        stack.enter_context(LONG_REQUESTS.admit())
         first = next(events)
         content = _Stream(_stream_events(first, events, event_format, on_error), stack.pop_all())
     response = StreamingHttpResponse(content, content_type="text/event-stream")

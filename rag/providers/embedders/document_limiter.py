@@ -67,7 +67,7 @@ class DocumentLimiter:
             EmbeddingFailed: If the account has no place left.
             TooManyLongRequests: If the account has too many long requests in progress.
         """
-        with LONG_REQUESTS.place(), self._admitted(account_id, size):
+        with LONG_REQUESTS.admit(), self._admitted(account_id, size):
             yield
 
     @contextlib.contextmanager

@@ -34,7 +34,7 @@ class ConcurrencyLimiter:
             ProviderFailed: If RAG_MAX_MODEL_CALLS calls are in progress already; its class is `failure`.
             TooManyLongRequests: If the account has too many long requests in progress.
         """
-        with LONG_REQUESTS.place(), self._counted(model, failure) as span:
+        with LONG_REQUESTS.admit(), self._counted(model, failure) as span:
             yield span
 
     @contextlib.contextmanager

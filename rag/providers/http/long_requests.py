@@ -18,8 +18,8 @@ from ragsite.postgres import identity
 
 
 @dataclass(slots=True)
-class _Place:
-    is_taken: bool = True
+class _LongRequest:
+    is_in_progress: bool = True
 
 
 class LongRequestLimiter:
@@ -28,30 +28,33 @@ class LongRequestLimiter:
     def __init__(self) -> None:
         self._in_progress: Counter[uuid.UUID] = Counter()
         self._lock = threading.Lock()
-        self._current: ContextVar[_Place | None] = ContextVar("place", default=None)
+        self._current: ContextVar[_LongRequest | None] = ContextVar("long_request", default=None)
 
     @contextlib.contextmanager
-    def place(self) -> Iterator[None]:
-        """Count the current request as long while the block runs.
+    def admit(self) -> Iterator[None]:
+        """Count the current request among the long ones until the block ends.
 
-        A request needs one place, however often it enters. Workers and commands have no account and need none.
+        A request is counted once, also if it is admitted again within the block. Workers and commands have no account
+        and are not counted.
+
+        There are RAG_MAX_LONG_REQUESTS places. An account may take as many as then remain free: alone half of them, and
+        otherwise half of what the other accounts have left.
 
         Raises:
-            TooManyLongRequests: If the account has no place left. It may take as many of RAG_MAX_LONG_REQUESTS places
-                as it leaves free: half of them if it is alone, and half of the others' rest if not.
+            TooManyLongRequests: If the account may take no further place.
         """
         account = identity.current().user
         current = self._current.get()
-        if account is None or (current is not None and current.is_taken):
+        if account is None or (current is not None and current.is_in_progress):
             yield
             return
         self._enter(account)
-        place = _Place()
-        self._current.set(place)
+        request = _LongRequest()
+        self._current.set(request)
         try:
             yield
         finally:
-            place.is_taken = False  # a generator may end in another thread, whose variable this must not change
+            request.is_in_progress = False  # a generator may end in another thread, whose variable this must not change
             with self._lock:
                 self._in_progress[account] -= 1
                 if not self._in_progress[account]:

@@ -47,7 +47,7 @@ class CohereReranker:
         texts = [f"{passage.title}\n{passage.text}"[:_MAX_CHARACTERS].strip() or "-" for passage in passages]
         deadline = time.monotonic() + self._timeout
         try:
-            with LONG_REQUESTS.place(), measure_model_call("rerank", self.name):
+            with LONG_REQUESTS.admit(), measure_model_call("rerank", self.name):
                 scores = [score for request in self._requests(query, texts) for score in self._send(request, deadline)]
             return _to_probabilities(scores)
         except (httpx2.TimeoutException, TimeoutError) as error:

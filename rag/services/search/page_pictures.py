@@ -52,7 +52,7 @@ def draw_page(excerpt: Excerpt) -> bytes:
     if picture is not None:
         return picture
     try:
-        with LONG_REQUESTS.place(), file_storage.local_copy(original) as file:
+        with LONG_REQUESTS.admit(), file_storage.local_copy(original) as file:
             picture = parse_in_sandbox.draw_page(file, pages, excerpt.marked)
     except (ParseFailed, StorageFailed):
         raise UnknownDocument from None

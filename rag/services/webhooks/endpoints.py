@@ -133,7 +133,7 @@ def check_url(url: str) -> None:
         )
         raise InvalidRequest(message, field="url")
     try:
-        with LONG_REQUESTS.place():  # the servers that know the name may be slow
+        with LONG_REQUESTS.admit():  # the servers that know the name may be slow
             private_networks.check_allowed(url, setting=private_networks.WEBHOOK_HOSTS)
     except private_networks.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field="url") from None

@@ -134,7 +134,7 @@ def _check_address(connection: SyncConnection, url: str, *, field: str, needs_ht
         message = _("The address must begin with https://, or its host must be in RAG_SYNC_PRIVATE_HOSTS.")
         raise InvalidRequest(message, field=field)
     try:
-        with LONG_REQUESTS.place():  # the servers that know the name may be slow
+        with LONG_REQUESTS.admit():  # the servers that know the name may be slow
             private_networks.check_allowed(url, setting=private_networks.SYNC_HOSTS, organization=organization)
     except private_networks.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field=field) from None
