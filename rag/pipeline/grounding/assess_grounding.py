@@ -17,11 +17,11 @@ from rag.providers.http.bounded_responses import remove_unstorable
 from rag.text.question_language import query_language
 from rag.types import Context, Grounding, Message, Passage
 
-from .between_languages import between_languages, find_other_languages
+from .between_languages import find_other_languages, probability_between_languages
 from .calibration_curve import select_curve
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
-from .standout_passage import heading_stands_out, reconsider
-from .within_language import find_same_language, within_language
+from .standout_passage import adjust_to_margin, heading_stands_out
+from .within_language import find_same_language, probability_within_language
 
 logger = structlog.get_logger(__name__)
 
@@ -101,27 +101,28 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
 
     best_cosine = max((passage.score for passage in passages if passage.chunk_id in same_language_ids), default=0.0)
 
-    def probability(passage: Passage, covered: frozenset[QueryPart]) -> float:
+    def estimate(passage: Passage, covered: frozenset[QueryPart]) -> float:
         if passage.chunk_id in other_language_ids:
-            # Of two that are as similar, the reader wants the one in the language of the question.
-            return between_languages(passage) if passage.score > best_cosine else 0.0
+            # One in the language of the question that is at least as similar is easier to read.
+            return probability_between_languages(passage) if passage.score > best_cosine else 0.0
         if passage.chunk_id in same_language_ids:
-            return within_language(passage, _coverage(passage, parts, covered), _standout(passage))
+            return probability_within_language(passage, _coverage(passage, parts, covered), _standout(passage))
         return curve(_evidence_score(passage, parts, covered))
 
-    scores = [probability(passage, covered) for passage, covered in zip(passages, covered_parts, strict=True)]
+    scores = [estimate(passage, covered) for passage, covered in zip(passages, covered_parts, strict=True)]
     score = max(scores, default=0.0)
     is_between_languages = bool(passages) and passages[scores.index(score)].chunk_id in other_language_ids
     # The words of another language are missing wherever the answer is.
     gaps = () if len(other_language_ids) == len(passages) else find_gaps(query, parts, covered_parts)
-    # How similar a long passage is to a question in its language says little about each: their order says more.
+    # Passages in the language of a question that is not English are all kept: if they are long, their order says more
+    # than their probabilities.
     relevant = [
         passage
         for passage, probability in zip(passages, scores, strict=True)
         if probability >= _MIN_RELEVANT or passage.chunk_id in same_language_ids
     ]
     if score < _MIN_GROUNDABLE and not is_between_languages:
-        score, relevant = _reconsider(query, passages, score, relevant)
+        score, relevant = _reconsider_weak_evidence(query, passages, score, relevant)
     return Grounding(
         is_groundable=score >= _MIN_GROUNDABLE,
         score=score,
@@ -131,12 +132,12 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     )
 
 
-def _reconsider(
+def _reconsider_weak_evidence(
     query: str, passages: Sequence[Passage], score: float, relevant: list[Passage]
 ) -> tuple[float, list[Passage]]:
     """Return the probability and the passages to answer from of a question whose evidence is weak."""
-    if score >= _MIN_RELEVANT and (reconsidered := reconsider(query, passages, score)) >= _MIN_STANDOUT:
-        return reconsidered, list(passages)
+    if score >= _MIN_RELEVANT and (new_score := adjust_to_margin(query, passages, score)) >= _MIN_STANDOUT:
+        return new_score, list(passages)
     if score >= _MIN_WITH_HEADING and heading_stands_out(passages):
         return _PROBABILITY_WITH_HEADING, list(passages[:1])
     return score, relevant

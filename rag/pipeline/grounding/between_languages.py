@@ -19,7 +19,7 @@ from .calibration_curve import Curve
 _CURVE = Curve(20.8, -6.25)
 
 
-def between_languages(passage: Passage) -> float:
+def probability_between_languages(passage: Passage) -> float:
     """Return the probability that a passage in a language other than the question's contains the answer."""
     return _CURVE(passage.score)
 

@@ -27,7 +27,7 @@ _MAX_PROBABILITY = 0.6
 _MIN_HEADING_SIMILARITY, _MIN_HEADING_MARGIN, _MIN_RELEVANCE_MARGIN = 0.35, 0.08, 2.5
 
 
-def reconsider(query: str, passages: Sequence[Passage], probability: float) -> float:
+def adjust_to_margin(query: str, passages: Sequence[Passage], probability: float) -> float:
     """Estimate again how probably the passages contain the answer, by how much the best one stands out.
 
     Each passage is compared with the projected question (MaxSim); the margin is the difference between the best one

@@ -18,7 +18,7 @@ _STANDOUT_WEIGHT = 3.0
 _MEAN_HEADING_SIMILARITY = 0.2
 
 
-def within_language(passage: Passage, coverage: float, standout: float) -> float:
+def probability_within_language(passage: Passage, coverage: float, standout: float) -> float:
     """Return the probability that a passage in the language of the question contains the answer.
 
     Names are not counted on their own, because German writes all nouns like names.

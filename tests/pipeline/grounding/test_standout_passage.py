@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from rag.pipeline.grounding.assess_grounding import assess_grounding
-from rag.pipeline.grounding.standout_passage import heading_stands_out, reconsider
+from rag.pipeline.grounding.standout_passage import adjust_to_margin, heading_stands_out
 from rag.providers import provider_factory
 from rag.services.search.agent import selected_text_passage
 from rag.types import Context, Passage
@@ -38,14 +38,14 @@ def signed(*texts: str, coverage: float = 0.3, standout: float = 0.0) -> tuple[P
 
 def test_the_probability_rises_with_the_margin_of_the_best_passage() -> None:
     alone, similar = signed(ANSWER, *OTHERS), signed(ANSWER, *OTHERS, f"{ANSWER} This takes a day.")
-    assert reconsider(QUESTION, alone, 0.25) == 0.6, "the highest that was measured"
-    assert reconsider(QUESTION, similar, 0.25) < 0.45
-    assert reconsider(QUESTION, similar, 0.25) > reconsider(QUESTION, similar, 0.15)
+    assert adjust_to_margin(QUESTION, alone, 0.25) == 0.6, "the highest that was measured"
+    assert adjust_to_margin(QUESTION, similar, 0.25) < 0.45
+    assert adjust_to_margin(QUESTION, similar, 0.25) > adjust_to_margin(QUESTION, similar, 0.15)
 
 
 def test_a_passage_about_something_else_does_not_stand_out_from_others() -> None:
     other = "The paid version is 4 euros a month for each person."
-    assert reconsider("How much is the bus ticket?", signed(other, *OTHERS), 0.25) < 0.45
+    assert adjust_to_margin("How much is the bus ticket?", signed(other, *OTHERS), 0.25) < 0.45
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_passage_about_something_else_does_not_stand_out_from_others() -> None
     ],
 )
 def test_it_is_kept_where_the_margin_says_nothing(question: str, passages: tuple[str, ...]) -> None:
-    assert reconsider(question, signed(*passages), 0.25) == 0.25
+    assert adjust_to_margin(question, signed(*passages), 0.25) == 0.25
 
 
 def test_a_question_in_other_words_is_groundable_where_one_passage_stands_out(settings: Settings) -> None:
