@@ -79,48 +79,53 @@ def _read_message(message: EmailMessage, limits: Limits, *, depth: int) -> Parse
 
 
 def _attachments(message: EmailMessage) -> list[EmailMessage]:
-    """Return the parts other than the body, without the parts of attached messages."""
+    """Return the parts of a message that are not its body. An attached message is one part, whatever it contains."""
     body = message.get_body(preferencelist=("plain", "html"))
     attachments, parts = [], [message]
     while parts:
         part = parts.pop(0)
         if part.get_content_maintype() == "multipart" and part.is_multipart():
             children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
-            is_choice = part.get_content_subtype() == "alternative"
-            texts = [child for child in children if child.get_content_maintype() == "text"]
-            # Alternatives are the same text in other formats.
-            parts = [child for child in children if not (is_choice and child in texts and child is not body)] + parts
+            if part.get_content_subtype() == "alternative":  # the body's text in several formats
+                children = [child for child in children if child is body or child.get_content_maintype() != "text"]
+            parts = children + parts
         elif part is not body and part is not message:
             attachments.append(part)
     return attachments
 
 
 def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> ParsedDocument | None:
-    """Return the text of an attachment; None if its format cannot be read or it is damaged."""
-    from rag.parsing.readers.registry import get_reader  # it imports this module
-
+    """Return the text of an attached message or file; None if it has no text, or if it cannot be read."""
     try:
         if part.get_content_type() == formats.EML:
-            (inner,) = part.iter_parts() if not part.is_attachment() else (part.get_payload(0),)
-            return _read_message(inner, limits, depth=depth + 1) if isinstance(inner, EmailMessage) else None
-        payload = part.get_payload(decode=True)
-        content = payload if isinstance(payload, bytes) else b""
-        name = _file_name(part)
-        if not content.strip():
-            return None
-        head = content[:_HEAD_BYTES]
-        media_type = detection.detect_type(head, content_type=part.get_content_type(), name=name)
-        if media_type == formats.EML and depth + 1 < _MAX_DEPTH:
-            inner = _parse(content)
-            return _read_message(inner, limits, depth=depth + 1) if isinstance(inner, EmailMessage) else None
-        is_decoration = media_type in formats.PICTURES and not part.is_attachment()  # a logo in the text
-        if media_type in (formats.EML, formats.MBOX) or is_decoration:
-            return None
-        if (charset := part.get_content_charset()) and formats.is_text(media_type):
-            content = _decode(content, charset).encode("utf-8", "replace")
-        return get_reader(container_formats.detect_container_type(content, media_type))(content, limits)
+            return _read_attached_message(part.get_payload(0), limits, depth=depth)
+        return _read_attached_file(part, limits, depth=depth)
     except (RagError, LookupError, ValueError, AttributeError, TypeError):
         return None
+
+
+def _read_attached_message(message: object, limits: Limits, *, depth: int) -> ParsedDocument | None:
+    return _read_message(message, limits, depth=depth + 1) if isinstance(message, EmailMessage) else None
+
+
+def _read_attached_file(part: EmailMessage, limits: Limits, *, depth: int) -> ParsedDocument | None:
+    """Return the text of a file; None if it is empty, a picture within the body, or a message below the last level."""
+    from rag.parsing.readers.registry import get_reader  # it imports this module
+
+    payload = part.get_payload(decode=True)
+    content = payload if isinstance(payload, bytes) else b""
+    if not content.strip():
+        return None
+    head = content[:_HEAD_BYTES]
+    media_type = detection.detect_type(head, content_type=part.get_content_type(), name=_file_name(part))
+    if media_type == formats.EML and depth + 1 < _MAX_DEPTH:
+        return _read_attached_message(_parse(content), limits, depth=depth)
+    is_decoration = media_type in formats.PICTURES and not part.is_attachment()  # a logo in the text
+    if media_type in (formats.EML, formats.MBOX) or is_decoration:
+        return None
+    if (charset := part.get_content_charset()) and formats.is_text(media_type):
+        content = _decode(content, charset).encode("utf-8", "replace")
+    return get_reader(container_formats.detect_container_type(content, media_type))(content, limits)
 
 
 def read_msg(content: bytes, limits: Limits) -> ParsedDocument:
