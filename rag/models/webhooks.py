@@ -47,7 +47,8 @@ class WebhookQuerySet(TrackedQuerySet["Webhook"]):
     def replace_secret(self, encrypted_secret: str, *, old_secret_until: datetime.datetime) -> int:
         """Set a new secret and keep the current one until this time.
 
-        A trigger keeps it (rag/migrations/sql/webhooks.sql), because a request may not read it.
+        A trigger copies it to `old_secret` (rag/migrations/sql/webhooks.sql), because requests may write secrets but
+        not read them.
         """
         return self.update(secret=encrypted_secret, old_secret_until=old_secret_until)
 

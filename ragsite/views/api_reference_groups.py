@@ -1,27 +1,49 @@
 """Groups the operations of the API reference by what people want to do, and puts bearer authentication first."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-# Tag, its description, and the beginnings of the paths under it. The first one that matches applies.
-_TASKS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("Sign in and keys", "Get an access token, and manage API keys.", ("/api/auth/",)),
-    (
+
+class _Task(NamedTuple):
+    """What people want to do: a tag of the API reference, and how the paths of its operations begin."""
+
+    tag: str
+    description: str
+    path_prefixes: tuple[str, ...]
+
+
+# The first task with a prefix of the path applies.
+_TASKS = (
+    _Task("Sign in and keys", "Get an access token, and manage API keys.", ("/api/auth/",)),
+    _Task(
         "Ask and search",
         "Answers with citations, and the passages that they are based on.",
-        ("/api/rag/query", "/api/rag/answer", "/api/rag/search", "/api/rag/retrieve", "/api/rag/explain",
-         "/api/v1/search", "/functions/"),
+        (
+            "/api/rag/query",
+            "/api/rag/answer",
+            "/api/rag/search",
+            "/api/rag/retrieve",
+            "/api/rag/explain",
+            "/api/v1/search",
+            "/functions/",
+        ),
     ),
-    ("Chat and agent", "Conversations, and answers for which a model calls tools.", ("/api/chat", "/agent/")),
-    ("Send documents and watch jobs", "Send texts and files, follow them until they are searchable, retry, cancel.",
-     ("/api/rag/ingest",)),
-    ("Data sources and documents", "Create, share and delete data sources; list and delete their documents.",
-     ("/api/rag/sources",)),
-    ("Webhooks", "Be notified of events, and see what was sent.", ("/api/rag/webhooks",)),
-    ("OpenAI-compatible API", "For clients that know OpenAI's API.", ("/v1/",)),
-)  # fmt: skip
-# A new path that is not listed yet; a test refuses it.
+    _Task("Chat and agent", "Conversations, and answers for which a model calls tools.", ("/api/chat", "/agent/")),
+    _Task(
+        "Send documents and watch jobs",
+        "Send texts and files, follow them until they are searchable, retry, cancel.",
+        ("/api/rag/ingest",),
+    ),
+    _Task(
+        "Data sources and documents",
+        "Create, share and delete data sources; list and delete their documents.",
+        ("/api/rag/sources",),
+    ),
+    _Task("Webhooks", "Be notified of events, and see what was sent.", ("/api/rag/webhooks",)),
+    _Task("OpenAI-compatible API", "For clients that know OpenAI's API.", ("/v1/",)),
+)
+# The tag of a new path that no task has yet. A test refuses it.
 _OTHER = "Other"
-TAGS = tuple(name for name, _, _ in _TASKS)
+TAGS = tuple(task.tag for task in _TASKS)
 
 
 def group_by_task(result: dict[str, Any], **_: object) -> dict[str, Any]:
@@ -31,7 +53,7 @@ def group_by_task(result: dict[str, Any], **_: object) -> dict[str, Any]:
             _describe(path, operation)
     schemes = result["components"]["securitySchemes"]
     result["components"]["securitySchemes"] = dict(sorted(schemes.items(), key=_bearer_first))
-    result["tags"] = [{"name": name, "description": description} for name, description, _ in _TASKS]
+    result["tags"] = [{"name": task.tag, "description": task.description} for task in _TASKS]
     return result
 
 
@@ -39,15 +61,15 @@ def _describe(path: str, operation: dict[str, Any]) -> None:
     contracts = ", ".join(operation["tags"])
     label = "Contracts" if len(operation["tags"]) > 1 else "Contract"
     operation["description"] = "\n\n".join(filter(None, (operation.get("description"), f"{label}: {contracts}.")))
-    operation["tags"] = [_task_of(path)]
+    operation["tags"] = [_find_tag(path)]
     if "security" in operation:
         operation["security"].sort(
             key=lambda requirement: min(map(_bearer_first, requirement.items()), default=(1, ""))
         )
 
 
-def _task_of(path: str) -> str:
-    return next((name for name, _, beginnings in _TASKS if path.startswith(beginnings)), _OTHER)
+def _find_tag(path: str) -> str:
+    return next((task.tag for task in _TASKS if path.startswith(task.path_prefixes)), _OTHER)
 
 
 def _bearer_first(scheme: tuple[str, Any]) -> tuple[bool, str]:

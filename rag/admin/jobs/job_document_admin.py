@@ -109,7 +109,8 @@ class IngestionDocumentAdmin(LargeListMixin, JobAdminBase):
 
     @admin.action(description=_("Retry the failed documents"))
     def retry(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> None:
-        document_ids = [document.pk for document in queryset]
+        # By their ids: the filters, annotations and order of the list must not enter the queries of the retry.
+        document_ids = list(queryset.values_list("pk", flat=True))
         self.retry_documents(request, IngestionDocument.objects.filter(pk__in=document_ids))
 
     @admin.display(description=_("state"), ordering="state")

@@ -45,23 +45,27 @@ def purge_deleted() -> None:
 
 
 def _repeat_until(deadline: float, purge_batch: Callable[[], bool]) -> None:
-    """Call the function until it returns False or the time is over."""
+    """Call a function that removes one batch, until it returns False or the time is over.
+
+    Such a function returns False if nothing is left to remove, or if another process removes it.
+    """
     while time.monotonic() < deadline and purge_batch():
         pass
 
 
 @transaction.atomic
 def purge_document_batch() -> bool:
-    """Remove a batch of chunks of deleted documents, and the content of documents without chunks.
+    """Remove a batch of chunks of deleted documents, and the content of the documents once their chunks are removed.
 
     Returns:
-        Whether to call it again: False if nothing is left to do, or another process does it. The other functions that
-        remove a batch return the same.
+        Whether to call it again: False if nothing is left to do, or if another process does it.
     """
     if not try_advisory_xact_lock("purge/documents"):
         return False
     document_ids = _next_unpurged_documents()
-    if provider_factory.chunk_store().delete_document_chunks(document_ids, limit=_BATCH_SIZE) < _BATCH_SIZE:
+    deleted_count = provider_factory.chunk_store().delete_document_chunks(document_ids, limit=_BATCH_SIZE)
+    has_chunks_left = deleted_count == _BATCH_SIZE
+    if not has_chunks_left:
         empty_values: dict[str, object] = {
             "text": "",
             "title": "",

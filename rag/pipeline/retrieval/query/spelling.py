@@ -45,7 +45,7 @@ def correct_spelling(question: Question, scopes: Sequence[SearchScope]) -> Quest
 
 
 def _find_replacements(words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, str]:
-    """Return those of the words that no chunk of the scopes has, with the words that are meant."""
+    """Return those of the words that no chunk of the scopes has, each with the word that replaces it."""
     store = provider_factory.chunk_store()
     counts = store.count_words(words, scopes)
     similar = {word: similar_words(word) for word in words if not counts.get(word)}
@@ -53,7 +53,7 @@ def _find_replacements(words: Sequence[str], scopes: Sequence[SearchScope]) -> d
         return {}
     candidates = {candidate for similar_to_word in similar.values() for candidate in similar_to_word}
     counts = store.count_words(sorted(candidates), scopes)
-    return {word: meant for word in similar if (meant := _find_meant(similar[word], counts))}
+    return {word: correction for word in similar if (correction := _choose_correction(similar[word], counts))}
 
 
 def _find_unusual_words(text: str) -> list[str]:
@@ -72,8 +72,16 @@ def _forms(word: str) -> set[str]:
     return {word, word.removesuffix("s"), *([word_stem] if len(word_stem) >= _MIN_STEM_LETTERS else [])}
 
 
-def _find_meant(similar: Sequence[str], counts: Mapping[str, int]) -> str:
-    """Return a function word, or else the word that most chunks have; of several, the first; empty if there is none."""
+def _choose_correction(similar: Sequence[str], counts: Mapping[str, int]) -> str:
+    """Return the first function word among similar words; without one, the word that occurs in the most chunks.
+
+    Args:
+        similar: The words that differ from the misspelled one by a typing error.
+        counts: In how many chunks each of them occurs.
+
+    Returns:
+        The word; empty if there is no function word, and no chunk has any of the words.
+    """
     function_word = next((word for word in similar if word in _FUNCTION_WORDS), "")
     best = max(similar, key=lambda word: counts.get(word, 0), default="")
     return function_word or (best if counts.get(best) else "")

@@ -42,7 +42,7 @@ def replace(
         if not version.is_new:
             embedded = embedded_chunks(version.document, model).values_list("pk", "digest")
             kept_rows = chunk_rows.match_kept_rows(version, embedded)
-            _delete_others(version.document, kept_rows.values())
+            _delete_stale_chunks(version.document, kept_rows.values())
             chunk_rows.move_kept(version.chunks, kept_rows)
     if not any(version.new_indexes for version in versions):
         return
@@ -70,9 +70,13 @@ def replace(
     )
 
 
-def _delete_others(document: Document, kept_ids: Iterable[uuid.UUID]) -> None:
+def _delete_stale_chunks(document: Document, kept_ids: Iterable[uuid.UUID]) -> None:
+    """Delete the document's chunks other than these, and first their vectors of every model, which refer to them.
+
+    In SQL: `delete()` would load all rows. A constraint deletes the token signatures.
+    """
     stale = Chunk.objects.filter(document=document).exclude(pk__in=list(kept_ids))
-    for table in EMBEDDING_TABLES.values():  # the vectors of other models, too
+    for table in EMBEDDING_TABLES.values():
         table.objects.filter(document=document, chunk__in=stale)._raw_delete(using=connection.alias)
     stale._raw_delete(using=connection.alias)
 
