@@ -69,14 +69,14 @@ _WIDTHS = (10, 8, 10, 11, 10, 10)
 
 def measured() -> Iterator[tuple[str, list[str]]]:
     """Yield each set's name with its formatted figures."""
-    from benchmarks.eval.__main__ import OWN, chosen_folder
+    from benchmarks.eval.__main__ import INCLUDED_SETS, chosen_folder
     from benchmarks.eval.datasets import sets
     from benchmarks.eval.runner import corpora
     from benchmarks.eval.runner.workers import WorkerPool
 
     corpora.cancel_interrupted_jobs()
     with WorkerPool() as pool:
-        for folder in dict.fromkeys((chosen_folder(), OWN)):
+        for folder in dict.fromkeys((chosen_folder(), INCLUDED_SETS)):
             for name in sets.names(folder, sets.CHUNKING):
                 labelled = sets.chunking(folder, name)
                 texts = {text.id: text.text for text in labelled.texts}

@@ -17,8 +17,9 @@ from benchmarks.support import language_model
 from ragsite.postgres import identity
 
 ROOT = Path(__file__).parents[2]
-OWN = Path(__file__).parent / "own"
-BESIDE = ROOT.parent / "shared" / "datasets"
+INCLUDED_SETS = Path(__file__).parent / "own"
+# Larger sets, beside the repository.
+SHARED_SETS = ROOT.parent / "shared" / "datasets"
 
 
 def main() -> int:
@@ -64,9 +65,9 @@ def evaluate() -> int:
 
 
 def chosen_folder() -> Path:
-    if given := os.environ.get("EVAL_SETS"):
-        return Path(given).expanduser().absolute()
-    return BESIDE if BESIDE.is_dir() else OWN
+    if folder := os.environ.get("EVAL_SETS"):
+        return Path(folder).expanduser().absolute()
+    return SHARED_SETS if SHARED_SETS.is_dir() else INCLUDED_SETS
 
 
 def chosen_kinds() -> frozenset[str]:

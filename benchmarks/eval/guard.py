@@ -14,7 +14,7 @@ import django
 
 from ragsite.postgres import identity
 
-OWN = Path(__file__).parent / "own"
+INCLUDED_SETS = Path(__file__).parent / "own"
 KEPT = Path(__file__).parent / "guard.json"
 TOLERANCE = 0.01
 _GUARDED = frozenset({"ndcg10", "recall10", "recall", "auc", "passed", "facts", "readable", "refused"})
@@ -34,7 +34,7 @@ def main() -> int:
 
     with run_as_owner():  # of the tables, which an earlier run may have created
         call_command("migrate", verbosity=0)
-    figures = run.everything(OWN, Path(os.environ["RAGSITE_DATA"]) / "guard.json", lambda line: None)
+    figures = run.everything(INCLUDED_SETS, Path(os.environ["RAGSITE_DATA"]) / "guard.json", lambda line: None)
     for failure in figures["failures"]:
         print(f"{failure['set']} could not be measured: {failure['error']}")
     if figures["failures"]:

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.eval.datasets import answers as answer_sets
 from benchmarks.eval.datasets.answers import AskedQuestion
-from benchmarks.eval.guard import OWN
+from benchmarks.eval.guard import INCLUDED_SETS
 from benchmarks.eval.readability import faults
 from benchmarks.eval.runner.answers import figures
 from benchmarks.support import language_model
@@ -73,7 +73,7 @@ def test_the_stub_language_model_repeats_passages_and_sometimes_adds_an_inventio
 
 @pytest.mark.parametrize("name", ["tuning", "held-out", "handbooks"])
 def test_the_documents_of_a_set_state_its_facts(name: str) -> None:
-    dataset = answer_sets.read(OWN, name)
+    dataset = answer_sets.read(INCLUDED_SETS, name)
     text = answer_sets.normalized("\n".join(document.text for document in dataset.texts))
     facts = [fact for question in dataset.questions for fact in question.facts]
     assert [fact for fact in facts if not any(answer_sets.normalized(item) in text for item in fact)] == []
