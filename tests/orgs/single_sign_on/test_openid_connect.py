@@ -196,18 +196,39 @@ def test_forged_signatures_are_refused(provider: IdentityProvider, server: Any, 
     assert not User.objects.filter(email=EMAIL).exists()
 
 
-def test_only_the_browser_that_began_completes_a_sign_in_and_only_once(provider: IdentityProvider, server: Any) -> None:
-    browser, other = Client(), Client()
-    address = begin(browser)
+def test_only_the_browser_that_began_a_sign_in_completes_it(provider: IdentityProvider) -> None:
+    address = begin(Client())
+    other = Client()
     assert other.get(address).status_code == 400, "the code of an attacker's own sign-in"
     begin(other)
     assert other.get(address).status_code == 400, "with another state"
-    code = re.search(r"code=([^&]+)", address)
+
+
+def test_a_sign_in_is_completed_only_once(provider: IdentityProvider) -> None:
+    browser = Client()
+    address = begin(browser)
+    assert browser.get(address).status_code == 302
+    assert browser.get(address).status_code == 400
+
+
+def test_a_new_sign_in_replaces_the_one_that_the_browser_began_before(provider: IdentityProvider) -> None:
+    browser = Client()
+    replaced, address = begin(browser), begin(browser)
+    assert browser.get(replaced).status_code == 400
+    assert browser.get(address).status_code == 302
+
+
+def test_the_response_of_another_provider_is_refused(provider: IdentityProvider) -> None:
+    browser = Client()
+    assert browser.get(begin(browser).replace("iss=http", "iss=https")).status_code == 502
+
+
+def test_the_code_of_another_sign_in_is_refused(provider: IdentityProvider) -> None:
+    """The provider refuses it, because the verifier is another one (PKCE)."""
+    code = re.search(r"code=([^&]+)", begin(Client()))
     assert code
-    assert other.get(begin(other).replace("iss=http", "iss=https")).status_code == 502, "another provider's response"
-    assert other.get(re.sub(r"code=[^&]+", f"code={code[1]}", begin(other))).status_code == 502, "another verifier"
-    assert browser.get(begin(browser)).status_code == 302
-    assert browser.get(address).status_code == 400, "a sign-in that is over"
+    browser = Client()
+    assert browser.get(re.sub(r"code=[^&]+", code[0], begin(browser))).status_code == 502
 
 
 def test_no_provider_gets_the_code_of_another_organisations_provider(

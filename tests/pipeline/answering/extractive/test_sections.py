@@ -47,10 +47,10 @@ def test_a_verb_with_its_particle_matches_the_noun_in_one_word() -> None:
 
 
 def test_yes_or_no_does_not_answer_how_something_is_done() -> None:
-    yes, switch = "Yes, unless scanned pages are switched off.", "Clear the box of the source to switch it off."
-    pages = passage(f"# Scans\n\n## Are scanned pages read?\n\n{yes}\n\n## Reading scanned pages\n\n{switch}")
+    yes, method = "Yes, unless scanned pages are switched off.", "Text recognition finds the words in each picture."
+    pages = passage(f"# Scans\n\n## Are scanned pages read?\n\n{yes}\n\n## Reading scanned pages\n\n{method}")
     assert answer("Are scanned pages read?", pages) == f"{yes} [1]"
-    assert answer("How are scanned pages read?", pages) == f"{switch} [1]"
+    assert answer("How are scanned pages read?", pages) == f"{method} [1]"
 
 
 def test_lines_of_a_table_of_contents_are_no_headings_and_no_answers() -> None:
