@@ -54,6 +54,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# In seconds. The templates forgotten_password.html and password_reset_email.txt call it an hour.
 PASSWORD_RESET_TIMEOUT = 3600
 
 SIMPLE_JWT = {
