@@ -34,7 +34,7 @@ class LongRequestLimiter:
     def admit(self) -> Iterator[None]:
         """Count the current request among the long ones until the block ends.
 
-        A request is counted once, also if it is admitted again within the block. Workers and commands have no account
+        A request is counted once, even if it is admitted again within the block. Workers and commands have no account
         and are not counted.
 
         There are RAG_MAX_LONG_REQUESTS places. An account may take as many as then remain free: alone half of them, and

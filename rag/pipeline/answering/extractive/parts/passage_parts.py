@@ -113,15 +113,15 @@ def _mark_numbered_titles(text: str, parts: Sequence[Part]) -> list[Part]:
     sizes = Counter(part.block for part in parts)
     lines: dict[tuple[int, int], int] = {}  # the part by its indentation and its number
     for index, part in enumerate(parts[:-1]):
-        number = _LINE_NUMBER.match(text, part.start, part.end)
+        match = _LINE_NUMBER.match(text, part.start, part.end)
         is_above_text = sizes[part.block] == 1 and parts[index + 1].kind is not UnitKind.ITEM
-        if part.kind is UnitKind.ITEM and number and is_above_text:
-            lines[part.start - text.rfind("\n", 0, part.start), int(number[1])] = index
+        if part.kind is UnitKind.ITEM and match and is_above_text:
+            lines[part.start - text.rfind("\n", 0, part.start), int(match[1])] = index
     titles = {place for place, index in lines.items() if text[: parts[index].end].endswith(QUESTION_ENDINGS)}
     pending = list(titles)
     while pending:
-        indentation, number_above = pending.pop()
-        neighbours = {(indentation, number_above - 1), (indentation, number_above + 1)} & lines.keys()
+        indentation, number = pending.pop()
+        neighbours = {(indentation, number - 1), (indentation, number + 1)} & lines.keys()
         pending += neighbours - titles
         titles |= neighbours
     headings = {lines[place] for place in titles}
