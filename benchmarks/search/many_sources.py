@@ -33,11 +33,11 @@ def main() -> None:
     migrate()
     chunks = int(os.environ.get("BENCH_CHUNKS", "20000"))
     counts = [int(count) for count in os.environ.get("BENCH_SOURCES", "5,500,5000").split(",")]
-    shelf = synthetic_organizations.Library(chunks)
-    readers = [shelf.open_reader(count) for count in counts]
+    library = synthetic_organizations.Library(chunks)
+    readers = [library.open_reader(count) for count in counts]
     if os.environ.get("BENCH_PRIVATE", "1") == "1":
         # Those who may query all private sources, and thus the same chunks.
-        readers += [reader for count in counts for reader in shelf.closed_readers(count)[-1:]]
+        readers += [reader for count in counts for reader in library.closed_readers(count)[-1:]]
     synthetic_organizations.build_index()
     questions = corpus.questions(limit=_QUESTIONS + _WARM_UP)
     print(f"{chunks:,} chunks in each organisation, {os.cpu_count()} cores", flush=True)

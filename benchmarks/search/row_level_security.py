@@ -26,8 +26,8 @@ def main() -> None:
     from benchmarks.support import corpus
 
     migrate()
-    shelf = synthetic_organizations.Library(int(os.environ.get("BENCH_CHUNKS", "20000")))
-    reader = shelf.open_reader(5)
+    library = synthetic_organizations.Library(int(os.environ.get("BENCH_CHUNKS", "20000")))
+    reader = library.open_reader(5)
     synthetic_organizations.build_index()
     questions = corpus.questions(limit=_WARM_UP + int(os.environ.get("BENCH_QUESTIONS", "200")))
     for rerank in (False, True):

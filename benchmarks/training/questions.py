@@ -59,7 +59,7 @@ class AnsweredQuestion:
     end: int
 
 
-def read_squad(file: Path, chance: random.Random) -> tuple[list[Text], list[AnsweredQuestion]]:
+def read_squad(file: Path, generator: random.Random) -> tuple[list[Text], list[AnsweredQuestion]]:
     """Read some paragraphs of each article of SQuAD 1.1's training set (Rajpurkar et al. 2016, CC BY-SA 4.0)."""
     texts: list[Text] = []
     questions: list[AnsweredQuestion] = []
@@ -69,10 +69,10 @@ def read_squad(file: Path, chance: random.Random) -> tuple[list[Text], list[Answ
             for paragraph in article["paragraphs"]
             if paragraph["qas"] and len(paragraph["context"]) < _MAX_CHARACTERS
         ]
-        chance.shuffle(paragraphs)
+        generator.shuffle(paragraphs)
         for paragraph in paragraphs[:_MAX_PARAGRAPHS]:
             items = paragraph["qas"]
-            for item in chance.sample(items, min(_MAX_QUESTIONS, len(items))):
+            for item in generator.sample(items, min(_MAX_QUESTIONS, len(items))):
                 answer = item["answers"][0]
                 start = answer["answer_start"]
                 end = start + len(answer["text"])
@@ -81,7 +81,7 @@ def read_squad(file: Path, chance: random.Random) -> tuple[list[Text], list[Answ
     return texts, questions
 
 
-def read_markdown(folders: Sequence[Path], chance: random.Random) -> tuple[list[Text], list[AnsweredQuestion]]:
+def read_markdown(folders: Sequence[Path], generator: random.Random) -> tuple[list[Text], list[AnsweredQuestion]]:
     """Read the sections of the Markdown files in these folders, each with a question made from its heading."""
     texts: list[Text] = []
     questions: list[AnsweredQuestion] = []
@@ -90,12 +90,12 @@ def read_markdown(folders: Sequence[Path], chance: random.Random) -> tuple[list[
         if len(content) > _MAX_FILE_CHARACTERS:
             continue
         title, sections = _split_sections(content)
-        answered = [(_question(heading, chance) if heading != title else "", body) for heading, body in sections]
+        answered = [(_question(heading, generator) if heading != title else "", body) for heading, body in sections]
         answered = answered[:_MAX_SECTIONS]
         chosen = [index for index, (question, _) in enumerate(answered) if question]
         if not chosen or len(answered) < 2:
             continue
-        chosen = chance.sample(chosen, min(_MAX_HEADINGS, len(chosen)))
+        chosen = generator.sample(chosen, min(_MAX_HEADINGS, len(chosen)))
         passages, places = _pack([body for _, body in answered])
         questions += [
             AnsweredQuestion(answered[index][0], len(texts) + places[index][0], *places[index][1:]) for index in chosen
@@ -143,7 +143,7 @@ def _pack(bodies: Sequence[str]) -> tuple[list[str], list[tuple[int, int, int]]]
     return passages, places
 
 
-def _question(heading: str, chance: random.Random) -> str:
+def _question(heading: str, generator: random.Random) -> str:
     """Return a question that the section below a heading answers; empty if it is not clear which one."""
     text = re.sub(r"^\d+(\.\d+)*[.)]?\s+", "", _MARKS.sub("", heading).strip(" #:"))
     words = text.split()
@@ -155,12 +155,12 @@ def _question(heading: str, chance: random.Random) -> str:
         return f"{text}?"
     verb = _infinitive(words[0])
     if verb and len(words) > 1:
-        return f"{chance.choice(_HOW)} {verb} {' '.join(words[1:])}?"
+        return f"{generator.choice(_HOW)} {verb} {' '.join(words[1:])}?"
     if not 2 <= len(words) <= 7:
         return ""
     topic = text[0].lower() + text[1:]
     verb = "are" if topic.endswith("s") else "is"
-    return chance.choice([f"What {verb} the {topic}?", *(form.format(topic) for form in _ABOUT)])
+    return generator.choice([f"What {verb} the {topic}?", *(form.format(topic) for form in _ABOUT)])
 
 
 def _infinitive(word: str) -> str:

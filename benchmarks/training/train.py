@@ -75,7 +75,7 @@ def train(texts: Sets, questions: QuestionSets) -> Projection:
     """Train with each question once, in random order, with a rate that decreases linearly."""
     torch.set_num_threads(1)  # the matrices are small
     torch.manual_seed(1)
-    chance = random.Random(5)
+    generator = random.Random(5)
     projection = Projection()
     names = ("matrix.weight", "weight.weight", "weight.bias")
     parameters = [parameter for name, parameter in projection.named_parameters() if name in names]
@@ -83,7 +83,7 @@ def train(texts: Sets, questions: QuestionSets) -> Projection:
         [{"params": parameters, "lr": _RATE, "weight_decay": 1e-3}, {"params": [projection.scale], "lr": 0.1}]
     )
     pairs = [(name, question) for name in questions for question in questions[name]]
-    chance.shuffle(pairs)
+    generator.shuffle(pairs)
     steps = len(pairs) // _BATCH
     schedule = torch.optim.lr_scheduler.LambdaLR(
         optimizer, lambda step: min(1, (step + 1) / _WARM_UP) * max(0.05, 1 - step / steps)
@@ -91,7 +91,7 @@ def train(texts: Sets, questions: QuestionSets) -> Projection:
     groups = {name: _indexes_by_group(texts[name]) for name in texts}
     for step in range(steps):
         batch = [
-            _compare(texts[name], groups[name], question, _OTHERS, chance)
+            _compare(texts[name], groups[name], question, _OTHERS, generator)
             for name, question in pairs[step * _BATCH : (step + 1) * _BATCH]
         ]
         scores = _scores(projection, batch)
@@ -111,12 +111,12 @@ def evaluate(projection: Projection | None, texts: Sets, questions: QuestionSets
     results = []
     model = projection or Projection()
     for name, of_set in questions.items():
-        chance, groups = random.Random(1), _indexes_by_group(texts[name])
-        chosen = chance.sample(list(of_set), min(_MAX_EVALUATED, len(of_set)))
+        generator, groups = random.Random(1), _indexes_by_group(texts[name])
+        chosen = generator.sample(list(of_set), min(_MAX_EVALUATED, len(of_set)))
         within = among = 0
         with torch.no_grad():
             for question in chosen:
-                item = _compare(texts[name], groups, question, _OTHERS_IN_EVALUATION, chance)
+                item = _compare(texts[name], groups, question, _OTHERS_IN_EVALUATION, generator)
                 (scores,) = _scores(model, [item])
                 within += int(scores[: item.in_passage].argmax()) in item.answers
                 among += int(scores.argmax()) in item.answers
@@ -137,12 +137,12 @@ def _compare(
     groups: Mapping[str, list[int]],
     question: EmbeddedQuestion,
     others: int,
-    chance: random.Random,
+    generator: random.Random,
 ) -> _Comparison:
     similar = [index for index in groups[texts[question.text_index].group] if index != question.text_index]
-    passages = [question.text_index, *chance.sample(similar, min(others, len(similar)))]
+    passages = [question.text_index, *generator.sample(similar, min(others, len(similar)))]
     if len(passages) < 3:
-        passages.append(chance.randrange(len(texts)))
+        passages.append(generator.randrange(len(texts)))
     starts = itertools.accumulate((len(texts[index].signatures) for index in passages), initial=0)
     rows = [
         sentence + start for index, start in zip(passages, starts, strict=False) for sentence in texts[index].sentences

@@ -3,6 +3,7 @@
 import datetime
 import uuid
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
@@ -21,6 +22,16 @@ _READ = (
     f"JOIN {Organization._meta.db_table} AS organization ON organization.id = membership.organization_id "
     f"JOIN {User._meta.db_table} AS account ON account.id = membership.user_id WHERE account.id = %s"
 )
+
+
+class _MembershipRow(NamedTuple):
+    """A row of the statement above. A membership is active if its user and its organisation are, too."""
+
+    organization_id: uuid.UUID
+    history: str
+    days: int | None
+    max_bytes: int | None
+    is_active: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +58,14 @@ def retention_for(user: AnyUser) -> Retention:
 
     Without an active organisation those that the user belonged to decide; without any, the platform's defaults.
     """
-    rows = read_rows(_READ, [user.pk]) if user.pk else []
-    active = [row for row in rows if row[-1]]
+    rows = [_MembershipRow(*row) for row in read_rows(_READ, [user.pk])] if user.pk else []
+    active = [row for row in rows if row.is_active]
     deciding = active or rows
-    periods = [days or settings.RAG_HISTORY_RETENTION_DAYS for _, _, days, _, _ in deciding]
+    periods = [row.days or settings.RAG_HISTORY_RETENTION_DAYS for row in deciding]
     limited_days = [days for days in periods or [settings.RAG_HISTORY_RETENTION_DAYS] if days]
-    histories = [QueryHistory(history) for _, history, _, _, _ in deciding]
+    histories = [QueryHistory(row.history) for row in deciding]
     return Retention(
         history=max(histories, key=_STRICTNESS.index, default=QueryHistory.FULL),
         days=min(limited_days, default=None),
-        limited_organizations=tuple(pk for pk, _, _, max_bytes, _ in active if max_bytes is not None),
+        limited_organizations=tuple(row.organization_id for row in active if row.max_bytes is not None),
     )

@@ -11,9 +11,9 @@ from rag.text.tokens import count_tokens
 
 
 def load_tables() -> None:
-    """Load the table of tokens, which takes 0.3 s and 37 MB, and map the tables of languages.
+    """Load the table of tokens, which takes 0.3 s and 37 MB, and open the tables of languages.
 
-    A word maps few of their pages, a sentence 26 MB.
+    A text of one letter reads few pages of the tables of languages. A sentence would read 26 MB of them.
     """
     count_tokens("")
     detect_language("a")

@@ -144,9 +144,9 @@ class DataSources(PipelineViewSet):
         source = lookup.get_source_to_manage(
             get_caller(request), reference, organization=organization(request), denied_message=lookup.MAY_NOT_EXPLAIN
         )
-        reference_to_user = validate(AccessIn, request.query_params.dict())["user"]
-        person = explain_access.find_person(reference_to_user, [source.organization_id], asker=get_caller(request))
-        return Response(access_out(source, reference_to_user, explain_access.explain_access(source, person)))
+        person_reference = validate(AccessIn, request.query_params.dict())["user"]
+        person = explain_access.find_person(person_reference, [source.organization_id], asker=get_caller(request))
+        return Response(access_out(source, person_reference, explain_access.explain_access(source, person)))
 
 
 def _render_source(request: Request, source: DataSource) -> serializers.SourceOut:

@@ -56,8 +56,8 @@ def _first_value(entry: Sequence[tuple[str, str]], field: str) -> str:
 
 def _entries(text: str) -> Iterator[list[tuple[str, str]]]:
     """Yield the fields of the calendar itself, then those of each entry. Alarms and time zones are left out."""
-    outside: list[tuple[str, str]] = []
-    entries, open_parts = [outside], [""]
+    calendar_fields: list[tuple[str, str]] = []
+    entries, open_parts = [calendar_fields], [""]
     for line in _unfold(text):
         match = _LINE.match(line)
         if not match:
@@ -72,7 +72,7 @@ def _entries(text: str) -> Iterator[list[tuple[str, str]]]:
         elif open_parts[-1] in _ENTRIES:
             entries[-1].append((name, _value(name, match["parameters"], value)))
         elif open_parts[-1] == "VCALENDAR" and name == "X-WR-CALNAME":
-            outside.append((name, _value(name, "", value)))
+            calendar_fields.append((name, _value(name, "", value)))
     yield from entries
 
 
