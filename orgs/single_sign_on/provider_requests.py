@@ -80,7 +80,7 @@ def request(
     headers = {"Accept": "application/json", **({"Authorization": f"Bearer {bearer}"} if bearer else {})}
     try:
         with (
-            _place(provider),
+            _admit(provider),
             _Client(timeout=_TIMEOUT_SECONDS, follow_redirects=False) as client,
             client.stream(method, url, data=form, headers=headers, auth=credentials) as response,
         ):
@@ -103,7 +103,7 @@ def request(
 
 
 @contextlib.contextmanager
-def _place(provider: Provider) -> Iterator[None]:
+def _admit(provider: Provider) -> Iterator[None]:
     """Take one of the places: identity providers that respond slowly must not occupy all threads of the web process."""
     with _places:
         if not _places.wait_for(lambda: _is_free(provider), _MAX_WAIT_SECONDS):
