@@ -17,7 +17,7 @@ _FULL_COVERAGE_BETWEEN_LANGUAGES = 0.5
 # Words count fully if one of the candidates has this share of the question's words, or of three words: questions of
 # many words never have all in one text. Otherwise the texts may say it in other words, and those that have a word by
 # chance should not come first.
-_FULL_COVERAGE_OF_BEST = 0.6
+_FULL_COVERAGE_OF_BEST = 0.5
 _FULL_WORDS = 3
 # A cosine that is good with any model. Of several scopes, each is scaled as if a chunk had it, so that a scope without
 # a similar chunk does not rank as high as the others.
