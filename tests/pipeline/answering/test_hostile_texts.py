@@ -1,7 +1,6 @@
 """Hostile texts: every step takes linear time, and no text can leave its place in a prompt."""
 
 import re
-import time
 from collections.abc import Callable
 
 import pytest
@@ -18,10 +17,9 @@ from rag.text import sentences, words
 from rag.text.citation_markers import neutralize_at_line_starts
 from rag.text.quotable_units import split_units
 from rag.text.tokens import count_tokens
+from tests.support.growth import takes_linear_time
 
-# Characters: four times the text may take four times as long, give or take; its square would be sixteen times.
-SHORT, LONG = 6_250, 25_000
-MAX_GROWTH, NOISE_SECONDS = 9, 0.02
+MAX_CHARACTERS = 25_000
 RUNS = ["\n", "=", " ", "\t", "。", ".'", "= ", "== ", "a'", "1,", "[1] ", "[1]", "[Source:", "\r", "y", "[1], ", "!"]
 RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke ", "The zebra is. "]
 STEPS: list[Callable[[str], object]] = [
@@ -46,19 +44,11 @@ def test_every_step_takes_linear_time(run: str) -> None:
     """A chunk of 2,048 tokens may have more than 100,000 characters, because long runs of a character are one token."""
     count_tokens("x")  # its vocabulary is read once
 
-    def is_linear(step: Callable[[str], object], attempt: int) -> bool:
-        long = cpu_seconds(step, LONG, attempt)
-        return long < NOISE_SECONDS or long < MAX_GROWTH * cpu_seconds(step, SHORT, attempt) + NOISE_SECONDS
-
-    def cpu_seconds(step: Callable[[str], object], length: int, attempt: int) -> float:
-        text = f"{attempt}{run * length}"[:length]  # differs in each attempt, so that nothing is cached
-        start = time.process_time()
-        step(text)
-        return time.process_time() - start
+    def text_of(length: int, attempt: int) -> str:
+        return f"{attempt}{run * length}"[:length]
 
     for number, step in enumerate(STEPS):
-        # Other processes may disturb one measurement. Quadratic time fails all three.
-        assert any(is_linear(step, attempt) for attempt in range(3)), f"step {number}"
+        assert takes_linear_time(step, text_of, MAX_CHARACTERS), f"step {number}"
 
 
 def test_very_long_texts_are_counted() -> None:
