@@ -114,6 +114,15 @@ def test_a_closest_passage_that_is_a_row_begins_a_line(member: Client, live_worl
     assert "”:\n- parking of helicopters" in body["answer"]
 
 
+def test_the_title_of_the_closest_passage_changes_nothing_around_it(member: Client, live_world: World) -> None:
+    """Clients load no picture of it, and its direction of writing ends with it."""
+    title = "\u202eFees ![bell](https://x.example)"
+    text = "# Parking\n\nThe parking of helicopters costs four euros."
+    ingest_text(live_world.home.sources.get(slug="library"), "fees.md", text, title=title)
+    body = ask(member, query="Which emperor paid the parking of helicopters in Venice?").body
+    assert "in “\u202eFees ! [bell](https://x.example) › Parking\u202c”" in body["answer"]
+
+
 def test_rerank_by_a_configured_endpoint(member: Client, provider: ProviderServer, settings: Any) -> None:
     settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", provider.base_url
     body = ask(member, rerankModel="test-rerank").body
