@@ -15,4 +15,4 @@ def test_sentences_that_are_quoted_one_by_one_have_a_whole_answer(
     """No quote has the white space between two sentences, or at the end of a reference."""
     question = LabelledQuestion("How is tea served?", [visible(("tea", 0, len(TEXT)), TEXT)], is_any=False)
     lengths = sum(end - start for _, start, end in quoted)
-    assert overlap(question, quoted, {"tea": TEXT}) == (is_whole, pytest.approx(recall), 1.0, lengths)
+    assert overlap(question, quoted, {"tea": TEXT}) == pytest.approx((is_whole, recall, 1.0, lengths))
