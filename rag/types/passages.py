@@ -200,8 +200,8 @@ class Retrieval:
         passages: The passages, best first, at most `top_k`.
         total_found: The number of candidates before the cut to `top_k`.
         source_ids: The sources that were searched. Public ones only if the question asks for the names.
-        warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED), UNDER_FILLED or
-            SPELLING_CORRECTED.
+        warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED), UNDER_FILLED,
+            SPELLING_CORRECTED, or LANGUAGE_PENDING.
         trace: The chunks that remained after each stage.
         searched: The question and the two that it consists of, if the passages of these answer both of them.
     """

@@ -131,6 +131,8 @@ class SearchScope:
         second_of: Primary keys of the models of sources that may have the model as their second one.
         organization_ids: The organisations of all sources, for measurements and read replicas.
         model_version: The version of the model's row; empty if it is not known.
+        lacks_language: Whether the question is not English and the sources do not have all vectors of a multilingual
+            model yet. They are found by the words of the question.
     """
 
     source_ids: tuple[uuid.UUID, ...]
@@ -142,3 +144,4 @@ class SearchScope:
     grants: MemberGrants | None = None
     organization_ids: tuple[uuid.UUID, ...] = field(default=(), compare=False)
     model_version: str = field(default="", compare=False)
+    lacks_language: bool = field(default=False, compare=False)

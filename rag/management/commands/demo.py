@@ -32,6 +32,8 @@ class Command(BaseCommand):
         # The first questions are about the public pages. The others would delay these: jobs share the workers.
         first = demo_data.ingest_documentation(public=True)
         is_ready = self._wait(first, deadline=time.monotonic() + options["wait"])
+        if is_ready:
+            demo_data.prepare_for_other_languages()
         others = demo_data.ingest_documentation(public=False)
         if options["verbosity"]:
             self.stdout.write(f"The demo data exists; {len(first + others)} sources are being ingested.")

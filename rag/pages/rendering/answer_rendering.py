@@ -23,6 +23,7 @@ from .markdown_blocks import BlockKind, divide
 _NOTES = {
     "SPELLING_CORRECTED": _("A misspelled word of your question was replaced by one that the documents have."),
     "UNDER_FILLED": _("There may be more passages: many of those that were compared repeat each other."),
+    "LANGUAGE_PENDING": _("The documents are being prepared for this language. A few minutes later, more is found."),
     "RERANK_FAILED": _("The passages could not be put into their best order, so better ones may be missing."),
     "EMBEDDING_FAILED": _("The search by meaning was not available, so only passages with the same words were found."),
     "GROUNDING_FAILED": _("The language model could not check whether the passages suffice; a simpler check was used."),

@@ -14,6 +14,7 @@ from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling
+from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.text.markup.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
 from rag.types import (
@@ -79,7 +80,8 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         context = _build_context(question, grounding.relevant, options, sanitized)
     yield retrieval
     if not grounding.is_groundable:
-        answer = _decline(question.text, grounding, closest)
+        is_pending = LANGUAGE_PENDING in retrieval.warnings
+        answer = _postpone(question.text, grounding) if is_pending else _decline(question.text, grounding, closest)
         yield answer.text
     else:
         with measurement_buffer.measure("query_stage", "generate"):
@@ -193,6 +195,12 @@ def _decline(query: str, grounding: Grounding, closest: str) -> Answer:
     gaps = describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
     text = " ".join(filter(None, (sentences_for(query).unclear, gaps, closest)))
     return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
+
+
+def _postpone(query: str, grounding: Grounding) -> Answer:
+    """Decline a question that the sources cannot be compared with by meaning yet, because of its language."""
+    warnings = (*grounding.warnings, NOT_GROUNDED)
+    return Answer(sentences_for(query).pending, (), confidence=0.0, model="", warnings=warnings)
 
 
 def _no_answer(query: str, grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:

@@ -25,6 +25,7 @@ class Sentences:
         chat_found_nothing: A chat has found no passage, and no language model is configured (v3 contract, 2.3).
         gaps: Introduces what no passage mentions.
         closest: Introduces the closest passage, by its document and heading.
+        pending: Nothing was found, and the sources are being embedded for questions that are not English.
     """
 
     no_answer: str
@@ -33,6 +34,7 @@ class Sentences:
     chat_found_nothing: str
     gaps: str
     closest: str
+    pending: str
 
 
 ENGLISH = Sentences(
@@ -42,6 +44,7 @@ ENGLISH = Sentences(
     chat_found_nothing="The sources do not contain anything about this question.",
     gaps="Nothing was found about: {gaps}.",
     closest="The closest passage is in “{where}”:",
+    pending="The documents are being prepared for questions in this language. Please ask again in a few minutes.",
 )
 _OTHERS = {
     "german": Sentences(
@@ -51,6 +54,8 @@ _OTHERS = {
         chat_found_nothing="Die Quellen enthalten nichts zu dieser Frage.",
         gaps="Nichts gefunden wurde zu: {gaps}.",
         closest="Am nächsten kommt der Abschnitt in „{where}“:",
+        pending="Die Dokumente werden gerade für Fragen in dieser Sprache vorbereitet. "
+        "Bitte fragen Sie in einigen Minuten noch einmal.",
     ),
     "french": Sentences(
         no_answer="Les sources ne contiennent pas la réponse à cette question.",
@@ -59,6 +64,8 @@ _OTHERS = {
         chat_found_nothing="Les sources ne contiennent rien sur cette question.",
         gaps="Rien n’a été trouvé sur : {gaps}.",
         closest="Le passage le plus proche se trouve dans « {where} » :",
+        pending="Les documents sont en cours de préparation pour les questions dans cette langue. "
+        "Veuillez reposer la question dans quelques minutes.",
     ),
     "spanish": Sentences(
         no_answer="Las fuentes no contienen la respuesta a esta pregunta.",
@@ -67,6 +74,8 @@ _OTHERS = {
         chat_found_nothing="Las fuentes no contienen nada sobre esta pregunta.",
         gaps="No se encontró nada sobre: {gaps}.",
         closest="El pasaje más cercano está en «{where}»:",
+        pending="Los documentos se están preparando para preguntas en este idioma. "
+        "Vuelva a preguntar dentro de unos minutos.",
     ),
 }
 

@@ -26,6 +26,8 @@ from .standout_score import add_standout_scores
 # An attempt fails only if a document is replaced between its two reads, or is newer than the replica that was read.
 _MAX_ATTEMPTS = 10
 
+# The question is not English, and some sources do not have all vectors of the multilingual model yet.
+LANGUAGE_PENDING = "LANGUAGE_PENDING"
 # Hits, best first; the best passages; the searched sources; warnings; the candidates; whether all chunks still exist.
 _Outcome = tuple[list[Hit], list[Passage], SourceIds, tuple[str, ...], SearchTrace, bool]
 
@@ -59,6 +61,8 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     # A minimum score leaves out passages that are not wanted.
     if len(passages) < question.top_k and not question.min_score and is_cut(trace, question):
         warnings += (UNDER_FILLED,)
+    if any(scope.lacks_language for scope in scopes):
+        warnings += (LANGUAGE_PENDING,)
     trace = dataclasses.replace(trace, deduplicated=tuple(passage.chunk_id for passage in passages))
     if question.rerank and passages:  # outside of the transaction: a reranker may be a remote service
         with measurement_buffer.measure("query_stage", "rerank"):

@@ -16,6 +16,7 @@ from rag.models.content.documents import content_hash
 from rag.parsing.markdown import parse_markdown
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
+from rag.services.reembedding import second_model
 from rag.types import Submission
 
 DOCS = Path(settings.RAG_DEMO_FOLDER or settings.BASE_DIR / "docs")
@@ -126,6 +127,16 @@ def ingest_documentation(*, public: bool) -> list[IngestionJob]:
     sources = [source for source in SOURCES if (source.visibility == Visibility.PUBLIC) == public]
     jobs = [_ingest_pages(_get_or_create_source(source), source.pages) for source in sources]
     return [job for job in jobs if job]
+
+
+def prepare_for_other_languages() -> None:
+    """Have the public sources embedded with the multilingual model, so that the first question need not be English."""
+    public = DataSource.objects.filter(
+        deleted_at=None,
+        organization__slug__in=_ORGANIZATIONS,
+        slug__in=[source.slug for source in SOURCES if source.visibility == Visibility.PUBLIC],
+    )
+    second_model.request_vectors(list(public.values_list("pk", flat=True)))
 
 
 def _hash(password: str) -> str:

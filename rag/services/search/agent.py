@@ -85,7 +85,8 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
         model_name = model.name if model else EXTRACTIVE
         reply = _validate_and_build_reply(text, selected, grounding, toolbox, model=model_name)
     else:
-        text = sentences_for(question.text).agent_found_nothing
+        sentences = sentences_for(question.text)
+        text = sentences.pending if toolbox.is_language_pending else sentences.agent_found_nothing
         reply = AgentReply(text, confidence=0.0, is_grounded=False, sources=(), passages=toolbox.passages, model="")
     reply = dataclasses.replace(reply, duration_seconds=time.monotonic() - started)
     logger.info(

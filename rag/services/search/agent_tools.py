@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from rag.errors import InvalidRequest, NoAccessibleSources
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
+from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.services.access import access_rechecks
 from rag.text.tokens import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
@@ -42,7 +43,11 @@ class ToolVerdict(TypedDict):
 
 
 class Toolbox:
-    """The tools of one run, and the passages that they have retrieved."""
+    """The tools of one run, and the passages that they have retrieved.
+
+    Attributes:
+        is_language_pending: Whether a search had the warning LANGUAGE_PENDING.
+    """
 
     def __init__(
         self, question: Question, selection: permitted_queries.SourceSelection, *, token_budget: int | None = None
@@ -58,6 +63,7 @@ class Toolbox:
         self._selection = selection
         self._remaining_tokens = token_budget
         self._passages: dict[uuid.UUID, Passage] = {}
+        self.is_language_pending = False
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -103,10 +109,11 @@ class Toolbox:
             self.require_access()
         question = self._read_question(arguments)
         try:
-            passages = permitted_queries.retrieve(question, self._selection).passages
+            retrieval = permitted_queries.retrieve(question, self._selection)
         except NoAccessibleSources:
-            passages = ()
-        returned = [passage for passage in passages if self._consume_tokens(passage)]
+            retrieval = permitted_queries.NO_RESULTS
+        self.is_language_pending |= LANGUAGE_PENDING in retrieval.warnings
+        returned = [passage for passage in retrieval.passages if self._consume_tokens(passage)]
         for passage in returned:
             self._passages.setdefault(passage.chunk_id, passage)
         return {"chunks": [chunk_out(passage) for passage in returned], "retrieval_time": time.monotonic() - started}

@@ -20,6 +20,7 @@ from rag.pipeline.answering.retrieve_two_questions import add_probability_of_bot
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.retrieval.query import query_rewriting
+from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.providers import provider_factory
 from rag.services.access import access_rechecks
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Question, Retrieval
@@ -173,6 +174,8 @@ def _extractive_reply(question: Question, retrieval: Retrieval) -> str:
     relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
     merged = merge_passages(relevant)
     quotes = quote_answer(question.text, merged, relevant, retrieval.searched)
+    if not quotes and LANGUAGE_PENDING in retrieval.warnings:
+        return sentences_for(question.text).pending
     text = render_quotes(quotes, BY_TITLE.format_citation) or sentences_for(question.text).chat_found_nothing
     gaps = select_reportable_gaps(question.text, grounding.gaps) if quotes else grounding.gaps
     return f"{text} {describe_gaps(question.text, gaps)}".strip()

@@ -66,6 +66,8 @@ class _Builder:
         self._second_of: tuple[uuid.UUID, ...] = ()
         self._organization_ids = set[uuid.UUID]()
         self._versions = dict[uuid.UUID, str]()
+        # The scopes whose sources the question cannot be compared with by meaning, because they lack second vectors.
+        self._lacking = set[_Key]()
         self.without_second_model: list[uuid.UUID] = []
 
     def add_listed(self, sources: DataSourceQuerySet) -> None:
@@ -115,6 +117,8 @@ class _Builder:
         has_second = _is_english_only(model_name) and ready_id is not None
         if self._is_english_question or not has_second:
             self._listed[model_id, self._filters].append(source_id)
+            if not self._is_english_question and _is_english_only(model_name):
+                self._lacking.add((model_id, self._filters))
         if has_second and ready_id and self._second_filters:
             self._listed[ready_id, self._second_filters].append(source_id)
 
@@ -124,6 +128,7 @@ class _Builder:
         if not self._is_english_question and is_english:
             if model.has_without:
                 self._add_use(model, key, ModelUse.OWN_WITHOUT_SECOND)
+                self._lacking.add(key)
         elif model.has_without or model.has_with:
             self._add_use(model, key, ModelUse.OWN)
         if model.is_second and self._second_filters:
@@ -143,7 +148,14 @@ class _Builder:
     def _scope(self, key: _Key, sources: QueryableSources) -> SearchScope:
         listed, organization_ids = tuple(self._listed.get(key, ())), tuple(sorted(self._organization_ids))
         version = self._versions.get(key[0], "")
-        scope = SearchScope(listed, key[0], key[1], organization_ids=organization_ids, model_version=version)
+        scope = SearchScope(
+            listed,
+            key[0],
+            key[1],
+            organization_ids=organization_ids,
+            model_version=version,
+            lacks_language=key in self._lacking,
+        )
         if key not in self._uses:
             return scope
         return dataclasses.replace(

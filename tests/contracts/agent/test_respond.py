@@ -99,9 +99,9 @@ def test_the_answer_quotes_the_selected_text(
         ("What stripes do zebras have?", "Zebras live in Africa.", "Zebras have black and white stripes."),
         ("On which floor is the kettle?", "The kettle was bought in 2019.", "The kettle is on the second floor"),
         ("Who won the football championship?", "Our blimp is painted vermilion.", ENGLISH.agent_found_nothing),
-        ("Wer gewann die Meisterschaft?", "Our blimp is painted vermilion.", "Die Quellen enthalten nichts, was"),
+        ("Wer gewann die Meisterschaft?", "Our blimp is painted vermilion.", "Die Dokumente werden gerade für"),
     ],
-    ids=["another topic", "the same topic", "the same word", "nothing answers", "nothing answers in German"],
+    ids=["another topic", "the same topic", "the same word", "nothing answers", "not prepared for German yet"],
 )
 def test_selected_text_that_does_not_answer_is_not_quoted(
     member: Client, query: str, selected: str, answer: str
