@@ -10,6 +10,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from rag.errors import ProviderFailed, RagError
 from rag.models import DataSource, IngestionDocument
+from rag.pipeline.embed import uses_local_model
 from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.jobs import close_and_cancel
 
@@ -21,8 +22,9 @@ from .timings import StageTimings
 logger = structlog.get_logger(__name__)
 
 Stage = IngestionDocument.Stage
-# Maximum number of chunks that are embedded together. A document with more chunks is a batch of its own.
-MAX_CHUNKS_PER_BATCH = 128
+# Maximum number of chunks that are embedded and written together. A document with more chunks is a batch of its own. If
+# a remote model embeds them, the transaction takes most of the time, and larger ones are cheaper for each chunk.
+_MAX_CHUNKS_PER_BATCH, _MAX_CHUNKS_PER_REMOTE_BATCH = 128, 512
 # If the model refuses this many documents one by one, starting with the first, the model is the problem.
 _MAX_REFUSALS = 3
 
@@ -49,7 +51,7 @@ class ParsedWork:
 
 def fits_in_batch(works: Sequence[ParsedWork], work: ParsedWork) -> bool:
     """Return whether the work can join the batch. A batch of one may have any size."""
-    return not works or _count_new_chunks([*works, work]) <= MAX_CHUNKS_PER_BATCH
+    return not works or _count_new_chunks([*works, work]) <= _max_chunks_per_batch(work.source)
 
 
 def ingest_batch(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> None:
@@ -165,7 +167,7 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[parse_chunk_embe
         UnknownSource: If the source was deleted in the meantime.
         ModelChanged: If the source was switched to another embedding model.
     """
-    if _count_new_chunks(works) > MAX_CHUNKS_PER_BATCH:  # writing this many into the index takes a while: report it
+    if _count_new_chunks(works) > _max_chunks_per_batch(works[0].source):  # writing these takes a while: report it
         for work in works:
             update_if_leased(work.document, stage=Stage.INDEXING, chunk_count=len(work.chunked.chunks))
     prepared_by_id = dict(zip([work.document.pk for work in works], prepared, strict=True))
@@ -191,6 +193,10 @@ def write_batch(works: Sequence[ParsedWork], prepared: Sequence[parse_chunk_embe
             on_batch=_progress_reporter(works),
         )
         write_batch([ParsedWork(work.document, repeated.chunked, work.timings)], [repeated])
+
+
+def _max_chunks_per_batch(source: DataSource) -> int:
+    return _MAX_CHUNKS_PER_BATCH if uses_local_model(source.embedding_model) else _MAX_CHUNKS_PER_REMOTE_BATCH
 
 
 def _count_new_chunks(works: Sequence[ParsedWork]) -> int:

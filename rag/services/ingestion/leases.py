@@ -21,9 +21,10 @@ from ragsite.postgres.models import database_now, uuid7
 
 State = IngestionDocument.State
 Stage = IngestionDocument.Stage
-# Maximum bytes of text that one worker claims at once, so that other workers get a share of long documents. A file
-# counts as a fixed number of bytes, because its text is not known yet.
-_MAX_BYTES_PER_CLAIM = 128 * 1024
+# Maximum bytes of text that one worker claims at once, so that other workers get a share of long documents, and other
+# organisations need not wait long. A remote model embeds so much faster that a claim of that size would be finished too
+# soon. A file counts as a fixed number of bytes, because its text is not known yet.
+_MAX_BYTES_PER_CLAIM, _MAX_BYTES_PER_REMOTE_CLAIM = 128 * 1024, 256 * 1024
 _BYTES_PER_FILE = 16 * 1024
 # Larger than the number of workers that look for work at the same moment.
 _MAX_CANDIDATE_SOURCES = 64
@@ -51,11 +52,12 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     """
     now = database_now()
     with transaction.atomic():
-        for source_id, organization_id, model_id, has_outage in _candidate_sources(now):  # noqa: B007
+        for source_id, organization_id, model_id, is_remote, has_outage in _candidate_sources(now):  # noqa: B007
             queued = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
             queued = queued.order_by("source_id", "pk").select_for_update(skip_locked=True)
             claimable = queued.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")
-            ids = _select_claim(list(claimable[: 1 if has_outage else limit]))
+            max_bytes = _MAX_BYTES_PER_REMOTE_CLAIM if is_remote else _MAX_BYTES_PER_CLAIM
+            ids = _select_claim(list(claimable[: 1 if has_outage else limit]), max_bytes)
             if ids and (not has_outage or _set_probe(ids[0], model_id, now)):
                 break
         else:
@@ -80,16 +82,17 @@ def claim_next(limit: int) -> list[IngestionDocument]:
     return list(claimed.filter(pk__in=ids, lease=lease).order_by("pk"))
 
 
-def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]]) -> list[uuid.UUID]:
+def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]], max_bytes: int) -> list[uuid.UUID]:
     """Return the ids of the first documents that one worker should claim together.
 
     A document that lost its worker before is claimed alone: if it was the cause, no other document is lost with it.
 
     Args:
         claimable: Documents as (id, attempts, bytes of text, id of the file), in the order of the queue.
+        max_bytes: The maximum length of the documents together. A single one may be longer.
     """
     ids: list[uuid.UUID] = []
-    remaining_bytes = _MAX_BYTES_PER_CLAIM
+    remaining_bytes = max_bytes
     for document_id, attempts, length, original_id in claimable:
         remaining_bytes -= _BYTES_PER_FILE if original_id else length
         if ids and (attempts or remaining_bytes < 0):
@@ -100,11 +103,15 @@ def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]])
     return ids
 
 
-def _candidate_sources(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool]]:
-    """Return (source, organisation, model, whether the model has an outage) of sources with work, the fairest first."""
+def _candidate_sources(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, bool]]:
+    """Return the sources with work, the fairest first.
+
+    Returns:
+        (source, organisation, model, whether the model is remote, whether it has an outage) of each.
+    """
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATE_SOURCES, {"now": now, "limit": _MAX_CANDIDATE_SOURCES})
-        candidates: list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool]] = cursor.fetchall()
+        candidates: list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, bool]] = cursor.fetchall()
     return candidates
 
 
@@ -126,10 +133,11 @@ WITH RECURSIVE work AS (
 ), organizations AS (
     SELECT organization_id, sum(documents) AS documents FROM running GROUP BY organization_id
 )
-SELECT source.id, source.organization_id, source.embedding_model_id, outage.model_id IS NOT NULL
+SELECT source.id, source.organization_id, model.id, model.provider <> 'local', outage.model_id IS NOT NULL
 FROM work
 JOIN rag_datasource AS source ON source.id = work.source_id
-LEFT JOIN rag_modeloutage AS outage ON outage.model_id = source.embedding_model_id
+JOIN rag_embeddingmodel AS model ON model.id = source.embedding_model_id
+LEFT JOIN rag_modeloutage AS outage ON outage.model_id = model.id
 LEFT JOIN rag_ingestionfairness AS fairness ON fairness.organization_id = source.organization_id
 LEFT JOIN organizations ON organizations.organization_id = source.organization_id
 LEFT JOIN running ON running.source_id = source.id

@@ -1,26 +1,30 @@
 """Small documents are embedded and written in batches; a failure of one does not fail the others."""
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from orgs.access.caller import Caller
-from rag.models import DataSource, Document, IngestionDocument, IngestionJob
+from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_processing, leases
 from rag.services.jobs.close_and_cancel import cancel_job
 from rag.services.jobs.submit import submit_job
-from rag.types import Submission
+from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from tests.support.factories import World, process_queue
+from tests.support.servers.provider_server import ProviderServer
 
 State = IngestionDocument.State
 
 
-def submit(world: World, source: DataSource, texts: dict[str, str]) -> IngestionJob:
+def submit(
+    world: World, source: DataSource, texts: dict[str, str], *, options: ChunkingOptions | None = None
+) -> IngestionJob:
     submissions = [Submission(path=path.split("#")[0], title="T", text=text) for path, text in texts.items()]
     return submit_job(
         source=source,
         submissions=submissions,
-        options=build_submissions.default_chunking_options(),
+        options=options or build_submissions.default_chunking_options(),
         actor=world.users["editor"],
     )
 
@@ -37,6 +41,20 @@ def test_the_number_of_statements_does_not_grow_with_the_batch(world: World) -> 
     few = statements(world, source, 2)
     assert statements(world, source, 24) <= few
     assert Document.objects.count() == 26
+
+
+@pytest.mark.parametrize(("is_remote", "batches"), [(False, 2), (True, 1)])
+def test_a_batch_is_larger_if_a_remote_model_embeds_it(world: World, is_remote: bool, batches: int) -> None:
+    """The local model is so much slower that a batch of that size would show no progress for a while."""
+    source, text = world.source(), " ".join(f"Zebra {number} sleeps." for number in range(50))
+    with ProviderServer(dimensions=384).running() as provider, CaptureQueriesContext(connection) as queries:
+        if is_remote:
+            values = {"name": "remote", "provider": "openai", "dimensions": 384, "base_url": provider.base_url}
+            source = world.source("remote", embedding_model=EmbeddingModel.objects.create(**values))
+        submit(world, source, {f"{number}": text for number in range(14)}, options=ChunkingOptions(32, 0))
+        assert process_queue(at_once=14) == 14
+    assert 128 < Chunk.objects.count() < 256
+    assert sum("rag_lock_statistics" in query["sql"] for query in queries) == batches
 
 
 def test_a_cancelled_document_does_not_fail_the_batch(world: World) -> None:

@@ -6,10 +6,11 @@ import threading
 from collections import Counter
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.utils import timezone
 
-from rag.models import DataSource, IngestionDocument
+from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.services.ingestion import build_submissions, leases, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
@@ -19,9 +20,9 @@ State = IngestionDocument.State
 SECOND = datetime.timedelta(seconds=1)
 
 
-def queue(world: World, source: DataSource, count: int, *, name: str = "doc") -> None:
+def queue(world: World, source: DataSource, count: int, *, name: str = "doc", text: str = "Zebras.") -> None:
     submissions = [
-        Submission(path=f"{name}-{number}", title="Zebras", text=f"Zebra {number}.") for number in range(count)
+        Submission(path=f"{name}-{number}", title="Zebras", text=f"{number} {text}") for number in range(count)
     ]
     submit.submit_job(
         source=source,
@@ -79,6 +80,16 @@ def test_a_claim_is_of_one_source_in_the_order_of_submission(world: World) -> No
         assert len({row.job_id for row in rows}) == 1
         assert all(row.state == State.RUNNING and row.lease and row.attempts == 1 and row.claimed_at for row in rows)
     assert leases.claim_next(8) == []
+
+
+@pytest.mark.parametrize(("provider", "count"), [("local", 6), ("openai", 12)])
+def test_a_claim_of_long_documents_is_larger_if_a_remote_model_embeds_them(
+    world: World, provider: str, count: int
+) -> None:
+    """A local model needs many times as long for them, and other organisations wait for the end of a claim."""
+    model = EmbeddingModel.objects.create(name=provider, provider=provider, dimensions=384)
+    queue(world, world.source(embedding_model=model), 20, text="Zebras sleep. " * 1_500)
+    assert len(leases.claim_next(32)) == count
 
 
 def test_postponed_and_ended_documents_are_not_claimed(world: World) -> None:
