@@ -190,18 +190,18 @@ def steady_rate_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     """A server on loopback with the APIs of model providers."""
     with ProviderServer().running() as server:
         yield server
 
 
 @pytest.fixture
-def language_model(provider: ProviderServer, settings: Any) -> ProviderServer:
+def language_model(model_provider: ProviderServer, settings: Any) -> ProviderServer:
     """Configure the provider's language model as the installation's."""
-    settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", provider.base_url, "secret"
+    settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", model_provider.base_url, "secret"
     settings.LLM_MODELS, settings.LLM_TIMEOUT = [], 5.0
-    return provider
+    return model_provider
 
 
 @pytest.fixture
@@ -210,8 +210,8 @@ def worker(request: pytest.FixtureRequest, transactional_db: None, tmp_path: Pat
 
     It stops before the provider: otherwise it would try for half a minute to finish what it was embedding.
     """
-    if "provider" in request.fixturenames:
-        request.getfixturevalue("provider")
+    if "model_provider" in request.fixturenames:
+        request.getfixturevalue("model_provider")
     purge_queue()
     process = Worker(tmp_path)
     yield process
