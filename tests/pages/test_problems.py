@@ -31,7 +31,7 @@ def test_a_form_without_a_session_leads_back_to_its_page() -> None:
         assert reply.headers["Location"] == f"/sign-in?next={expected}"
 
 
-def test_a_long_question_without_a_session_is_cut_off_in_the_address() -> None:
+def test_a_question_without_a_session_that_is_too_long_for_an_address_is_left_out() -> None:
     reply = Client().post("/", {"question": "🦁" * 2000}, headers=CONVERSATION_PAGE)
     assert len(reply.headers["Location"]) < 7000, "the web server refuses longer addresses"
 
