@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts import migrations
 from accounts.audit.events import AuditEvent
 from accounts.models import TokenFamily, User
-from accounts.sign_in import retention, second_factor
+from accounts.sign_in import delete_old_sign_ins, second_factor
 from accounts.sign_out_everywhere import end_sign_ins
 from ragsite.postgres import identity
 from tests.support.factories import PASSWORD, World
@@ -146,7 +146,7 @@ def test_expired_families_are_deleted_at_night(world: World) -> None:
     old, recent = sign_in(world.users["member"]), rotate(sign_in(world.users["editor"]))
     expired = TokenFamily.objects.filter(user=world.users["member"])
     expired.update(expires_at=timezone.now() - timedelta(seconds=1))
-    retention.delete_expired_sign_ins()
+    delete_old_sign_ins.delete_expired_sign_ins()
     assert not expired.exists()
     assert [is_valid(token) for token in (old, recent)] == [False, True]
 

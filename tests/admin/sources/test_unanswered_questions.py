@@ -9,7 +9,7 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.models import Conversation, DataSource, GoldenQuestion, UnansweredQuestion
 from rag.services.evaluation import answer_ratings, record_unanswered
-from rag.services.maintenance import history_retention
+from rag.services.maintenance import delete_old_history
 from rag.services.search import ask_replies, permitted_queries
 from rag.types import AnswerOptions, Question
 from ragsite.postgres import identity
@@ -99,7 +99,7 @@ def test_they_are_kept_only_as_long_as_the_history(world: World, source: DataSou
     world.home.save()
     ask(world)
     assert UNANSWERED not in text(staff_browser(world.users["owner"]), page_url(source, "unanswered"))
-    history_retention.delete_expired_history()
+    delete_old_history.delete_expired_history()
     assert reasons() == []
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from rag.models import Webhook, WebhookDelivery
 from rag.providers.http import webhook_client
-from rag.services.webhooks import delivery, endpoints, events, retention
+from rag.services.webhooks import delete_old_deliveries, delivery, endpoints, events
 from ragsite.http import private_networks
 from tests.services.webhooks.conftest import Create
 from tests.support.factories import World
@@ -201,8 +201,8 @@ def test_deliveries_are_deleted_after_their_retention_period(
     rows = [events.record_for(webhook, "webhook.test", {}) for _ in range(4)]
     age = datetime.timedelta(days=settings.RAG_WEBHOOK_RETENTION_DAYS, minutes=1)
     WebhookDelivery.objects.filter(pk=rows[3].pk).update(created_at=timezone.now() - age)
-    monkeypatch.setattr(retention, "MAX_DELIVERIES", 2)
-    retention.delete_expired_deliveries()
+    monkeypatch.setattr(delete_old_deliveries, "MAX_DELIVERIES", 2)
+    delete_old_deliveries.delete_expired_deliveries()
     assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {rows[1].pk, rows[2].pk}
 
 
