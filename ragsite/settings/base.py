@@ -80,8 +80,8 @@ TEMPLATES = [
             ],
             "builtins": ["django.templatetags.i18n"],
             "libraries": {
-                "operations": "rag.admin.operations.template_filters",
-                "reasons": "rag.pages.rendering.reason_filters",
+                "operations_filters": "rag.admin.operations.operations_filters",
+                "reason_filters": "rag.pages.rendering.reason_filters",
             },
         },
     }
