@@ -11,26 +11,26 @@ from ragsite.postgres import identity
 from tests.access.database.injection import web_process
 
 
-class Found(NamedTuple):
+class SearchOutcome(NamedTuple):
     """The documents that a search finds, and whether a replica executed it."""
 
     document_ids: set[uuid.UUID]
     used_replica: bool
 
 
-def search(caller: Caller, text: str = "animals", **options: Any) -> Found:
+def search(caller: Caller, text: str = "animals", **options: Any) -> SearchOutcome:
     """Search in a web process."""
     with web_process():
         return search_again(caller, text, **options)
 
 
-def search_again(caller: Caller, text: str = "animals", **options: Any) -> Found:
+def search_again(caller: Caller, text: str = "animals", **options: Any) -> SearchOutcome:
     """Search as `search` does, in a web process that exists already."""
     measurement_buffer.take()
     with identity.run_as(caller.database_identity):
         question = Question(text, top_k=50, **options)
         retrieval = permitted_queries.search(question, permitted_queries.SourceSelection(caller))
-    return Found({passage.document_id for passage in retrieval.passages}, used_replica=used_replica())
+    return SearchOutcome({passage.document_id for passage in retrieval.passages}, used_replica=used_replica())
 
 
 def used_replica() -> bool:

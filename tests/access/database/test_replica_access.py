@@ -20,7 +20,7 @@ from ragsite.postgres.replicas import routing
 from tests.access import check_counts
 from tests.access.database.access_changes import Changes
 from tests.access.database.injection import web_process
-from tests.access.database.replica_searches import Found, search, search_again
+from tests.access.database.replica_searches import SearchOutcome, search, search_again
 from tests.support.factories import World, ingest_text
 from tests.support.servers.replicas import Replica
 
@@ -80,7 +80,7 @@ def test_an_unchecked_version_misses_passages_but_shows_nothing_revoked(
         replica.pause()
     Grant.objects.filter(source=revoked_later).delete()
     Grant.objects.create(source=permitted_later, user=member)
-    assert search(Caller(member)) == Found(before - documents_of(revoked_later), used_replica=True)
+    assert search(Caller(member)) == SearchOutcome(before - documents_of(revoked_later), used_replica=True)
 
 
 def test_a_change_sends_only_those_to_the_primary_whom_it_concerns(
@@ -97,11 +97,11 @@ def test_a_change_sends_only_those_to_the_primary_whom_it_concerns(
     for replica in replicas:
         replica.pause()
     Grant.objects.create(source=source, user=users["member"])
-    assert search(member) == Found({document}, used_replica=False)
-    assert search(editor) == Found({document}, used_replica=True)
+    assert search(member) == SearchOutcome({document}, used_replica=False)
+    assert search(editor) == SearchOutcome({document}, used_replica=True)
     DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PUBLIC)
-    assert search(editor) == Found({document}, used_replica=False)
-    assert search(foreigner) == Found(set(), used_replica=True)
+    assert search(editor) == SearchOutcome({document}, used_replica=False)
+    assert search(foreigner) == SearchOutcome(set(), used_replica=True)
 
 
 def documents_of(source: DataSource) -> set[uuid.UUID]:

@@ -17,7 +17,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.replicas import positions, routing
 from ragsite.postgres.roles import checks
 from tests.access.database.injection import web_process
-from tests.access.database.replica_searches import Found, search, search_again, used_replica
+from tests.access.database.replica_searches import SearchOutcome, search, search_again, used_replica
 from tests.support.factories import World, ingest_text, process_queue
 from tests.support.servers.pgbouncer import PROGRAM
 from tests.support.servers.replicas import Replica
@@ -43,9 +43,9 @@ def test_every_kind_of_search_gives_the_same_answers(
     search(caller)  # notes that Redis has positions
     in_sync()
     assert [search(caller, **kind) for kind in kinds] == [
-        Found(found.document_ids, used_replica=True) for found in expected
+        SearchOutcome(outcome.document_ids, used_replica=True) for outcome in expected
     ]
-    assert all(found.document_ids for found in expected)
+    assert all(outcome.document_ids for outcome in expected)
 
 
 def test_a_caller_finds_their_own_changes_at_once(
@@ -59,20 +59,20 @@ def test_a_caller_finds_their_own_changes_at_once(
     in_sync()
     for replica in replicas:
         replica.pause()
-    assert search(Caller(member)) == Found({kept, deleted}, used_replica=True)
+    assert search(Caller(member)) == SearchOutcome({kept, deleted}, used_replica=True)
     assert deleted
     Document.objects.filter(pk=deleted).update(deleted_at=timezone.now())
     # The deleted chunk is missed, so the primary is asked as well.
-    assert search(Caller(member)) == Found({kept}, used_replica=True)
+    assert search(Caller(member)) == SearchOutcome({kept}, used_replica=True)
     with web_process(), identity.run_as(Caller(editor).database_identity):
         routing.start_request()
         routing.end_request()  # any request that is not a search
-    assert search(Caller(editor)) == Found({kept}, used_replica=False)
-    assert search(Caller(member)) == Found({kept}, used_replica=True)
+    assert search(Caller(editor)) == SearchOutcome({kept}, used_replica=False)
+    assert search(Caller(member)) == SearchOutcome({kept}, used_replica=True)
     for replica in replicas:
         replica.resume()
     in_sync()
-    assert search(Caller(editor)) == Found({kept}, used_replica=True)
+    assert search(Caller(editor)) == SearchOutcome({kept}, used_replica=True)
 
 
 def test_words_are_counted_on_a_replica_that_is_behind(
@@ -87,9 +87,9 @@ def test_words_are_counted_on_a_replica_that_is_behind(
         replica.pause()
     assert purged
     provider_factory.chunk_store().delete_document_chunks([purged], limit=10)
-    assert search(member, "purged animals", mode=Mode.LEXICAL) == Found({kept}, used_replica=True)
+    assert search(member, "purged animals", mode=Mode.LEXICAL) == SearchOutcome({kept}, used_replica=True)
     DataSource.objects.update(visibility=Visibility.PRIVATE)
-    assert search(member, "purged animals", mode=Mode.LEXICAL) == Found(set(), used_replica=False)
+    assert search(member, "purged animals", mode=Mode.LEXICAL) == SearchOutcome(set(), used_replica=False)
 
 
 def test_what_was_ingested_is_found_by_everybody(
@@ -104,11 +104,11 @@ def test_what_was_ingested_is_found_by_everybody(
     replicas[0].pause()
     replicas[1].pause()
     new = ingest_text(source, "new", "new animals").document_id
-    assert search(member) == Found({new}, used_replica=False)
-    assert search(foreigner) == Found({old}, used_replica=True)
+    assert search(member) == SearchOutcome({new}, used_replica=False)
+    assert search(foreigner) == SearchOutcome({old}, used_replica=True)
     replicas[1].resume()
     in_sync(replicas[1:])
-    assert search(member) == Found({new}, used_replica=True)
+    assert search(member) == SearchOutcome({new}, used_replica=True)
 
 
 def test_replicas_that_are_too_far_behind_are_left_out(
@@ -124,15 +124,15 @@ def test_replicas_that_are_too_far_behind_are_left_out(
     in_sync()
     for replica in replicas:
         replica.pause()
-    assert search(member) == Found(set(), used_replica=True)
+    assert search(member) == SearchOutcome(set(), used_replica=True)
     DataSource.objects.update(description="anything that decides nothing")
-    assert search(member) == Found(set(), used_replica=True)
+    assert search(member) == SearchOutcome(set(), used_replica=True)
     settings.RAG_REPLICA_MAX_LAG_SECONDS = 0.0
-    assert search(member) == Found(set(), used_replica=False)
+    assert search(member) == SearchOutcome(set(), used_replica=False)
     settings.RAG_REPLICA_MAX_LAG_SECONDS = 0.2
-    eventually(lambda: search(member) == Found(set(), used_replica=False))
+    eventually(lambda: search(member) == SearchOutcome(set(), used_replica=False))
     replicas[0].resume()
-    eventually(lambda: search(member) == Found(set(), used_replica=True))
+    eventually(lambda: search(member) == SearchOutcome(set(), used_replica=True))
 
 
 def test_after_redis_has_lost_its_data_searches_wait_for_all_changes(
@@ -147,13 +147,13 @@ def test_after_redis_has_lost_its_data_searches_wait_for_all_changes(
         replica.pause()
     new = ingest_text(source, "new", "new animals").document_id
     positions._client(settings.REDIS_URL).delete(positions._key())
-    assert search(member) == Found({new}, used_replica=False)
-    assert search(member) == Found({new}, used_replica=False)
+    assert search(member) == SearchOutcome({new}, used_replica=False)
+    assert search(member) == SearchOutcome({new}, used_replica=False)
     replicas[0].resume()
     in_sync(replicas[:1])
-    assert search(member) == Found({new}, used_replica=True)
+    assert search(member) == SearchOutcome({new}, used_replica=True)
     settings.REDIS_URL = "redis://127.0.0.1:1"
-    assert search(member) == Found({new}, used_replica=False)
+    assert search(member) == SearchOutcome({new}, used_replica=False)
 
 
 def test_what_was_changed_while_redis_was_down_is_waited_for_by_everybody(
@@ -174,11 +174,11 @@ def test_what_was_changed_while_redis_was_down_is_waited_for_by_everybody(
         routing.start_request()
         routing.end_request()
     settings.REDIS_URL = redis_url
-    assert search(member) == Found(set(), used_replica=False)
+    assert search(member) == SearchOutcome(set(), used_replica=False)
     for replica in replicas:
         replica.resume()
     in_sync()
-    assert search(member) == Found(set(), used_replica=True)
+    assert search(member) == SearchOutcome(set(), used_replica=True)
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")
@@ -196,8 +196,8 @@ def test_replicas_behind_pgbouncer(
     in_sync()
     with web_process():
         for _ in range(4):
-            assert search_again(member) == Found({document}, used_replica=True)
-            assert search_again(owner) == Found({document, diary}, used_replica=True)
+            assert search_again(member) == SearchOutcome({document}, used_replica=True)
+            assert search_again(owner) == SearchOutcome({document, diary}, used_replica=True)
         checks.require_safe_roles()
         settings.RAG_DATABASE_REPLICAS = [replicas[1].address]  # which nothing resets after a transaction
         with pytest.raises(checks.RoleError, match="server_reset_query_always"):
