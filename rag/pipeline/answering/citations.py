@@ -213,7 +213,11 @@ def _find_supporting(sentence: str, cited: Sequence[_CitedPassage], lang: str) -
         return []
     if not _digits(sentence) <= frozenset[str]().union(*(passage.numbers for passage in cited)):
         return []
-    return [passage for passage, found in zip(cited, contained, strict=True) if len(found) >= _MIN_EACH * len(words)]
+    return [
+        passage
+        for passage, of_passage in zip(cited, contained, strict=True)
+        if len(of_passage) >= _MIN_EACH * len(words)
+    ]
 
 
 def _digits(text: str) -> frozenset[str]:
