@@ -130,7 +130,7 @@ def test_the_tokens_of_inactive_and_deleted_accounts_end(world: World) -> None:
 
 
 def test_a_sign_in_that_the_end_of_all_overtakes_gives_no_token(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its tokens would work when a deactivated account is activated again."""
+    """A token of this sign-in would work as soon as the deactivated account is activated again."""
     user, must_enrol = world.users["editor"], second_factor.must_enrol
 
     def ask_slowly(account: User) -> bool:

@@ -84,7 +84,7 @@ def test_a_replica_that_is_silent_holds_up_no_search(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch, settings: Any, is_searching: bool,
 ) -> None:  # fmt: skip
-    """It keeps its connections and accepts new ones, but answers nothing, before a search or in the middle of it."""
+    """The replica keeps and accepts connections, but answers nothing, before a search or in the middle of it."""
     monkeypatch.setattr(routing, "_RETRY_SECONDS", 0.05)
     for module in (base, routing):
         monkeypatch.setattr(module, "ANSWER_SECONDS", 0.5)

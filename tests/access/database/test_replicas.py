@@ -95,7 +95,7 @@ def test_words_are_counted_on_a_replica_that_is_behind(
 def test_what_was_ingested_is_found_by_everybody(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None]
 ) -> None:
-    """Even if the client that waits for the job is not the one that searches. Other organisations do not wait."""
+    """The client that searches need not be the one that waited for the job. Other organisations do not wait."""
     member, foreigner = Caller(live_world.users["member"]), Caller(live_world.users["foreigner"])
     source, foreign = live_world.source(), live_world.source("foreign", organization=live_world.abroad)
     old = ingest_text(foreign, "old", "animals of old").document_id

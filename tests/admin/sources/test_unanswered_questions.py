@@ -65,7 +65,7 @@ def test_declined_and_disliked_questions_are_stored_and_answered_ones_are_not(wo
 def test_a_source_that_is_closed_meanwhile_gets_no_questions(
     world: World, source: DataSource, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    """It was a 500 to answer a question about it at this moment, or to dislike an answer on a page that is open."""
+    """Answering a question about the source in this moment, or rating an answer of it, was an error (500)."""
     caller, describe, answered = Caller(world.users["member"]), record_unanswered.describe_search, ask(world, ANSWERED)
 
     def close_source(*arguments: Any) -> Any:

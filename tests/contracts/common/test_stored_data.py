@@ -93,7 +93,7 @@ def fail_open_documents() -> None:
 
 
 def test_inputs_of_failed_documents_count_in_the_quota_and_the_oldest_are_deleted(api: Api, live_world: World) -> None:
-    """They are kept for a retry. They never block new documents."""
+    """The inputs are kept for a retry, but never block new documents."""
     live_world.source("library")
     live_world.home.max_bytes = 3_000
     live_world.home.save()

@@ -133,7 +133,7 @@ def test_the_sweep_sends_lost_messages_again(live_world: World, worker: Worker) 
 
 
 def test_a_worker_whose_lease_expired_cannot_write(live_world: World) -> None:
-    """It was paused, another worker has claimed its document, and now it continues."""
+    """The worker was paused, another one has claimed its document, and now the first one continues."""
     job = submit(live_world, documents(1, words=3))
     row = job.documents.get()
     slow = factories.claim_document(row.pk)

@@ -134,7 +134,7 @@ def test_cancelled_and_failed_documents_need_no_room(live_world: World) -> None:
 
 
 def test_a_document_that_does_not_fit_is_not_embedded(live_world: World, model_provider: ProviderServer) -> None:
-    """It fails alone, and the other documents of its job are stored."""
+    """Only this document fails, and the other documents of its job are stored."""
     model = EmbeddingModel.objects.create(
         name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
     )

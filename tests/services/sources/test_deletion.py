@@ -179,7 +179,7 @@ def model_provider() -> Iterator[ProviderServer]:
 def test_a_document_that_was_sent_before_the_deletion_is_not_restored(
     live_world: World, model_provider: ProviderServer, is_job: bool
 ) -> None:
-    """It is being embedded during the deletion, by a worker or in a synchronous request."""
+    """The document is being embedded during the deletion, by a worker or in a synchronous request."""
     model = EmbeddingModel.objects.create(
         name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
     )

@@ -137,7 +137,7 @@ def test_an_address_that_is_gone_is_switched_off_at_once(create: Create, receive
 def test_private_addresses_are_refused_when_connecting(
     create: Create, receiver: WebhookReceiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even if a host name resolves to one only later (DNS rebinding)."""
+    """A host name may resolve to a private address only later (DNS rebinding)."""
     webhook, _ = create()
     settings.RAG_WEBHOOK_PRIVATE_HOSTS = []
     settings.RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]  # of models, which superusers enter

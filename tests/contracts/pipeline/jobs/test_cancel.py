@@ -99,7 +99,7 @@ def test_nothing_is_indexed_after_the_response(
 def test_cancelling_waits_for_a_document_that_is_being_written(
     api: Api, live_world: World, eventually: Eventually
 ) -> None:
-    """It is either indexed before the response or not at all, because both lock its row."""
+    """The document is indexed before the response or not at all: writing and cancelling both lock its row."""
     editor = api("editor")
     job = submit_job(editor, live_world, 2)
     row = factories.claim_document(IngestionDocument.objects.get(index=0).pk)
@@ -158,7 +158,7 @@ def test_a_cancelled_job_is_not_resumed(api: Api, live_world: World) -> None:
 
 
 def test_who_may_cancel(api: Api, live_world: World) -> None:
-    """Those who may see the job; for others it does not exist."""
+    """Everybody who may see the job may cancel it; for others the job does not exist."""
     job = submit_job(api("editor"), live_world, 1)
     for name in ("member", "foreigner"):
         reply = cancel(api(name), job)

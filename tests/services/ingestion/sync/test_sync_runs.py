@@ -179,7 +179,7 @@ def test_a_sync_stops_even_while_items_have_no_new_content(
 
 
 def test_a_folder_above_that_becomes_a_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is exchanged after the path was checked, and before it is opened."""
+    """The folder is replaced after the path was checked, and before the file is opened."""
     allowed, outside = tmp_path / "allowed", tmp_path / "outside"
     for place in (allowed / "middle", outside):
         (place / "docs").mkdir(parents=True)
