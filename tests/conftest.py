@@ -198,7 +198,7 @@ def model_provider() -> Iterator[ProviderServer]:
 
 @pytest.fixture
 def language_model(model_provider: ProviderServer, settings: Any) -> ProviderServer:
-    """Configure the provider's language model as the installation's."""
+    """Configure the language model of the model provider as the installation's."""
     settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", model_provider.base_url, "secret"
     settings.LLM_MODELS, settings.LLM_TIMEOUT = [], 5.0
     return model_provider
@@ -208,7 +208,7 @@ def language_model(model_provider: ProviderServer, settings: Any) -> ProviderSer
 def worker(request: pytest.FixtureRequest, transactional_db: None, tmp_path: Path) -> Iterator[Worker]:
     """A worker that is not started yet. Its queue is empty before and after the test.
 
-    It stops before the provider: otherwise it would try for half a minute to finish what it was embedding.
+    The worker stops before the model provider. Otherwise it would try to embed its documents for half a minute.
     """
     if "model_provider" in request.fixturenames:
         request.getfixturevalue("model_provider")

@@ -115,7 +115,7 @@ def test_a_closest_passage_that_is_a_row_begins_a_line(member: Client, live_worl
 
 
 def test_the_title_of_the_closest_passage_changes_nothing_around_it(member: Client, live_world: World) -> None:
-    """Clients load no picture of it, and its direction of writing ends with it."""
+    """Clients load no picture that the title names, and its direction of writing ends with the title."""
     title = "\u202eFees ![bell](https://x.example)"
     text = "# Parking\n\nThe parking of helicopters costs four euros."
     ingest_text(live_world.home.sources.get(slug="library"), "fees.md", text, title=title)
