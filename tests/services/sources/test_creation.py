@@ -45,7 +45,7 @@ def test_a_key_that_was_revoked_meanwhile_does_not_write_to_the_source(world: Wo
 def test_a_source_that_is_created_between_two_looks_is_found(
     world: World, monkeypatch: pytest.MonkeyPatch, step: tuple[ModuleType, str]
 ) -> None:
-    """Of documents that are sent to a new source at once, some were refused: "you may not send documents to it"."""
+    """Some of the documents that are sent to a new source at once were refused: "you may not send documents to it"."""
     caller, original, seen = Caller(world.users["editor"]), getattr(*step), list[DataSource]()
 
     def create_before_the_last_look(*arguments: Any, **options: Any) -> Any:
