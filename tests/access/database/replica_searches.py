@@ -1,6 +1,7 @@
 """Searches in a web process, and whether a replica executed them."""
 
 import uuid
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 from orgs.access.caller import Caller
@@ -14,7 +15,7 @@ from tests.access.database.injection import web_process
 class SearchOutcome(NamedTuple):
     """The documents that a search finds, and whether a replica executed it."""
 
-    document_ids: set[uuid.UUID]
+    document_ids: Set[uuid.UUID | None]
     used_replica: bool
 
 
