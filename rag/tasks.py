@@ -12,7 +12,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.audit import events
-from accounts.sign_in import retention as sign_ins
+from accounts.sign_in import delete_old_sign_ins
 from orgs.invitations import invitation_lifecycle as invitations
 from rag.services.operations.measurements import recording
 from ragsite.observability import tracing
@@ -22,14 +22,14 @@ from .services import idempotency
 from .services.evaluation import quality
 from .services.ingestion import document_processing, recovery_sweep
 from .services.ingestion.sync import background as sync_background
-from .services.ingestion.sync import retention as sync_retention
+from .services.ingestion.sync import delete_old_runs
 from .services.maintenance import (
     apply_index_changes as index_changes,
 )
 from .services.maintenance import (
     bm25_backfill,
-    history_retention,
-    input_retention,
+    delete_old_history,
+    delete_old_inputs,
     term_statistics,
     token_signature_backfill,
     usage,
@@ -39,8 +39,7 @@ from .services.operations import workers
 from .services.reembedding import background as reembedding_background
 from .services.reembedding import second_model
 from .services.sources import purge
-from .services.webhooks import delivery
-from .services.webhooks import retention as webhook_retention
+from .services.webhooks import delete_old_deliveries, delivery
 
 
 # Acknowledged late, so that the message of a killed worker is delivered again. Only tasks of
@@ -115,13 +114,13 @@ def check_usage() -> None:
 @shared_task(name="rag.delete_expired_inputs")
 def delete_expired_inputs() -> None:
     """Delete the inputs of documents that ended long ago."""
-    input_retention.delete_expired_inputs()
+    delete_old_inputs.delete_expired_inputs()
 
 
 @shared_task(name="rag.delete_expired_history")
 def delete_expired_history() -> None:
     """Delete searches and conversations after their retention period."""
-    history_retention.delete_expired_history()
+    delete_old_history.delete_expired_history()
 
 
 @shared_task(name="rag.deliver_webhooks")
@@ -139,13 +138,13 @@ def sync_sources() -> None:
 @shared_task(name="rag.delete_expired_syncs")
 def delete_expired_syncs() -> None:
     """Delete what old syncs have counted."""
-    sync_retention.delete_expired_runs()
+    delete_old_runs.delete_expired_runs()
 
 
 @shared_task(name="rag.delete_expired_deliveries")
 def delete_expired_deliveries() -> None:
     """Delete old deliveries of webhooks."""
-    webhook_retention.delete_expired_deliveries()
+    delete_old_deliveries.delete_expired_deliveries()
 
 
 @shared_task(name="rag.delete_expired_requests")
@@ -157,7 +156,7 @@ def delete_expired_requests() -> None:
 @shared_task(name="rag.delete_expired_sign_ins")
 def delete_expired_sign_ins() -> None:
     """Delete expired sessions and refresh tokens, old failed sign-ins, and ended invitations."""
-    sign_ins.delete_expired_sign_ins()
+    delete_old_sign_ins.delete_expired_sign_ins()
     invitations.delete_ended()
 
 

@@ -1,4 +1,4 @@
-"""Middleware of the site: request log, language, body limit, database identity, rate limit by address, headers."""
+"""Middleware of the site: language, body limit, database identity, rate limit by address, headers."""
 
 import io
 import re
@@ -11,7 +11,6 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
-from django_structlog.middlewares import RequestMiddleware
 
 from rag.contracts import fallback_errors
 from rag.contracts.common import rate_limits
@@ -24,20 +23,6 @@ from .postgres import identity
 from .postgres.replicas import routing
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
-
-
-# The link of a message that sets a new password. Its token is a credential.
-_PATH_WITH_TOKEN = re.compile(r"(/sign-in/password/[^/]+/).+")
-_WITHOUT_TOKEN = r"\1…"
-
-
-class RequestLogMiddleware(RequestMiddleware):
-    """Logs each request with its path only: query strings hold search terms, and sometimes credentials."""
-
-    @staticmethod
-    def format_request(request: HttpRequest) -> str:
-        return f"{request.method} {_PATH_WITH_TOKEN.sub(_WITHOUT_TOKEN, request.path)}"
-
 
 _UPLOAD_PATHS = re.compile(r"/api/rag/ingest/?|/admin/rag/datasource/[^/]+/upload/")
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")

@@ -190,28 +190,28 @@ def steady_rate_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     """A server on loopback with the APIs of model providers."""
     with ProviderServer().running() as server:
         yield server
 
 
 @pytest.fixture
-def language_model(provider: ProviderServer, settings: Any) -> ProviderServer:
-    """Configure the provider's language model as the installation's."""
-    settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", provider.base_url, "secret"
+def language_model(model_provider: ProviderServer, settings: Any) -> ProviderServer:
+    """Configure the language model of the model provider as the installation's."""
+    settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", model_provider.base_url, "secret"
     settings.LLM_MODELS, settings.LLM_TIMEOUT = [], 5.0
-    return provider
+    return model_provider
 
 
 @pytest.fixture
 def worker(request: pytest.FixtureRequest, transactional_db: None, tmp_path: Path) -> Iterator[Worker]:
     """A worker that is not started yet. Its queue is empty before and after the test.
 
-    It stops before the provider: otherwise it would try for half a minute to finish what it was embedding.
+    The worker stops before the model provider. Otherwise it would try to embed its documents for half a minute.
     """
-    if "provider" in request.fixturenames:
-        request.getfixturevalue("provider")
+    if "model_provider" in request.fixturenames:
+        request.getfixturevalue("model_provider")
     purge_queue()
     process = Worker(tmp_path)
     yield process

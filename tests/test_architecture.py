@@ -200,7 +200,7 @@ def test_every_file_has_a_docstring() -> None:
 
 
 def test_the_python_client_stands_alone() -> None:
-    """It is installed without the server: it imports its own modules, the standard library, httpx2 and rich."""
+    """The client is installed without the server. It imports its own modules, the standard library, httpx2 and rich."""
     files = sorted((ROOT / "clients" / "python" / "src" / "ragsite_client").glob("*.py"))
     modules = [Module(f"ragsite_client.{file.stem}", file) for file in files]
     imported = {name.partition(".")[0] for module in modules for name in module.imports()}

@@ -79,7 +79,7 @@ def _search_alone(questions: Sequence[str]) -> float:
         search(question)
         if (elapsed := time.perf_counter() - started) > _SECONDS:
             return count / elapsed
-    raise AssertionError
+    raise AssertionError  # the questions never end
 
 
 def _measure_http(users: Sequence[Any], questions: Sequence[str], bare: float, folder: Path) -> None:

@@ -142,7 +142,7 @@ class AuditEventAdmin(ScopedAdmin):
 
 
 def _about_source(events: QuerySet[AuditEvent], source_id: str) -> QuerySet[AuditEvent]:
-    """Return the events of what belongs to a data source, since it exists. They name it by the slugs that it had."""
+    """Return the events of what belongs to a data source, by all slugs that the source has had since it was created."""
     changes = AuditEvent.objects.filter(kind=AuditObject.SOURCE, object_id=source_id)
     first = changes.order_by("pk").values("pk", "organization_id").first()
     if first is None:

@@ -261,15 +261,15 @@ class ScimTokenAdmin(SingleSignOnAdmin):
         return False
 
     def save_model(self, request: HttpRequest, obj: ScimToken, form: Any, change: bool) -> None:
-        self._renew(request, obj)
+        self._save_with_new_secret(request, obj)
 
     @admin.action(description=_("Replace the selected tokens"), permissions=["delete"])
     def replace(self, request: HttpRequest, scim_tokens: QuerySet[ScimToken]) -> None:
-        for token in scim_tokens:
-            self._renew(request, token)
+        for row in scim_tokens:
+            self._save_with_new_secret(request, row)
 
-    def _renew(self, request: HttpRequest, token: ScimToken) -> None:
-        secret = tokens.renew(token)
-        token.save()
+    def _save_with_new_secret(self, request: HttpRequest, row: ScimToken) -> None:
+        secret = tokens.set_new_secret(row)
+        row.save()
         text = gettext("The SCIM token of {} is {}. It is not shown again.")
-        messages.warning(request, format_html(text, token.organization, secret))
+        messages.warning(request, format_html(text, row.organization, secret))

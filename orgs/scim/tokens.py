@@ -22,11 +22,11 @@ _PATTERN = re.compile(r"scim_[A-Za-z0-9_-]{43}")
 _USE_INTERVAL = datetime.timedelta(minutes=1)
 
 
-def renew(token: ScimToken) -> str:
-    """Give the row a new token, and return it. When the row is saved, the token before it no longer works."""
+def set_new_secret(row: ScimToken) -> str:
+    """Set a new secret and return it. Does not save; once saved, the old secret no longer works."""
     secret = f"scim_{secrets.token_urlsafe(32)}"
-    token.prefix, token.hash = secret[:PREFIX_CHARACTERS], _hash(secret)
-    token.last_used_at = None
+    row.prefix, row.hash = secret[:PREFIX_CHARACTERS], _hash(secret)
+    row.last_used_at = None
     return secret
 
 
@@ -40,27 +40,27 @@ class ScimAuthentication(BaseAuthentication):
         require_https(request)
         secret = secret.strip()
         with identity.run_as(identity.SIGN_IN):
-            token = _find_and_note_use(secret) if _PATTERN.fullmatch(secret) else None
-        if token is None:
+            row = _find_and_note_use(secret) if _PATTERN.fullmatch(secret) else None
+        if row is None:
             raise AuthenticationFailed("This SCIM token is invalid, or was replaced.")
         # Creates accounts and changes memberships, as pages of the admin do. The code limits it to the organisation.
         identity.set_current(identity.STAFF)
-        return AnonymousUser(), token
+        return AnonymousUser(), row
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="scim"'
 
 
 def _find_and_note_use(secret: str) -> ScimToken | None:
-    tokens = ScimToken.objects.select_related("organization")
-    token: ScimToken | None = tokens.filter(
+    rows = ScimToken.objects.select_related("organization")
+    row: ScimToken | None = rows.filter(
         hash=_hash(secret), organization__is_active=True, organization__deleted_at=None
     ).first()
-    if token is not None:
+    if row is not None:
         now = timezone.now()
         unused = Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_INTERVAL)
-        ScimToken.objects.filter(unused, pk=token.pk).update(last_used_at=now)
-    return token
+        ScimToken.objects.filter(unused, pk=row.pk).update(last_used_at=now)
+    return row
 
 
 def _hash(secret: str) -> str:

@@ -16,7 +16,7 @@ from rag.services.sources import excerpts
 from ragsite.postgres.models import as_uuid
 
 from .base import page
-from .rendering.answer_rendering import page_label
+from .rendering.cited_passages import page_label
 from .rendering.document_text import TextBlock, divide_text, is_markdown
 
 

@@ -86,8 +86,11 @@ def embed_texts(
     return EmbeddedTexts(vectors, signatures, second_vectors)
 
 
-def count_local_tokens(texts: Sequence[str], *, model: EmbeddingModel) -> int:
-    """Return how many tokens the local model would process for `embed_texts`; 0 if it is not used."""
+def estimate_local_tokens(texts: Sequence[str], *, model: EmbeddingModel) -> int:
+    """Estimate how many tokens `embed_texts` processes on this machine; 0 if it processes none here.
+
+    Whatever model embeds the texts, they are counted once, with the model's prefix, as tokens of the English model.
+    """
     if not uses_local_model(model):
         return 0
     return provider_factory.local_embedder().count_tokens([model.document_prefix + text for text in texts])

@@ -1,4 +1,4 @@
-"""Imports before a process forks what its children need: they share it, instead of each taking the time and memory."""
+"""Imports what the children of a process need before it forks, so that each does not take the time and memory."""
 
 import contextlib
 import importlib

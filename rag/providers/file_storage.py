@@ -37,16 +37,17 @@ class StoredFile:
 
 
 def write(name: str, content: IO[bytes], *, max_bytes: int) -> StoredFile:
-    """Store the content under a new name.
+    """Store the content under this name, which must be free.
 
     Args:
-        name: The name of the file, which must not exist.
+        name: The name of the file.
         content: The content, which is read from its current position to its end.
         max_bytes: The maximum size of the content.
 
     Raises:
         DocumentTooLarge: If the content is larger. A part of it may have been stored.
-        StorageFailed: If the storage does not answer, or the name exists. A part of the content may have been stored.
+        StorageFailed: If the storage does not answer; a part of the content may have been stored. Or if the name is not
+            free; the whole content stays stored under another name.
     """
     reader = _HashingReader(content, max_bytes)
     with _translated_errors():

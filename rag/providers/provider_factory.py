@@ -193,7 +193,7 @@ def connector(connection: SyncConnection) -> Connector:
     Raises:
         ListingFailed: If the secret cannot be decrypted, or the file system is not allowed or does not answer.
     """
-    organization = connection.source.organization.slug
+    organization_slug = connection.source.organization.slug
     if connection.kind == SyncKind.S3:
         bucket, _, prefix = connection.location.partition("/")
         try:
@@ -209,19 +209,19 @@ def connector(connection: SyncConnection) -> Connector:
             region=connection.region,
             access_key=connection.access_key,
             secret=secret,
-            organization=organization,
+            organization_slug=organization_slug,
         )
     if connection.kind == SyncKind.WEBSITE:
-        return WebsiteConnector(connection.location, organization=organization)
+        return WebsiteConnector(connection.location, organization_slug=organization_slug)
     if connection.kind == SyncKind.FILE_SYSTEM:
         name, _, folder = connection.location.partition("/")
-        file_system = allowed_file_systems(organization).get(name)
+        file_system = allowed_file_systems(organization_slug).get(name)
         if file_system is None:
             raise ListingFailed("The operator does not allow this file system (RAG_SYNC_FILE_SYSTEMS).")
         from .connectors.fsspec_file_system import FileSystemConnector  # imported only where it is used, as above
 
         return FileSystemConnector(file_system["url"], options=file_system.get("options", {}), folder=folder)
-    return FolderConnector(connection.location, allowed=allowed_folders(organization))
+    return FolderConnector(connection.location, allowed=allowed_folders(organization_slug))
 
 
 def allowed_folders(organization_slug: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Runs a request with an `Idempotency-Key` once, and returns the stored response for its repetitions.
 
 A row is written before the request runs, so that of two simultaneous requests only one runs. A request that fails
-frees its key immediately. One whose process or host is lost frees it within MAX_RENEWAL_AGE; when it is repeated, it
-finds what it has created already (a slug that is taken, a document that is unchanged).
+frees its key immediately. If the process or host of a request is lost, the key is free within MAX_RENEWAL_AGE. Whoever
+then repeats the request finds what the lost one has created (a slug that is taken, a document that is unchanged).
 """
 
 import contextlib

@@ -40,7 +40,7 @@ class Filters:
 
     @property
     def conditions(self) -> tuple[FilterCondition, ...]:
-        """The conditions that a document must meet, all of them. Stores and querysets both render these."""
+        """The conditions that a document must meet, all of them, as look-ups of a queryset."""
         conditions = (
             FilterCondition("tags", "overlap", list(self.tags)),
             FilterCondition("source_type", "in", list(self.source_types)),

@@ -54,18 +54,18 @@ def explain(error: Exception) -> str:
     return next((reason for part, reason in reasons.items() if part in text), type(error).__name__)
 
 
-def allowed_hosts(setting: str, organization: str = "") -> list[str]:
+def allowed_hosts(setting: str, organization_slug: str = "") -> list[str]:
     """Return the private hosts, addresses and networks that a setting allows.
 
     Args:
         setting: Its name.
-        organization: The slug of the organisation that has entered the address, if the setting names organisations.
+        organization_slug: The organisation that has entered the address, if the setting names organisations.
     """
     entries: Any = getattr(settings, setting)
-    return [*entries.get("*", ()), *entries.get(organization, ())] if isinstance(entries, dict) else list(entries)
+    return [*entries.get("*", ()), *entries.get(organization_slug, ())] if isinstance(entries, dict) else list(entries)
 
 
-def check_allowed(url: str, *, setting: str = MODEL_HOSTS, organization: str = "") -> None:
+def check_allowed(url: str, *, setting: str = MODEL_HOSTS, organization_slug: str = "") -> None:
     """Check the addresses to which the URL's host resolves now. An unknown host passes.
 
     Raises:
@@ -73,7 +73,7 @@ def check_allowed(url: str, *, setting: str = MODEL_HOSTS, organization: str = "
     """
     parts = urlsplit(url)
     with contextlib.suppress(OSError, ValueError):
-        _resolve(parts.hostname or "", parts.port or 443, setting, organization)
+        _resolve(parts.hostname or "", parts.port or 443, setting, organization_slug)
 
 
 def check_scheme(url: str, *, setting: str, error: type[Exception]) -> None:
@@ -89,7 +89,7 @@ def check_scheme(url: str, *, setting: str, error: type[Exception]) -> None:
         raise error(f"The address must begin with https://, or its host must be in {setting}.")
 
 
-def _resolve(host: str, port: int, setting: str, organization: str) -> list[str]:
+def _resolve(host: str, port: int, setting: str, organization_slug: str) -> list[str]:
     """Return the addresses of the host.
 
     Raises:
@@ -98,7 +98,7 @@ def _resolve(host: str, port: int, setting: str, organization: str) -> list[str]
     """
     entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses = dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in entries)
-    allowed = allowed_hosts(setting, organization)
+    allowed = allowed_hosts(setting, organization_slug)
     parsed = [ipaddress.ip_address(address.partition("%")[0]) for address in addresses]
     if not all(_is_allowed(host, address, setting, allowed) for address in parsed):
         raise ForbiddenAddress(host, setting)
@@ -145,9 +145,9 @@ def _matches(entry: str, host: str, address: Address | None) -> bool:
 class GuardedBackend(httpcore2.SyncBackend):
     """Resolves a host itself and connects to the addresses that were checked."""
 
-    def __init__(self, *, setting: str = MODEL_HOSTS, organization: str = "") -> None:
+    def __init__(self, *, setting: str = MODEL_HOSTS, organization_slug: str = "") -> None:
         super().__init__()
-        self._setting, self._organization = setting, organization
+        self._setting, self._organization_slug = setting, organization_slug
 
     def connect_tcp(
         self,
@@ -158,7 +158,7 @@ class GuardedBackend(httpcore2.SyncBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         try:
-            addresses = _resolve(host, port, self._setting, self._organization)
+            addresses = _resolve(host, port, self._setting, self._organization_slug)
         except OSError as error:
             raise httpcore2.ConnectError(_UNKNOWN_HOST) from error
         deadline = time.monotonic() + timeout if timeout is not None else None
@@ -206,8 +206,8 @@ class DeadlineStream(httpcore2.NetworkStream):
 class DeadlineBackend(GuardedBackend):
     """Connects as GuardedBackend does, and ends its connections at a deadline (of time.monotonic)."""
 
-    def __init__(self, deadline: float, *, setting: str, organization: str = "") -> None:
-        super().__init__(setting=setting, organization=organization)
+    def __init__(self, deadline: float, *, setting: str, organization_slug: str = "") -> None:
+        super().__init__(setting=setting, organization_slug=organization_slug)
         self._deadline = deadline
 
     def connect_tcp(

@@ -37,7 +37,7 @@ _RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL
 
 
 class Lease:
-    """The right to send periodic tasks, for a few seconds. The process holds it until it stops renewing it."""
+    """The right to send periodic tasks, for a few seconds. A process keeps it for as long as it renews the lease."""
 
     def __init__(self, client: redis.Redis, key: str, *, owner: str | None = None) -> None:
         """Take no lease yet.
@@ -73,7 +73,7 @@ class Lease:
 
 
 class SingleScheduler(PersistentScheduler):
-    """Sends periodic tasks while it holds the lease; otherwise it waits for it."""
+    """Sends periodic tasks while it holds the lease, and otherwise waits for the lease."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

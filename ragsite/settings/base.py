@@ -41,7 +41,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "ragsite.middleware.RequestLogMiddleware",
+    "ragsite.http.request_log.RequestLogMiddleware",
     "ragsite.middleware.ResponseHeadersMiddleware",
     "corsheaders.middleware.CorsMiddleware",
     "ragsite.middleware.PageLanguageMiddleware",
@@ -61,7 +61,7 @@ MIDDLEWARE = [
 
 if RAG_TRACES_ENDPOINT:
     MIDDLEWARE.insert(
-        MIDDLEWARE.index("ragsite.middleware.RequestLogMiddleware") + 1,
+        MIDDLEWARE.index("ragsite.http.request_log.RequestLogMiddleware") + 1,
         "ragsite.observability.request_traces.RequestTraceMiddleware",
     )
 
@@ -80,8 +80,8 @@ TEMPLATES = [
             ],
             "builtins": ["django.templatetags.i18n"],
             "libraries": {
-                "operations": "rag.admin.operations.template_filters",
-                "reasons": "rag.pages.rendering.reason_filters",
+                "operations_filters": "rag.admin.operations.operations_filters",
+                "reason_filters": "rag.pages.rendering.reason_filters",
             },
         },
     }

@@ -94,7 +94,7 @@ def test_an_address_that_looks_like_a_device_is_none(locked: None, staff: User) 
 
 
 def test_a_known_device_has_five_failures_of_its_own(locked: None, device: Client, staff: User) -> None:
-    """Even if it changes its address."""
+    """They count together when the device changes its address."""
     assert statuses(device, staff.email, "wrong", 4) == [401] * 4
     assert request_token(device, staff.email, "wrong", OTHER_ADDRESS).status_code == 429
     reply = request_token(device, staff.email, address=OTHER_ADDRESS)

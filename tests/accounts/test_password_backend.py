@@ -68,7 +68,7 @@ def test_a_refused_check_is_no_failure(busy: ExitStack, staff: User) -> None:
 
 
 def test_a_lock_is_checked_before_the_password(staff: User, hashed: list[str]) -> None:
-    """It costs neither CPU time nor a slot."""
+    """A locked sign-in costs neither CPU time nor a slot."""
     for _ in range(5):
         request_token(staff.email, "wrong")
     assert len(hashed) == 5

@@ -12,7 +12,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
 from accounts.sign_in import password_reset
-from ragsite.middleware import RequestLogMiddleware
+from ragsite.http.request_log import RequestLogMiddleware
 from tests.support.factories import PASSWORD, World
 
 FORM = "/sign-in/forgotten"

@@ -23,7 +23,7 @@ from orgs.policies.retention import retention_for
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
-from rag.services.maintenance import history_retention
+from rag.services.maintenance import delete_old_history
 from rag.services.search import chat_replies, permitted_queries, search_history
 from rag.services.sources import original_files, purge
 from rag.types import Message, Question, Submission
@@ -105,7 +105,7 @@ def test_the_strictest_policy_of_a_users_organisations_applies(world: World, set
 
 
 def test_expired_history_is_deleted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history_retention, "_BATCH_SIZE", 2)
+    monkeypatch.setattr(delete_old_history, "_BATCH_SIZE", 2)
     ingest_text(world.source(), "a", "Zebras graze.")
     set_history_policy(world, days=10)
     for _ in range(3):
@@ -115,17 +115,17 @@ def test_expired_history_is_deleted(world: World, monkeypatch: pytest.MonkeyPatc
     Conversation.objects.update(updated_at=old)
     search_and_chat(world)
     search_and_chat(world, "foreigner")
-    history_retention.delete_expired_history()
+    delete_old_history.delete_expired_history()
     assert (SearchRecord.objects.count(), Conversation.objects.count()) == (2, 2)
     set_history_policy(world, "redacted", 10)
-    history_retention.delete_expired_history()
+    delete_old_history.delete_expired_history()
     assert set(SearchRecord.objects.values_list("user__email", "text")) == {
         ("member@home.example", ""),
         ("foreigner@abroad.example", SECRET),
     }
     assert Conversation.objects.get().user == world.users["foreigner"]
     set_history_policy(world, "none")
-    history_retention.delete_expired_history()
+    delete_old_history.delete_expired_history()
     assert SearchRecord.objects.get().user == world.users["foreigner"]
 
 

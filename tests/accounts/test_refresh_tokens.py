@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts import migrations
 from accounts.audit.events import AuditEvent
 from accounts.models import TokenFamily, User
-from accounts.sign_in import retention, second_factor
+from accounts.sign_in import delete_old_sign_ins, second_factor
 from accounts.sign_out_everywhere import end_sign_ins
 from ragsite.postgres import identity
 from tests.support.factories import PASSWORD, World
@@ -130,7 +130,7 @@ def test_the_tokens_of_inactive_and_deleted_accounts_end(world: World) -> None:
 
 
 def test_a_sign_in_that_the_end_of_all_overtakes_gives_no_token(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its tokens would work when a deactivated account is activated again."""
+    """A token of this sign-in would work as soon as the deactivated account is activated again."""
     user, must_enrol = world.users["editor"], second_factor.must_enrol
 
     def ask_slowly(account: User) -> bool:
@@ -146,7 +146,7 @@ def test_expired_families_are_deleted_at_night(world: World) -> None:
     old, recent = sign_in(world.users["member"]), rotate(sign_in(world.users["editor"]))
     expired = TokenFamily.objects.filter(user=world.users["member"])
     expired.update(expires_at=timezone.now() - timedelta(seconds=1))
-    retention.delete_expired_sign_ins()
+    delete_old_sign_ins.delete_expired_sign_ins()
     assert not expired.exists()
     assert [is_valid(token) for token in (old, recent)] == [False, True]
 

@@ -64,7 +64,7 @@ def test_an_administrator_gives_up_the_right_to_manage_members(live_world: World
 
 @pytest.mark.parametrize("is_staff", [False, True])
 def test_whoever_may_not_open_the_admin_gets_its_sign_in(live_world: World, settings: Any, is_staff: bool) -> None:
-    """It is a page of sign-in, whose login reads no permissions. It lists nothing, so it needs none."""
+    """The sign-in page has a database login that reads no permissions. The page lists nothing, so it needs none."""
     settings.RAG_STAFF_OTP = "optional"
     user = live_world.users["editor"]
     client = staff_browser(user)

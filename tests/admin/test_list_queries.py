@@ -118,7 +118,7 @@ def test_a_search_folds_texts_by_ascii_where_its_word_allows(world: World) -> No
 
 
 def test_a_search_matches_long_titles_as_well_and_shows_the_newest_first(world: World) -> None:
-    """They do not fit into an entry of the index that has the titles and paths of others."""
+    """Long titles and paths do not fit into an entry of the index, which has the others."""
     add_rows(world, 0, 3)
     long_title = "Ω" * 1000
     Document.objects.filter(path="1.md").update(title=f"Page {long_title}", path=f"{'p' * 1990}.md")

@@ -36,13 +36,13 @@ def test_workers_start_without_what_few_of_them_use() -> None:
 
 
 def test_the_project_is_imported_without_celery() -> None:
-    """By the launcher and all who read settings only."""
+    """The launcher does this, and everything else that reads only settings."""
     code = "import sys, ragsite.embedded.services; assert not {'celery', 'django'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_the_checks_of_templates_pass_in_a_process_that_has_not_loaded_the_urls() -> None:
-    """They load the template filters of the admin, and so the admin without its autodiscovery."""
+    """The checks load the template filters of the admin, and so the admin without its autodiscovery."""
     code = "import django; django.setup(); from django.core.checks import run_checks; run_checks(tags=['templates'])"
     environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "ragsite.settings.test"}
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)

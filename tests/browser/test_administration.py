@@ -178,9 +178,9 @@ def test_a_failed_document_is_retried_with_a_button_and_a_job_cancelled(
 
 
 def test_a_reembedding_is_followed_until_searches_use_the_new_model(
-    site: Site, visitor: Callable[..., Visitor], provider: ProviderServer
+    site: Site, visitor: Callable[..., Visitor], model_provider: ProviderServer
 ) -> None:
-    EmbeddingModel.objects.create(name="second", provider="openai", dimensions=384, base_url=provider.base_url)
+    EmbeddingModel.objects.create(name="second", provider="openai", dimensions=384, base_url=model_provider.base_url)
     source = site.world.source("notes", name="Notes")
     ingest_text(source, "lions.md", "The lion sleeps most of the day.")
     owner = visitor(site.users["owner"])

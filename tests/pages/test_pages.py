@@ -172,7 +172,7 @@ def test_texts_of_documents_and_questions_are_escaped(world: World) -> None:
 
 
 def test_names_do_not_reorder_the_words_around_them(world: World) -> None:
-    """They may contain controls of the direction of writing. Elements of their own end their effect."""
+    """Names may contain controls of the direction of writing, whose effect ends with the element of the name."""
     source = world.source(name="\u202eLibrary")
     ingest_text(source, "a", "The lion weighs 200 kilograms.", tags=["\u202etag", "second"])
     client = browser(world.users["member"])

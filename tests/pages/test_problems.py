@@ -16,15 +16,29 @@ from .test_pages import QUESTION
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_form_without_a_session_leads_back_to_its_page(world: World, source: DataSource) -> None:
-    page, client = "http://testserver/conversations/1", Client()
-    pages = {page: "/conversations/1", "http://other.example/x": "/", "http://[x": "/", "": "/"}
-    for referer, expected in pages.items():
-        reply = client.post(f"/conversations/{uuid.uuid4()}/rename", {"title": "Mine"}, headers={"Referer": referer})
+CONVERSATION_PAGE = {"Referer": "http://testserver/conversations/1"}
+
+
+def test_a_form_without_a_session_leads_back_to_its_page() -> None:
+    expected_by_referer = {
+        "http://testserver/conversations/1": "/conversations/1",
+        "http://other.example/x": "/",
+        "http://[x": "/",
+        "": "/",
+    }
+    for referer, expected in expected_by_referer.items():
+        reply = Client().post(f"/conversations/{uuid.uuid4()}/rename", {"title": "Mine"}, headers={"Referer": referer})
         assert reply.headers["Location"] == f"/sign-in?next={expected}"
-    long = client.post("/", {"question": "🦁" * 2000}, headers={"Referer": page})
-    assert len(long.headers["Location"]) < 7000, "the web server accepts no longer addresses"
-    reply = client.post("/", {"question": "What & why?"}, headers={"Referer": page})
+
+
+def test_a_question_without_a_session_that_is_too_long_for_an_address_is_left_out() -> None:
+    reply = Client().post("/", {"question": "🦁" * 2000}, headers=CONVERSATION_PAGE)
+    assert len(reply.headers["Location"]) < 7000, "the web server refuses longer addresses"
+
+
+def test_a_question_without_a_session_is_shown_after_the_sign_in(world: World, source: DataSource) -> None:
+    client = Client()
+    reply = client.post("/", {"question": "What & why?"}, headers=CONVERSATION_PAGE)
     fields = {"username": world.users["member"].email, "password": PASSWORD}
     shown = client.post(reply.headers["Location"].replace("/conversations/1", "/"), fields, follow=True)
     assert "What &amp; why?" in shown.content.decode()

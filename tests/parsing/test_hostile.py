@@ -208,7 +208,7 @@ def test_long_markdown_is_parsed_within_limits(read: Read, settings: Any) -> Non
 
 
 def test_a_malformed_field_of_a_calendar_is_skipped(read: Read, settings: Any) -> None:
-    """It has no colon, and may be divided into parameters in very many ways."""
+    """The field has no colon, and may be divided into parameters in very many ways."""
     settings.RAG_PARSE_TIMEOUT_SECONDS = 10
     field = b"A" + b";" * 40 + b'"'
     lines = (b"BEGIN:VCALENDAR", b"BEGIN:VEVENT", b"SUMMARY:Meeting", field, b"END:VEVENT", b"END:VCALENDAR")

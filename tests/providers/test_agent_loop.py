@@ -23,7 +23,7 @@ SCHEMA = {
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     with ProviderServer().running() as server:
         yield server
 
@@ -55,25 +55,27 @@ def _in_event_loop() -> bool:
     return True
 
 
-def run(provider: ProviderServer, tool: AgentTool, *, timeout: float = 20) -> str:
-    loop = AgentLoop(name="test-model", base_url=provider.base_url, api_key="k", timeout=timeout)
+def run(model_provider: ProviderServer, tool: AgentTool, *, timeout: float = 20) -> str:
+    loop = AgentLoop(name="test-model", base_url=model_provider.base_url, api_key="k", timeout=timeout)
     return loop.run(instructions="Use the tool.", text="Say zebra.", tools=[tool])
 
 
-def tool_results(provider: ProviderServer) -> list[Any]:
+def tool_results(model_provider: ProviderServer) -> list[Any]:
     """The results of tools that the last request has sent to the model."""
     return [
-        json.loads(message["content"]) for message in provider.requests[-1]["messages"] if message["role"] == "tool"
+        json.loads(message["content"])
+        for message in model_provider.requests[-1]["messages"]
+        if message["role"] == "tool"
     ]
 
 
-def test_a_tool_is_called_and_its_result_is_sent_to_the_model(provider: ProviderServer) -> None:
+def test_a_tool_is_called_and_its_result_is_sent_to_the_model(model_provider: ProviderServer) -> None:
     echo = Echo()
-    provider.replies = [tool_call("echo", {"word": "zebra"}), "It said zebra."]
-    assert run(provider, echo.tool()) == "It said zebra."
+    model_provider.replies = [tool_call("echo", {"word": "zebra"}), "It said zebra."]
+    assert run(model_provider, echo.tool()) == "It said zebra."
     assert echo.calls == [{"word": "zebra"}]
-    assert tool_results(provider) == [{"word": "zebra"}]
-    first, second = provider.requests
+    assert tool_results(model_provider) == [{"word": "zebra"}]
+    first, second = model_provider.requests
     assert [message["role"] for message in first["messages"]] == ["system", "user"]
     assert first["key"] == "Bearer k"
     assert [tool["function"]["name"] for tool in first["tools"]] == ["echo"]
@@ -82,84 +84,86 @@ def test_a_tool_is_called_and_its_result_is_sent_to_the_model(provider: Provider
     assert len(second["messages"]) == 4
 
 
-def test_the_reasoning_before_an_answer_is_left_out(provider: ProviderServer) -> None:
-    provider.replies = ["<think>Easy.</think>\n\nFour."]
-    assert run(provider, Echo().tool()) == "Four."
+def test_the_reasoning_before_an_answer_is_left_out(model_provider: ProviderServer) -> None:
+    model_provider.replies = ["<think>Easy.</think>\n\nFour."]
+    assert run(model_provider, Echo().tool()) == "Four."
 
 
-def test_several_calls_in_one_turn_run_one_after_the_other_outside_the_event_loop(provider: ProviderServer) -> None:
+def test_several_calls_in_one_turn_run_one_after_the_other_outside_the_event_loop(
+    model_provider: ProviderServer,
+) -> None:
     echo = Echo()
     both = tool_call("echo", {"word": "a"})
     both["tool_calls"] += tool_call("echo", {"word": "b"}, number=2)["tool_calls"]
-    provider.replies = [both, "Done."]
-    assert run(provider, echo.tool()) == "Done."
+    model_provider.replies = [both, "Done."]
+    assert run(model_provider, echo.tool()) == "Done."
     assert [call["word"] for call in echo.calls] == ["a", "b"]
     assert len(set(echo.threads)) == 1
     assert echo.threads[0][1] is False
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", '"zebra"', "null"])
-def test_the_model_receives_an_error_for_malformed_arguments(provider: ProviderServer, arguments: str) -> None:
+def test_the_model_receives_an_error_for_malformed_arguments(model_provider: ProviderServer, arguments: str) -> None:
     echo = Echo()
-    provider.replies = [tool_call("echo", arguments), "Sorry."]
-    assert run(provider, echo.tool()) == "Sorry."
+    model_provider.replies = [tool_call("echo", arguments), "Sorry."]
+    assert run(model_provider, echo.tool()) == "Sorry."
     assert echo.calls == []
-    assert "JSON object" in tool_results(provider)[0]["error"]
+    assert "JSON object" in tool_results(model_provider)[0]["error"]
 
 
-def test_the_model_receives_an_error_for_invalid_arguments(provider: ProviderServer) -> None:
+def test_the_model_receives_an_error_for_invalid_arguments(model_provider: ProviderServer) -> None:
     echo = Echo(InvalidRequest("word must be a string", field="word"))
-    provider.replies = [tool_call("echo", {"word": 7}), "Sorry."]
-    assert run(provider, echo.tool()) == "Sorry."
-    assert tool_results(provider) == [{"error": "word must be a string"}]
+    model_provider.replies = [tool_call("echo", {"word": 7}), "Sorry."]
+    assert run(model_provider, echo.tool()) == "Sorry."
+    assert tool_results(model_provider) == [{"error": "word must be a string"}]
 
 
-def test_a_run_continues_after_a_call_of_an_unknown_tool(provider: ProviderServer) -> None:
-    provider.replies = [tool_call("rm", {"path": "/"}), "Then without."]
-    assert run(provider, Echo().tool()) == "Then without."
-    assert len(provider.requests) == 2
+def test_a_run_continues_after_a_call_of_an_unknown_tool(model_provider: ProviderServer) -> None:
+    model_provider.replies = [tool_call("rm", {"path": "/"}), "Then without."]
+    assert run(model_provider, Echo().tool()) == "Then without."
+    assert len(model_provider.requests) == 2
 
 
-def test_a_failing_tool_ends_the_run_with_its_exception(provider: ProviderServer) -> None:
-    provider.replies = [tool_call("echo", {"word": "zebra"}), "Never said."]
+def test_a_failing_tool_ends_the_run_with_its_exception(model_provider: ProviderServer) -> None:
+    model_provider.replies = [tool_call("echo", {"word": "zebra"}), "Never said."]
     with pytest.raises(EmbeddingFailed, match="cannot be reached"):
-        run(provider, Echo(EmbeddingFailed("m cannot be reached.")).tool())
+        run(model_provider, Echo(EmbeddingFailed("m cannot be reached.")).tool())
 
 
-def test_a_model_that_never_stops_calling_is_stopped(provider: ProviderServer) -> None:
+def test_a_model_that_never_stops_calling_is_stopped(model_provider: ProviderServer) -> None:
     echo = Echo()
-    provider.replies = [tool_call("echo", {"word": "more"}, number=number) for number in range(50)]
+    model_provider.replies = [tool_call("echo", {"word": "more"}, number=number) for number in range(50)]
     with pytest.raises(GenerationFailed, match="turns"):
-        run(provider, echo.tool())
-    assert len(provider.requests) == MAX_TURNS
+        run(model_provider, echo.tool())
+    assert len(model_provider.requests) == MAX_TURNS
     assert len(echo.calls) <= MAX_TURNS
 
 
-def test_the_number_of_calls_in_one_turn_is_limited(provider: ProviderServer) -> None:
+def test_the_number_of_calls_in_one_turn_is_limited(model_provider: ProviderServer) -> None:
     echo = Echo()
     many = tool_call("echo", {"word": "more"})
     for number in range(2, 60):
         many["tool_calls"] += tool_call("echo", {"word": "more"}, number=number)["tool_calls"]
-    provider.replies = [many, "Enough."]
-    assert run(provider, echo.tool()) == "Enough."
+    model_provider.replies = [many, "Enough."]
+    assert run(model_provider, echo.tool()) == "Enough."
     assert len(echo.calls) == MAX_TOOL_CALLS
 
 
-def test_temporary_errors_are_retried(provider: ProviderServer) -> None:
-    provider.fail(503, retry_after_ms="1")
-    provider.replies = ["Answer."]
-    assert run(provider, Echo().tool()) == "Answer."
-    assert len(provider.requests) == 2
+def test_temporary_errors_are_retried(model_provider: ProviderServer) -> None:
+    model_provider.fail(503, retry_after_ms="1")
+    model_provider.replies = ["Answer."]
+    assert run(model_provider, Echo().tool()) == "Answer."
+    assert len(model_provider.requests) == 2
 
 
 @pytest.mark.parametrize(("status", "is_rate_limited"), [(429, True), (500, False), (401, False), (400, False)])
 def test_permanent_errors_do_not_contain_the_providers_message(
-    provider: ProviderServer, status: int, is_rate_limited: bool
+    model_provider: ProviderServer, status: int, is_rate_limited: bool
 ) -> None:
     for _ in range(3):
-        provider.fail(status, retry_after_ms="1")
+        model_provider.fail(status, retry_after_ms="1")
     with pytest.raises(GenerationFailed) as caught:
-        run(provider, Echo().tool())
+        run(model_provider, Echo().tool())
     assert "as the test asked" not in caught.value.message
     assert caught.value.is_rate_limited is is_rate_limited
 
@@ -168,39 +172,39 @@ def test_permanent_errors_do_not_contain_the_providers_message(
     "body",
     [b"", b"{}", b"not json", b'{"choices": []}', b'{"choices": [{"index": 0, "message": null}]}', b'{"choices": 7}'],
 )
-def test_responses_that_are_no_completions(provider: ProviderServer, body: bytes) -> None:
+def test_responses_that_are_no_completions(model_provider: ProviderServer, body: bytes) -> None:
     for _ in range(MAX_TURNS):
-        provider.fail(200, body=body)
+        model_provider.fail(200, body=body)
     with pytest.raises(GenerationFailed):
-        run(provider, Echo().tool())
+        run(model_provider, Echo().tool())
 
 
-def test_arguments_that_are_nested_too_deep_end_the_run(provider: ProviderServer) -> None:
-    provider.replies = [tool_call("echo", "[" * 5000)]
+def test_arguments_that_are_nested_too_deep_end_the_run(model_provider: ProviderServer) -> None:
+    model_provider.replies = [tool_call("echo", "[" * 5000)]
     with pytest.raises(GenerationFailed):
-        run(provider, Echo().tool())
+        run(model_provider, Echo().tool())
 
 
-def test_an_empty_answer_is_a_failure(provider: ProviderServer) -> None:
-    provider.replies = ["  "] * MAX_TURNS
+def test_an_empty_answer_is_a_failure(model_provider: ProviderServer) -> None:
+    model_provider.replies = ["  "] * MAX_TURNS
     with pytest.raises(GenerationFailed):
-        run(provider, Echo().tool())
+        run(model_provider, Echo().tool())
 
 
-def test_a_lone_surrogate_is_replaced(provider: ProviderServer) -> None:
-    provider.replies = ["Zebra \ud83e."]
-    assert run(provider, Echo().tool()) == "Zebra ?."
+def test_a_lone_surrogate_is_replaced(model_provider: ProviderServer) -> None:
+    model_provider.replies = ["Zebra \ud83e."]
+    assert run(model_provider, Echo().tool()) == "Zebra ?."
 
 
-def test_the_whole_run_has_a_time_limit(provider: ProviderServer) -> None:
-    provider.stall.clear()
+def test_the_whole_run_has_a_time_limit(model_provider: ProviderServer) -> None:
+    model_provider.stall.clear()
     with pytest.raises(GenerationFailed) as caught:
-        run(provider, Echo().tool(), timeout=0.5)
+        run(model_provider, Echo().tool(), timeout=0.5)
     assert caught.value.is_timeout
-    assert provider.answered == 0, "the run ended before the endpoint answered"
+    assert model_provider.answered == 0, "the run ended before the endpoint answered"
 
 
-def test_a_slow_tool_does_not_extend_the_time_limit(provider: ProviderServer) -> None:
+def test_a_slow_tool_does_not_extend_the_time_limit(model_provider: ProviderServer) -> None:
     released, returned = threading.Event(), threading.Event()
 
     def wait(_: dict[str, Any]) -> dict[str, Any]:
@@ -208,10 +212,10 @@ def test_a_slow_tool_does_not_extend_the_time_limit(provider: ProviderServer) ->
         returned.set()
         return {}
 
-    provider.replies = [tool_call("wait", {})]
+    model_provider.replies = [tool_call("wait", {})]
     try:
         with pytest.raises(GenerationFailed) as caught:
-            run(provider, AgentTool("wait", "Waits.", SCHEMA, SCHEMA, wait), timeout=1)
+            run(model_provider, AgentTool("wait", "Waits.", SCHEMA, SCHEMA, wait), timeout=1)
         assert not returned.is_set(), "the run ended before the tool did"
     finally:
         released.set()
@@ -225,7 +229,7 @@ def test_an_unreachable_endpoint() -> None:
     assert "127.0.0.1" not in caught.value.message
 
 
-def test_nothing_is_traced(provider: ProviderServer) -> None:
+def test_nothing_is_traced(model_provider: ProviderServer) -> None:
     import agents
 
     seen: list[object] = []
@@ -247,41 +251,41 @@ def test_nothing_is_traced(provider: ProviderServer) -> None:
 
     agents.add_trace_processor(Spy())
     agents.set_tracing_disabled(False)
-    provider.replies = ["Answer."]
-    run(provider, Echo().tool())
+    model_provider.replies = ["Answer."]
+    run(model_provider, Echo().tool())
     assert seen == []
 
 
 @pytest.mark.parametrize(
     "arguments", ['{"word": "zebra \ud83d"}', '{"word": "zebra \\ud83d"}'], ids=["in the string", "as an escape"]
 )
-def test_lone_surrogates_in_arguments(provider: ProviderServer, arguments: str) -> None:
+def test_lone_surrogates_in_arguments(model_provider: ProviderServer, arguments: str) -> None:
     echo = Echo()
-    provider.replies = [tool_call("echo", arguments), "It said zebra."]
-    assert run(provider, echo.tool()) == "It said zebra."
+    model_provider.replies = [tool_call("echo", arguments), "It said zebra."]
+    assert run(model_provider, echo.tool()) == "It said zebra."
 
 
 def test_texts_and_arguments_without_an_end_are_refused(
-    provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+    model_provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_loop, "MAX_ANSWER_CHARACTERS", 20)
     echo = Echo()
-    provider.replies = [tool_call("echo", {"word": "zebra " * 20}), "z" * 21]
+    model_provider.replies = [tool_call("echo", {"word": "zebra " * 20}), "z" * 21]
     with pytest.raises(GenerationFailed, match="too long"):
-        run(provider, echo.tool())
-    assert (echo.calls, tool_results(provider)) == ([], [{"error": "The arguments are too long."}])
+        run(model_provider, echo.tool())
+    assert (echo.calls, tool_results(model_provider)) == ([], [{"error": "The arguments are too long."}])
 
 
-def test_no_client_loads_pictures_of_an_answer(provider: ProviderServer) -> None:
-    provider.replies = ["See ![plan](https://x.example/?q=salaries)."]
-    assert run(provider, Echo().tool()) == "See ! [plan](https://x.example/?q=salaries)."
+def test_no_client_loads_pictures_of_an_answer(model_provider: ProviderServer) -> None:
+    model_provider.replies = ["See ![plan](https://x.example/?q=salaries)."]
+    assert run(model_provider, Echo().tool()) == "See ! [plan](https://x.example/?q=salaries)."
 
 
-def test_a_model_that_repeats_the_ids_of_its_calls(provider: ProviderServer) -> None:
+def test_a_model_that_repeats_the_ids_of_its_calls(model_provider: ProviderServer) -> None:
     """Some servers number the calls of each response, or give all of them the same id."""
     echo = Echo()
-    provider.replies = [tool_call("echo", {"word": word}, number=1) for word in ("zebra", "lion")]
-    provider.replies.append("It said lion.")
-    assert run(provider, echo.tool()) == "It said lion."
+    model_provider.replies = [tool_call("echo", {"word": word}, number=1) for word in ("zebra", "lion")]
+    model_provider.replies.append("It said lion.")
+    assert run(model_provider, echo.tool()) == "It said lion."
     assert echo.calls == [{"word": "zebra"}, {"word": "lion"}]
-    assert tool_results(provider) == [{"word": "zebra"}, {"word": "lion"}]
+    assert tool_results(model_provider) == [{"word": "zebra"}, {"word": "lion"}]

@@ -19,16 +19,16 @@ from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture(scope="module")
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     with ProviderServer(dimensions=768).running() as server:
         yield server
 
 
-def remote(provider: ProviderServer, **changes: Any) -> OpenAIEmbedder:
+def remote(model_provider: ProviderServer, **changes: Any) -> OpenAIEmbedder:
     values = {
         "model": "test-model",
         "dimensions": 768,
-        "base_url": provider.base_url,
+        "base_url": model_provider.base_url,
         "api_key_variable": "",
         "timeout": 5.0,
         "max_retries": 2,
@@ -37,27 +37,29 @@ def remote(provider: ProviderServer, **changes: Any) -> OpenAIEmbedder:
 
 
 @pytest.fixture(scope="module", params=["local", "openai", "fallback"])
-def embedder(request: pytest.FixtureRequest, provider: ProviderServer) -> Embedder:
+def embedder(request: pytest.FixtureRequest, model_provider: ProviderServer) -> Embedder:
     if request.param == "local":
         return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=1)
     if request.param == "fallback":
-        return FallbackEmbedder(remote(provider, base_url="http://127.0.0.1:9/v1", max_retries=0), remote(provider))
-    return remote(provider)
+        return FallbackEmbedder(
+            remote(model_provider, base_url="http://127.0.0.1:9/v1", max_retries=0), remote(model_provider)
+        )
+    return remote(model_provider)
 
 
-def test_a_second_endpoint_of_the_same_model(provider: ProviderServer) -> None:
+def test_a_second_endpoint_of_the_same_model(model_provider: ProviderServer) -> None:
     """The v3 contract, section 4, "Fallback": only called if the first one fails; configured in the row."""
     with ProviderServer(dimensions=768).running() as second:
         row = EmbeddingModel(
-            name="test-model", provider="openai", dimensions=768, base_url=provider.base_url,
+            name="test-model", provider="openai", dimensions=768, base_url=model_provider.base_url,
             fallback_base_url=second.base_url,
         )  # fmt: skip
         first = provider_factory.embedder(row).embed(["zebra"])
         assert second.requests == []
-        provider.fail(401)
+        model_provider.fail(401)
         assert np.allclose(provider_factory.embedder(row).embed(["zebra"]), first)
         assert [request["model"] for request in second.requests] == ["test-model"]
-        provider.fail(401)
+        model_provider.fail(401)
         second.fail(401)
         with pytest.raises(EmbeddingFailed):
             provider_factory.embedder(row).embed(["zebra"])

@@ -18,24 +18,24 @@ from tests.support.servers.provider_server import ProviderServer
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
 
 
-def model(provider: ProviderServer, *, timeout: float = 5, key: str = "secret") -> OpenAILanguageModel:
-    return OpenAILanguageModel(name="test-model", base_url=provider.base_url, api_key=key, timeout=timeout)
+def model(model_provider: ProviderServer, *, timeout: float = 5, key: str = "secret") -> OpenAILanguageModel:
+    return OpenAILanguageModel(name="test-model", base_url=model_provider.base_url, api_key=key, timeout=timeout)
 
 
-def test_the_requests_that_are_sent(provider: ProviderServer) -> None:
-    provider.replies = ["Hello.", "Hello."]
-    assert model(provider).complete(HELLO, temperature=0.5) == "Hello."
-    model(provider, key="").complete(HELLO)
-    first, second = provider.requests
+def test_the_requests_that_are_sent(model_provider: ProviderServer) -> None:
+    model_provider.replies = ["Hello.", "Hello."]
+    assert model(model_provider).complete(HELLO, temperature=0.5) == "Hello."
+    model(model_provider, key="").complete(HELLO)
+    first, second = model_provider.requests
     assert first["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hello?"}]
     assert (first["model"], first["temperature"], first["key"]) == ("test-model", 0.5, "Bearer secret")
     assert "temperature" not in second, "the model's own default"
     assert second["key"] == "Bearer none", "a local server needs no key"
 
 
-def test_a_stream_yields_the_text_as_it_arrives(provider: ProviderServer) -> None:
-    provider.replies = ["One two three."]
-    assert list(model(provider).stream(HELLO)) == ["One ", "two ", "three."]
+def test_a_stream_yields_the_text_as_it_arrives(model_provider: ProviderServer) -> None:
+    model_provider.replies = ["One two three."]
+    assert list(model(model_provider).stream(HELLO)) == ["One ", "two ", "three."]
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_a_stream_yields_the_text_as_it_arrives(provider: ProviderServer) -> Non
         ("<", "<"),
     ],
 )
-def test_the_reasoning_before_an_answer_is_left_out(provider: ProviderServer, text: str, answer: str) -> None:
-    provider.replies = [text, text]
-    assert model(provider).complete(HELLO) == answer
-    assert "".join(model(provider).stream(HELLO)) == answer
+def test_the_reasoning_before_an_answer_is_left_out(model_provider: ProviderServer, text: str, answer: str) -> None:
+    model_provider.replies = [text, text]
+    assert model(model_provider).complete(HELLO) == answer
+    assert "".join(model(model_provider).stream(HELLO)) == answer
 
 
 @given(words=st.lists(st.sampled_from(["<think>", "</think>", "<", "think>", "a", "</", "\n"]), max_size=12))
@@ -61,58 +61,58 @@ def test_an_answer_does_not_depend_on_the_parts_in_which_it_arrives(words: list[
     assert letters == remove_reasoning(text)
 
 
-def test_a_reply_of_reasoning_alone_is_a_failure(provider: ProviderServer) -> None:
-    provider.replies = ["<think> Hm."]
+def test_a_reply_of_reasoning_alone_is_a_failure(model_provider: ProviderServer) -> None:
+    model_provider.replies = ["<think> Hm."]
     with pytest.raises(GenerationFailed):
-        model(provider).complete(HELLO)
+        model(model_provider).complete(HELLO)
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 503])
-def test_temporary_errors_are_retried(provider: ProviderServer, status: int) -> None:
-    provider.replies = ["Hello.", "Hello."]
-    provider.fail(status, retry_after="0.01")
-    assert model(provider).complete(HELLO) == "Hello."
-    provider.fail(status, retry_after="0.01")
-    assert "".join(model(provider).stream(HELLO)) == "Hello."
-    assert len(provider.requests) == 4
+def test_temporary_errors_are_retried(model_provider: ProviderServer, status: int) -> None:
+    model_provider.replies = ["Hello.", "Hello."]
+    model_provider.fail(status, retry_after="0.01")
+    assert model(model_provider).complete(HELLO) == "Hello."
+    model_provider.fail(status, retry_after="0.01")
+    assert "".join(model(model_provider).stream(HELLO)) == "Hello."
+    assert len(model_provider.requests) == 4
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_permanent_errors_are_not_retried(provider: ProviderServer, status: int) -> None:
-    provider.fail(status)
+def test_permanent_errors_are_not_retried(model_provider: ProviderServer, status: int) -> None:
+    model_provider.fail(status)
     with pytest.raises(GenerationFailed) as failure:
-        model(provider).complete(HELLO)
-    assert (failure.value.is_retryable, len(provider.requests)) == (False, 1)
+        model(model_provider).complete(HELLO)
+    assert (failure.value.is_retryable, len(model_provider.requests)) == (False, 1)
     assert "as the test asked" not in failure.value.message, "the provider's message may quote the request"
 
 
-def test_a_rate_limited_provider_is_recognized(provider: ProviderServer) -> None:
+def test_a_rate_limited_provider_is_recognized(model_provider: ProviderServer) -> None:
     for _ in range(3):
-        provider.fail(429, retry_after="0.01")
+        model_provider.fail(429, retry_after="0.01")
     with pytest.raises(GenerationFailed) as failure:
-        model(provider).complete(HELLO)
+        model(model_provider).complete(HELLO)
     assert failure.value.is_rate_limited
-    assert len(provider.requests) == 3
+    assert len(model_provider.requests) == 3
 
 
-def test_a_call_ends_within_its_timeout_including_retries(provider: ProviderServer) -> None:
-    provider.stall.clear()
+def test_a_call_ends_within_its_timeout_including_retries(model_provider: ProviderServer) -> None:
+    model_provider.stall.clear()
     for call in (
-        lambda: model(provider, timeout=0.5).complete(HELLO),
-        lambda: [*model(provider, timeout=0.5).stream(HELLO)],
+        lambda: model(model_provider, timeout=0.5).complete(HELLO),
+        lambda: [*model(model_provider, timeout=0.5).stream(HELLO)],
     ):
         with pytest.raises(GenerationFailed) as failure:
             call()
         assert failure.value.is_timeout
-    assert provider.answered == 0, "each call ended before the endpoint answered"
-    provider.stall.set()
+    assert model_provider.answered == 0, "each call ended before the endpoint answered"
+    model_provider.stall.set()
 
 
-def test_a_retry_after_beyond_the_timeout_is_not_waited_for(provider: ProviderServer) -> None:
-    provider.fail(429, retry_after="3600")
+def test_a_retry_after_beyond_the_timeout_is_not_waited_for(model_provider: ProviderServer) -> None:
+    model_provider.fail(429, retry_after="3600")
     with pytest.raises(GenerationFailed):
-        model(provider).complete(HELLO)
-    assert len(provider.requests) == 1
+        model(model_provider).complete(HELLO)
+    assert len(model_provider.requests) == 1
 
 
 def test_an_unreachable_endpoint() -> None:
@@ -127,10 +127,10 @@ def test_an_unreachable_endpoint() -> None:
     "body",
     [b"", b"null", b"[]", b"{}", b"<html>", b'{"choices": []}', b'{"choices": [{"message": {"content": null}}]}'],
 )
-def test_responses_that_are_no_completions(provider: ProviderServer, body: bytes) -> None:
-    provider.fail(200, body=body)
+def test_responses_that_are_no_completions(model_provider: ProviderServer, body: bytes) -> None:
+    model_provider.fail(200, body=body)
     with pytest.raises(GenerationFailed):
-        model(provider).complete(HELLO)
+        model(model_provider).complete(HELLO)
 
 
 def test_the_registry_returns_the_requested_or_the_default_model(language_model: ProviderServer, settings: Any) -> None:
@@ -163,22 +163,22 @@ def test_the_registry_returns_the_requested_or_the_default_model(language_model:
         ("[a link](https://x.example) stays!", "[a link](https://x.example) stays!"),
     ],
 )
-def test_no_client_loads_pictures_of_an_answer(provider: ProviderServer, text: str, answer: str) -> None:
+def test_no_client_loads_pictures_of_an_answer(model_provider: ProviderServer, text: str, answer: str) -> None:
     """A document that asks for a picture would learn of the question and of other passages."""
-    provider.replies = [text, text]
-    assert model(provider).complete(HELLO) == answer
-    assert "".join(model(provider).stream(HELLO)) == answer
+    model_provider.replies = [text, text]
+    assert model(model_provider).complete(HELLO) == answer
+    assert "".join(model(model_provider).stream(HELLO)) == answer
     for size in (1, 2, 3):
         pictures = PictureFilter()
         parts = [pictures.add(text[start : start + size]) for start in range(0, len(text), size)]
         assert "".join(parts) + pictures.finish() == answer
 
 
-def test_an_answer_without_an_end_is_refused(provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_without_an_end_is_refused(model_provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai, "MAX_ANSWER_CHARACTERS", 20)
-    for read in (model(provider).complete, lambda messages: "".join(model(provider).stream(messages))):
-        provider.replies = ["zz " * 7]
+    for read in (model(model_provider).complete, lambda messages: "".join(model(model_provider).stream(messages))):
+        model_provider.replies = ["zz " * 7]
         with pytest.raises(GenerationFailed, match="cannot be read"):
             read(HELLO)
-        provider.replies = ["zz " * 6]
+        model_provider.replies = ["zz " * 6]
         assert read(HELLO).strip() == ("zz " * 6).strip()

@@ -57,7 +57,7 @@ def test_changed_weights_are_rejected(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_processes_share_the_weights(embedder: local.LocalEmbedder) -> None:
-    """They are mapped from a file that has them in the layout to compute with, so the system keeps one copy."""
+    """The weights are mapped from a file in the layout in which they are used, so the system keeps one copy."""
     embedder.embed(["zebra"])
     weights = minilm_files.graph_file(settings.RAG_MODEL_CACHE_FOLDER).with_name("weights.bin")
     assert f" {weights}\n" in Path("/proc/self/maps").read_text()

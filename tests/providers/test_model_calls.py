@@ -16,19 +16,19 @@ MESSAGES = [Message("user", "Where are the keys?")]
 
 
 @pytest.fixture
-def calls(provider: ProviderServer, settings: Any) -> Iterator[dict[str, Callable[[], Any]]]:
+def calls(model_provider: ProviderServer, settings: Any) -> Iterator[dict[str, Callable[[], Any]]]:
     """The kinds of model calls, with a limit of one call at a time."""
     settings.RAG_MAX_MODEL_CALLS = 1
-    model = OpenAILanguageModel(name="m", base_url=provider.base_url, api_key="", timeout=10)
+    model = OpenAILanguageModel(name="m", base_url=model_provider.base_url, api_key="", timeout=10)
     embedder = OpenAIEmbedder(
-        model="e", dimensions=384, base_url=provider.base_url, api_key_variable="", timeout=10, max_retries=0
+        model="e", dimensions=384, base_url=model_provider.base_url, api_key_variable="", timeout=10, max_retries=0
     )
     yield {
         "complete": lambda: model.complete(MESSAGES),
         "stream": lambda: [*model.stream(MESSAGES)],
         "embed": lambda: embedder.embed(["keys"]),
     }
-    provider.stall.set()
+    model_provider.stall.set()
 
 
 @pytest.mark.parametrize(
@@ -40,28 +40,28 @@ def calls(provider: ProviderServer, settings: Any) -> Iterator[dict[str, Callabl
     ],
 )
 def test_a_call_beyond_the_limit_fails_at_once(
-    calls: dict[str, Callable[[], Any]], provider: ProviderServer, eventually: Callable[..., object],
+    calls: dict[str, Callable[[], Any]], model_provider: ProviderServer, eventually: Callable[..., object],
     first: str, second: str, failure: type[ProviderFailed],
 ) -> None:  # fmt: skip
-    provider.stall.clear()
+    model_provider.stall.clear()
     waiting = threading.Thread(target=calls[first])
     waiting.start()
     try:
-        eventually(lambda: provider.requests, seconds=10)
+        eventually(lambda: model_provider.requests, seconds=10)
         with pytest.raises(failure, match="Too many requests wait") as caught:
             calls[second]()
         assert caught.value.is_rate_limited
         assert caught.value.is_retryable
-        assert len(provider.requests) == 1
+        assert len(model_provider.requests) == 1
     finally:
-        provider.stall.set()
+        model_provider.stall.set()
         waiting.join()
     assert len(calls[second]()) > 0
 
 
-def test_closing_a_stream_allows_the_next_call(provider: ProviderServer, settings: Any) -> None:
+def test_closing_a_stream_allows_the_next_call(model_provider: ProviderServer, settings: Any) -> None:
     settings.RAG_MAX_MODEL_CALLS = 1
-    model = OpenAILanguageModel(name="m", base_url=provider.base_url, api_key="", timeout=10)
+    model = OpenAILanguageModel(name="m", base_url=model_provider.base_url, api_key="", timeout=10)
     stream: Any = model.stream(MESSAGES)
     next(stream)
     with pytest.raises(GenerationFailed):

@@ -64,7 +64,7 @@ def test_a_vector_does_not_depend_on_the_batch(embedder: Embedder) -> None:
 
 
 def test_processes_share_the_table_which_gives_the_same_vectors(tmp_path: Path) -> None:
-    """It is mapped from a file, so the system keeps one copy, and of that only the pages in use."""
+    """The table is mapped from a file, so the system keeps one copy, and of that only the pages in use."""
     (tmp_path / f"{multilingual.NAME}.0.1").mkdir()
     texts = [*NOTICE.values(), *REFERENCE_TEXTS, "", "\x00 \U0001f600", *(f"{number} Wörter" for number in range(300))]
     embedder = multilingual.MultilingualEmbedder(cache=tmp_path, threads=1)

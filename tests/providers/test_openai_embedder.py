@@ -15,50 +15,50 @@ from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     with ProviderServer(dimensions=768).running() as server:
         yield server
 
 
-def test_texts_are_sent_in_batches(provider: ProviderServer) -> None:
-    embedder = remote(provider)
+def test_texts_are_sent_in_batches(model_provider: ProviderServer) -> None:
+    embedder = remote(model_provider)
     embedder.embed([f"text {number}" for number in range(300)])
-    assert [len(request["input"]) for request in provider.requests] == [128, 128, 44]
-    assert {request["model"] for request in provider.requests} == {"test-model"}
+    assert [len(request["input"]) for request in model_provider.requests] == [128, 128, 44]
+    assert {request["model"] for request in model_provider.requests} == {"test-model"}
 
 
-def test_retry_after_is_respected(provider: ProviderServer) -> None:
-    provider.fail(429, Retry_After="1")
+def test_retry_after_is_respected(model_provider: ProviderServer) -> None:
+    model_provider.fail(429, Retry_After="1")
     started_at = time.monotonic()
-    remote(provider).embed(["zebra"])
-    assert len(provider.requests) == 2
+    remote(model_provider).embed(["zebra"])
+    assert len(model_provider.requests) == 2
     assert time.monotonic() - started_at >= 1
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
-def test_temporary_errors_are_retried(provider: ProviderServer, status: int) -> None:
-    provider.fail(status, retry_after_ms="1")
-    assert remote(provider).embed(["zebra"]).shape == (1, 768)
-    assert len(provider.requests) == 2
+def test_temporary_errors_are_retried(model_provider: ProviderServer, status: int) -> None:
+    model_provider.fail(status, retry_after_ms="1")
+    assert remote(model_provider).embed(["zebra"]).shape == (1, 768)
+    assert len(model_provider.requests) == 2
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_request_is_sent_three_times_at_most(provider: ProviderServer, status: int) -> None:
+def test_a_request_is_sent_three_times_at_most(model_provider: ProviderServer, status: int) -> None:
     for _ in range(3):
-        provider.fail(status, retry_after_ms="1")
+        model_provider.fail(status, retry_after_ms="1")
     with pytest.raises(EmbeddingFailed) as caught:
-        remote(provider).embed(["zebra"])
+        remote(model_provider).embed(["zebra"])
     assert caught.value.is_retryable
-    assert len(provider.requests) == 3
+    assert len(model_provider.requests) == 3
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_permanent_errors_are_not_retried(provider: ProviderServer, status: int) -> None:
-    provider.fail(status)
+def test_permanent_errors_are_not_retried(model_provider: ProviderServer, status: int) -> None:
+    model_provider.fail(status)
     with pytest.raises(EmbeddingFailed) as caught:
-        remote(provider).embed(["a very secret text"])
+        remote(model_provider).embed(["a very secret text"])
     assert caught.value.is_retryable is False
-    assert len(provider.requests) == 1
+    assert len(model_provider.requests) == 1
     assert "as the test asked" not in caught.value.message
 
 
@@ -69,36 +69,38 @@ def test_permanent_errors_are_not_retried(provider: ProviderServer, status: int)
      b'{"data": [{"index": 0, "embedding": [1%s]}]}' % (b"0" * 400), b'{"data": ' + b"[" * 100_000],
     ids=lambda body: body[:45].decode(),
 )  # fmt: skip
-def test_responses_that_are_no_embeddings(provider: ProviderServer, body: bytes) -> None:
-    provider.fail(200, body=body)
+def test_responses_that_are_no_embeddings(model_provider: ProviderServer, body: bytes) -> None:
+    model_provider.fail(200, body=body)
     with pytest.raises(EmbeddingFailed):
-        remote(provider, max_retries=0).embed(["zebra"])
+        remote(model_provider, max_retries=0).embed(["zebra"])
 
 
-def test_vectors_that_are_not_finite_are_named_as_such(provider: ProviderServer) -> None:
+def test_vectors_that_are_not_finite_are_named_as_such(model_provider: ProviderServer) -> None:
     """The shape alone would be right: "shape (1, 768), not (1, 768)"."""
-    provider.fail(200, body=json.dumps({"data": [{"index": 0, "embedding": [math.nan] * 768}]}).encode())
+    model_provider.fail(200, body=json.dumps({"data": [{"index": 0, "embedding": [math.nan] * 768}]}).encode())
     with pytest.raises(EmbeddingFailed, match="of finite numbers is needed"):
-        remote(provider, max_retries=0).embed(["zebra"])
+        remote(model_provider, max_retries=0).embed(["zebra"])
 
 
-def test_a_call_to_a_hanging_server_times_out(provider: ProviderServer) -> None:
-    provider.stall.clear()
+def test_a_call_to_a_hanging_server_times_out(model_provider: ProviderServer) -> None:
+    model_provider.stall.clear()
     with pytest.raises(EmbeddingFailed, match="in time"):
-        remote(provider, timeout=0.2, max_retries=1).embed(["zebra"])
-    assert provider.answered == 0, "the call ended before the endpoint answered"
+        remote(model_provider, timeout=0.2, max_retries=1).embed(["zebra"])
+    assert model_provider.answered == 0, "the call ended before the endpoint answered"
 
 
-def test_long_waits_are_left_to_the_caller(provider: ProviderServer) -> None:
+def test_long_waits_are_left_to_the_caller(model_provider: ProviderServer) -> None:
     """A worker processes other documents meanwhile."""
-    provider.fail(429, Retry_After="3600")
+    model_provider.fail(429, Retry_After="3600")
     with pytest.raises(EmbeddingFailed) as caught:
-        remote(provider).embed(["zebra"])
+        remote(model_provider).embed(["zebra"])
     assert (caught.value.retry_after, caught.value.is_rate_limited) == (3600, True)
-    provider.stall.clear()
+    model_provider.stall.clear()
     with pytest.raises(EmbeddingFailed, match="in time"):
-        remote(provider, timeout=0.2).embed(["zebra"])
-    assert (len(provider.requests), provider.answered) == (2, 1), "the second call ended before the endpoint answered"
+        remote(model_provider, timeout=0.2).embed(["zebra"])
+    assert (len(model_provider.requests), model_provider.answered) == (2, 1), (
+        "the second call ended before the endpoint answered"
+    )
 
 
 def test_retry_after_in_every_format() -> None:
@@ -125,10 +127,10 @@ def test_an_unreachable_endpoint() -> None:
         remote(stopped, max_retries=0).embed(["zebra"])
 
 
-def test_the_key_comes_from_the_named_variable(provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_comes_from_the_named_variable(model_provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_EMBEDDING_API_KEY", "sk-test")
-    remote(provider, api_key_variable="MY_EMBEDDING_API_KEY").embed(["zebra"])
-    assert provider.requests[0]["key"] == "Bearer sk-test"
+    remote(model_provider, api_key_variable="MY_EMBEDDING_API_KEY").embed(["zebra"])
+    assert model_provider.requests[0]["key"] == "Bearer sk-test"
     monkeypatch.delenv("MY_EMBEDDING_API_KEY")
     with pytest.raises(EmbeddingFailed, match="Set MY_EMBEDDING_API_KEY"):
-        remote(provider, api_key_variable="MY_EMBEDDING_API_KEY").embed(["zebra"])
+        remote(model_provider, api_key_variable="MY_EMBEDDING_API_KEY").embed(["zebra"])

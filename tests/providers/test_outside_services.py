@@ -78,7 +78,7 @@ def test_a_response_that_stops_midway_times_out(upstream: Upstream, call: Call) 
 
 @CALLS
 def test_an_endless_response_is_not_read_completely(upstream: Upstream, call: Call) -> None:
-    """Nor is a stream without line ends, which would fill the memory."""
+    """A stream without line ends, which would fill the memory, is not read completely either."""
     upstream.without_end(JSON, b"x" * 65536)
     with pytest.raises((GenerationFailed, RerankFailed), match="cannot be read") as caught:
         call(upstream, 120)

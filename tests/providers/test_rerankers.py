@@ -14,14 +14,14 @@ from tests.support.passages import PASSAGE, passages
 from tests.support.servers.provider_server import ProviderServer
 
 
-def remote(provider: ProviderServer, timeout: float = 5, path: str = "v1") -> CohereReranker:
-    base_url, is_tei = provider.base_url.replace("v1", path), path == "tei"
+def remote(model_provider: ProviderServer, timeout: float = 5, path: str = "v1") -> CohereReranker:
+    base_url, is_tei = model_provider.base_url.replace("v1", path), path == "tei"
     return CohereReranker(name="test-rerank", base_url=base_url, api_key="secret", timeout=timeout, is_tei=is_tei)
 
 
 @pytest.fixture(params=["local", "v1", "voyage", "tei"])
-def reranker(request: pytest.FixtureRequest, provider: ProviderServer) -> Reranker:
-    return LocalReranker() if request.param == "local" else remote(provider, path=request.param)
+def reranker(request: pytest.FixtureRequest, model_provider: ProviderServer) -> Reranker:
+    return LocalReranker() if request.param == "local" else remote(model_provider, path=request.param)
 
 
 def test_each_passage_gets_a_relevance_in_the_order_of_passages(reranker: Reranker) -> None:
@@ -68,62 +68,62 @@ def test_single_equal_and_no_passages() -> None:
 
 
 @pytest.mark.parametrize("path", ["v1", "voyage", "tei"])
-def test_every_dialect_ranks_fifty_texts(provider: ProviderServer, path: str) -> None:
+def test_every_dialect_ranks_fifty_texts(model_provider: ProviderServer, path: str) -> None:
     """Text Embeddings Inference accepts 32 texts at a time; Voyage rejects empty texts and unknown fields."""
-    relevances = remote(provider, path=path).rank("zebra", passages(*[""] * 49, "zebra"))
+    relevances = remote(model_provider, path=path).rank("zebra", passages(*[""] * 49, "zebra"))
     assert relevances == [0.0] * 49 + [1.0]
 
 
-def test_scores_outside_0_to_1_are_scaled(provider: ProviderServer) -> None:
+def test_scores_outside_0_to_1_are_scaled(model_provider: ProviderServer) -> None:
     rows = [{"index": index, "relevance_score": score} for index, score in enumerate((-900, 3.5, 0.2))]
-    provider.fail(200, body=json.dumps({"results": rows}).encode())
-    low, high, middle = remote(provider).rank("zebra", passages("a", "b", "c"))
+    model_provider.fail(200, body=json.dumps({"results": rows}).encode())
+    low, high, middle = remote(model_provider).rank("zebra", passages("a", "b", "c"))
     assert 0 <= low < middle < high <= 1
-    provider.fail(200, body=b'{"results": [{"index": 0, "relevance_score": NaN}]}')
+    model_provider.fail(200, body=b'{"results": [{"index": 0, "relevance_score": NaN}]}')
     with pytest.raises(RerankFailed):
-        remote(provider).rank("zebra", passages("a"))
+        remote(model_provider).rank("zebra", passages("a"))
 
 
-def test_the_registry_chooses_the_endpoint_by_its_name(provider: ProviderServer, settings: Any) -> None:
-    base_url = provider.base_url
+def test_the_registry_chooses_the_endpoint_by_its_name(model_provider: ProviderServer, settings: Any) -> None:
+    base_url = model_provider.base_url
     settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "first", base_url
     settings.RAG_RERANK_OTHER_MODELS = {"second": {"base_url": base_url.replace("v1", "tei"), "dialect": "tei"}}
     for name, path in (("", "/v1/rerank"), ("first", "/v1/rerank"), ("second", "/tei/rerank")):
         assert provider_factory.reranker(name).rank("zebra", passages("a zebra")) == [1.0]
-        assert provider.requests[-1]["path"] == path
+        assert model_provider.requests[-1]["path"] == path
     assert provider_factory.reranker("local").name == "local"
     with pytest.raises(InvalidRequest, match="local, first, second"):
         provider_factory.reranker("third")
 
 
-def test_the_request_that_is_sent(provider: ProviderServer) -> None:
-    remote(provider).rank("zebra", passages("a" * 20_000))
-    (request,) = provider.requests
+def test_the_request_that_is_sent(model_provider: ProviderServer) -> None:
+    remote(model_provider).rank("zebra", passages("a" * 20_000))
+    (request,) = model_provider.requests
     assert (request["model"], request["query"], request["key"]) == ("test-rerank", "zebra", "Bearer secret")
     assert len(request["documents"][0]) <= 8_000
 
 
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
-def test_error_statuses(provider: ProviderServer, status: int) -> None:
-    provider.fail(status)
+def test_error_statuses(model_provider: ProviderServer, status: int) -> None:
+    model_provider.fail(status)
     with pytest.raises(RerankFailed) as failure:
-        remote(provider).rank("zebra", passages("a"))
+        remote(model_provider).rank("zebra", passages("a"))
     assert failure.value.is_rate_limited is (status == 429)
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"results": [{"index": 7, "relevance_score": 1}]}'])
-def test_responses_that_are_no_ranking(provider: ProviderServer, body: bytes) -> None:
-    provider.fail(200, body=body)
+def test_responses_that_are_no_ranking(model_provider: ProviderServer, body: bytes) -> None:
+    model_provider.fail(200, body=body)
     with pytest.raises(RerankFailed):
-        remote(provider).rank("zebra", passages("a"))
+        remote(model_provider).rank("zebra", passages("a"))
 
 
-def test_timeouts_and_unreachable_endpoints(provider: ProviderServer) -> None:
-    provider.stall.clear()
+def test_timeouts_and_unreachable_endpoints(model_provider: ProviderServer) -> None:
+    model_provider.stall.clear()
     with pytest.raises(RerankFailed) as failure:
-        remote(provider, timeout=0.2).rank("zebra", passages("a"))
+        remote(model_provider, timeout=0.2).rank("zebra", passages("a"))
     assert failure.value.is_timeout
-    provider.stall.set()
+    model_provider.stall.set()
     unreachable = CohereReranker(name="r", base_url="http://127.0.0.1:9", api_key="", timeout=1)
     with pytest.raises(RerankFailed, match="cannot be reached"):
         unreachable.rank("zebra", passages("a"))

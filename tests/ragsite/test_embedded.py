@@ -94,7 +94,7 @@ def test_the_login_is_a_superuser_only_for_tests(created_folder: Path) -> None:
 
 
 def test_a_cluster_of_an_earlier_version_is_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its only superuser was the product's login, which becomes an ordinary one."""
+    """The cluster's only superuser was the product's login, which becomes an ordinary login."""
     monkeypatch.setattr(postgres, "_ADMINISTRATOR", "ragsite")
     monkeypatch.setattr(postgres, "_AUTHENTICATION", "local all all trust")
     services.start(folder)

@@ -76,7 +76,7 @@ def _check_headers(label: str, response: dict[str, Any], headers: dict[str, str]
 
 @functools.cache
 def _matching_template(path: str) -> str | None:
-    """The path template of the schema that matches; templates with fewer parameters are tried first."""
+    """Return the matching path template of the schema with the fewest parameters; None if none matches."""
     for template in sorted(document()["paths"], key=lambda template: template.count("{")):
         pattern = re.sub(r"\\\{[^/]+\\\}", "[^/]+", re.escape(template))
         if re.fullmatch(pattern, path):
@@ -92,30 +92,34 @@ def check_event(path: str, event: str, data: object) -> None:
 
 @functools.cache
 def _event_validator(path: str) -> Draft202012Validator:
-    content = document()["paths"][_matching_template(path)]["post"]["responses"]["200"]["content"]
+    template = _matching_template(path)
+    assert template is not None, f"{path} is not in the schema"
+    content = document()["paths"][template]["post"]["responses"]["200"]["content"]
     item = content["text/event-stream"]["schema"]["x-item-schema"]
-    return Draft202012Validator({**item, "components": _closed_components()}, format_checker=FormatChecker())
+    return Draft202012Validator(
+        {**item, "components": _components_without_extra_fields()}, format_checker=FormatChecker()
+    )
 
 
 @functools.cache
 def _validator(template: str, method: str, status: str) -> Draft202012Validator:
     content = document()["paths"][template][method]["responses"][status]["content"]
-    schema = {**content["application/json"]["schema"], "components": _closed_components()}
+    schema = {**content["application/json"]["schema"], "components": _components_without_extra_fields()}
     return Draft202012Validator(schema, format_checker=FormatChecker())
 
 
 @functools.cache
-def _closed_components() -> Any:
-    """The schema's components with `additionalProperties: false`: an undescribed field fails a test."""
+def _components_without_extra_fields() -> Any:
+    """Return the schema's components with `additionalProperties: false`: an undescribed field fails a test."""
 
-    def close(schema: Any) -> Any:
+    def forbid_extra_fields(schema: Any) -> Any:
         if isinstance(schema, list):
-            return [close(item) for item in schema]
+            return [forbid_extra_fields(item) for item in schema]
         if not isinstance(schema, dict):
             return schema
-        closed = {name: close(value) for name, value in schema.items()}
+        strict = {name: forbid_extra_fields(value) for name, value in schema.items()}
         if schema.get("type") == "object" and "properties" in schema:
-            closed.setdefault("additionalProperties", False)
-        return closed
+            strict.setdefault("additionalProperties", False)
+        return strict
 
-    return close(document()["components"])
+    return forbid_extra_fields(document()["components"])

@@ -179,7 +179,7 @@ def test_the_mapped_tables_give_the_results_of_the_library() -> None:
 
 
 def test_processes_share_the_tables() -> None:
-    """They are mapped from files, so the system keeps one copy, and of that only the pages in use."""
+    """The tables are mapped from files, so the system keeps one copy, and of that only the pages in use."""
     languages.detect_language("Which language is this?")
     maps = Path("/proc/self/maps").read_text()
     folder = settings.RAG_MODEL_CACHE_FOLDER / FOLDER

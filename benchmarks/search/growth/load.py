@@ -130,17 +130,20 @@ def _field(value: bytes) -> bytes:
     return struct.pack(">i", len(value)) + value
 
 
-_NULL, _EMPTY_ARRAY = struct.pack(">i", -1), struct.pack(">iii", 0, 0, 25)
+# The OID of the type text in pg_type.
+_TEXT_OID = 25
+# An array begins with the number of its dimensions, whether it has nulls, and the type of its elements.
+_NULL, _EMPTY_ARRAY = struct.pack(">i", -1), struct.pack(">iii", 0, 0, _TEXT_OID)
 
 
 def _integer(value: int) -> bytes:
-    return struct.pack(">ii", 4, value)
+    return _field(struct.pack(">i", value))
 
 
 def _texts(values: list[str]) -> bytes:
     """An array of texts in the binary format."""
     elements = b"".join(_field(value.encode()) for value in values)
-    return struct.pack(">iiiii", 1, 0, 25, len(values), 1) + elements if values else _EMPTY_ARRAY
+    return struct.pack(">iiiii", 1, 0, _TEXT_OID, len(values), 1) + elements if values else _EMPTY_ARRAY
 
 
 def _document_id(number: int) -> bytes:

@@ -58,7 +58,8 @@ def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
 def holds_permission(request: HttpRequest, permission: Permission) -> bool:
     """Return whether the user of this request has the permission in an organisation.
 
-    It decides which pages are offered: the sidebar asks it for each model, so it is remembered for the request.
+    The answer decides which pages are offered. The sidebar asks for each model, so the answer is remembered for the
+    request.
     """
     if request.user.is_superuser or request.method != "GET":
         key = "any organization" if request.user.is_superuser else permission

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from rag.admin.base import field_names
 from rag.admin.large_lists import LargeListMixin
-from rag.admin.operations.template_filters import stage_label
+from rag.admin.operations.operations_filters import stage_label
 from rag.models import Condition, IngestionDocument
 from rag.services.ingestion.parsing_warnings import PAGES_NOT_READ
 from rag.services.jobs import job_lookup

@@ -23,7 +23,7 @@ from rag.services.operations.measurements import figures
 from rag.services.operations.problems import Level, find_problems
 
 from .charts import build_chart
-from .template_filters import stage_position
+from .operations_filters import stage_position
 
 _HEADLINES = {
     Level.OK: _("Everything works. There is nothing to do."),

@@ -99,7 +99,7 @@ def _explain(request: HttpRequest, source: DataSource, form: SearchTraceForm) ->
     )
     trace_request = trace_permissions.TraceRequest(
         caller=get_caller(request),
-        user=values["user"],
+        user_reference=values["user"],
         data_sources=() if values["everywhere"] else (str(source.pk),),
         document_id="" if not values["path"] else str(document.pk) if document else values["path"],
     )

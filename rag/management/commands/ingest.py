@@ -49,7 +49,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["paths"]) == options["reparse"]:
             raise CommandError("Name files or folders, or use --reparse for the documents that the source has.")
-        source = _source(options["source"], options["organization"])
+        source = _find_source(options["source"], options["organization"])
         actor = _actor(options["user"], source)
         try:
             source = lookup.get_source_to_ingest(Caller(actor), str(source.pk))
@@ -149,10 +149,10 @@ class _Run:
         return not documents.filter(state__in=[State.QUEUED, State.RUNNING]).exists()
 
 
-def _source(slug: str, organization: str) -> DataSource:
+def _find_source(slug: str, organization_slug: str) -> DataSource:
     sources = DataSource.objects.filter(slug=slug, deleted_at=None).select_related("organization", "owner")
-    if organization:
-        sources = sources.filter(organization__slug=organization)
+    if organization_slug:
+        sources = sources.filter(organization__slug=organization_slug)
     if sources.count() > 1:
         names = ", ".join(source.organization.slug for source in sources)
         raise CommandError(f"Several organisations have a source {slug}: choose by --organization ({names}).")

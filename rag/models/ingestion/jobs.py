@@ -192,7 +192,7 @@ class IngestionDocument(UUIDModel):
     document = models.ForeignKey(Document, models.SET_NULL, null=True, related_name="+")
     # Grows while the document is embedded.
     chunk_count = models.PositiveIntegerField(default=0)
-    # Why it failed or waits. Of a document that is done, a warning: what of it was not read.
+    # Why the document failed or waits; or what of a document that is done was not read.
     error_code = models.CharField(max_length=40, blank=True)
     error_message = models.TextField(blank=True)
     finished_at = models.DateTimeField(null=True)

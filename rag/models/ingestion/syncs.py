@@ -113,7 +113,7 @@ class SyncRun(UUIDModel):
     Attributes:
         cursor: Where the listing continues: the connector's value after the last page that was stored.
         missing: The documents whose items have disappeared, when that was counted.
-        errors: Of at most MAX_ERRORS items: `path`, `code` and `message`.
+        errors: `path`, `code` and `message` of at most MAX_ERRORS items.
         error: Why the run has failed or ended early.
         is_removal_confirmed: Whether a person has confirmed that many documents are removed.
         worked_at: When a worker last took it.

@@ -1,22 +1,18 @@
 """How pages show an answer: its text with links to the cited passages, and its quality in plain words."""
 
-import dataclasses
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rag.models import ConversationMessage
 from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
-from rag.services.search.stored_answers import CitedPassage, ReadableAnswer
+from rag.services.search.stored_answers import ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
-from .document_text import show_quote
+from .cited_passages import Reference, list_cited_passages
 from .inline_marks import Segment, split_marks
 from .markdown_blocks import BlockKind, divide
 
@@ -41,8 +37,6 @@ _LEVELS = (
     ),
     (0.0, "low", _("Low confidence"), _("The passages may not contain this answer. Check the citations.")),
 )
-# Between two sentences or paragraphs, in characters.
-_MAX_WHITE_SPACE = 2
 _UNKNOWN_LEVEL = (
     0.0,
     "unknown",
@@ -68,15 +62,6 @@ class ShownBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """A cited passage in the list below the answer."""
-
-    citation: CitedPassage
-    url: str
-    pages: str
-
-
-@dataclass(frozen=True, slots=True)
 class AnswerContext:
     """The values for the template of an answer."""
 
@@ -97,7 +82,7 @@ def show_answer(answer: ReadableAnswer) -> AnswerContext:
     if "CONFIDENCE_UNKNOWN" in answer.warnings:
         level = _UNKNOWN_LEVEL
     _threshold, name, title, text = level if answer.citations else (0.0, "none", _("No answer"), "")
-    references = tuple(_group_citations(answer))
+    references = tuple(list_cited_passages(answer.citations))
     return AnswerContext(
         answer=answer,
         blocks=show_blocks(answer.text, references),
@@ -122,23 +107,6 @@ def render_answer(question: str, answer: ReadableAnswer, *, csrf_token: str, ext
         **extra,
     }
     return render_to_string("pages/answer.html", context)
-
-
-def document_url(citation: CitedPassage) -> str:
-    """Return the address of the cited passage in its document; empty if it does not exist any more."""
-    if citation.document_id is None:
-        return ""
-    query = urlencode({"chunk": str(citation.chunk_id), "start": citation.start, "end": citation.end})
-    return f"{reverse('document', args=[citation.document_id])}?{query}#passage"
-
-
-def page_label(first: int | None, last: int | None) -> str:
-    """Return "page 3" or "pages 3–4"; empty for formats without pages."""
-    if not first:
-        return ""
-    if last and last != first:
-        return gettext("pages {first}–{last}").format(first=first, last=last)
-    return gettext("page {number}").format(number=first)
 
 
 def show_blocks(text: str, references: Sequence[Reference] = ()) -> tuple[ShownBlock, ...]:
@@ -175,31 +143,3 @@ def _segments(text: str, kind: BlockKind, by_number: Mapping[int, Reference]) ->
             yield Segment(str(number), number, reference.url, label)
         position = end
     yield from split_marks(text[position:])
-
-
-def _group_citations(answer: ReadableAnswer) -> Iterator[Reference]:
-    """Join the quotes from a passage: one reference for each number and passage, in the order of the text."""
-    groups: dict[tuple[int, uuid.UUID], list[CitedPassage]] = {}
-    for citation in answer.citations:
-        groups.setdefault((citation.number, citation.chunk_id), []).append(citation)
-    for citations in groups.values():
-        citations.sort(key=lambda citation: citation.start)
-        pages = [page for citation in citations for page in (citation.first_page, citation.last_page) if page]
-        joined = dataclasses.replace(
-            citations[0],
-            quote=_join_quotes(citations),
-            end=max(citation.end for citation in citations),
-        )
-        label = page_label(min(pages), max(pages)) if pages else ""
-        yield Reference(joined, document_url(joined), label)
-
-
-def _join_quotes(citations: Sequence[CitedPassage]) -> str:
-    """Join quotes from a passage in the order of the text, with an ellipsis where something is left out between."""
-    text, end = "", citations[0].start
-    for citation in citations:
-        if citation.end > end:
-            gap = " … " if citation.start > end + _MAX_WHITE_SPACE else " "
-            text += (gap if text else "") + show_quote(citation.quote)
-            end = citation.end
-    return text

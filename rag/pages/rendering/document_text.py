@@ -42,7 +42,7 @@ class TextBlock:
     Attributes:
         kind: heading, paragraph, bullet, numbered, table or code.
         rows: The cells of each row; one row with one cell in other blocks.
-        level: Of a heading, from 2; of an item, from 0.
+        level: The level of a heading, from 2; or of an item, from 0.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""A template filter for the reasons of access decisions, loaded with `load reasons`."""
+"""A template filter for the reasons of access decisions, loaded with `load reason_filters`."""
 
 import re
 

@@ -170,8 +170,8 @@ class _CitedPassage:
     def numbers(self) -> frozenset[str]:
         return _digits(self._passage.text_with_headings)
 
-    def known_words(self, words: Sequence[str]) -> frozenset[str]:
-        """Return the words that the passage contains, compared by their stems."""
+    def contained_words(self, words: Sequence[str]) -> frozenset[str]:
+        """Return those of the words that the passage contains, compared by their stems."""
         return frozenset(word for word in words if stem(word, self._passage.lang) in self._stems)
 
     def cite(self, sentence: str, lang: str) -> Citation:
@@ -207,13 +207,17 @@ def _find_supporting(sentence: str, cited: Sequence[_CitedPassage], lang: str) -
     The result is empty unless the passages together contain enough of its words and all of its numbers.
     """
     words = [word for word in content_words(sentence, lang) if not word.isdigit()]
-    known_words = [passage.known_words(words) for passage in cited]
-    known_together = frozenset[str]().union(*known_words)
-    if not cited or len(known_together) < _MIN_TOGETHER * len(words):
+    contained = [passage.contained_words(words) for passage in cited]
+    contained_together = frozenset[str]().union(*contained)
+    if not cited or len(contained_together) < _MIN_TOGETHER * len(words):
         return []
     if not _digits(sentence) <= frozenset[str]().union(*(passage.numbers for passage in cited)):
         return []
-    return [passage for passage, known in zip(cited, known_words, strict=True) if len(known) >= _MIN_EACH * len(words)]
+    return [
+        passage
+        for passage, of_passage in zip(cited, contained, strict=True)
+        if len(of_passage) >= _MIN_EACH * len(words)
+    ]
 
 
 def _digits(text: str) -> frozenset[str]:

@@ -66,29 +66,33 @@ def _merge_adjacent(passages: Sequence[Passage]) -> list[Passage]:
 
 def _is_next(passage: Passage, other: Passage) -> bool:
     """Return whether `other` is the next chunk of the same section. Their overlap must be the same text."""
-    overlap = passage.end - other.start
+    gap = other.start - passage.end  # in characters; negative if the chunks overlap
     return (
         passage.document_id == other.document_id
         and other.position == passage.position + 1
         and passage.headings == other.headings
-        and passage.start < other.start <= passage.end + _MAX_GAP_CHARACTERS
+        and passage.start < other.start
+        and gap <= _MAX_GAP_CHARACTERS
         and passage.end < other.end
         and len(passage.text) == passage.end - passage.start
         and len(other.text) == other.end - other.start
         # A gap of one character can be inside a sentence, and the character is unknown here.
-        and overlap != -1
-        and (overlap <= 0 or passage.text[-overlap:] == other.text[:overlap])
+        and gap != 1
+        and (gap >= 0 or passage.text[gap:] == other.text[:-gap])
     )
 
 
 def _merge_chain(chain: Sequence[Passage], best: Passage) -> Passage:
-    """Join the texts of consecutive chunks without their overlaps; the other fields are those of the best chunk."""
+    """Join the texts of consecutive chunks, without their overlaps.
+
+    Position, range and pages are those of the whole chain. All other fields are the best chunk's.
+    """
     first, last = chain[0], chain[-1]
     text = first.text
     for passage in chain[1:]:
-        overlap = first.start + len(text) - passage.start
-        # The gap is white space between two sentences.
-        text += passage.text[overlap:] if overlap >= 0 else "\n" * -overlap + passage.text
+        gap = passage.start - (first.start + len(text))
+        # Between two chunks is white space, whose characters are unknown here.
+        text += "\n" * gap + passage.text if gap > 0 else passage.text[-gap:]
     return best.copy_with(
         text=text,
         position=first.position,

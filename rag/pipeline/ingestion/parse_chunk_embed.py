@@ -14,7 +14,7 @@ from django.conf import settings
 from rag.errors import DocumentTooLarge
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import parse
-from rag.pipeline.embed import EmbeddedTexts, count_local_tokens, embed_texts
+from rag.pipeline.embed import EmbeddedTexts, embed_texts, estimate_local_tokens
 from rag.providers import file_storage, provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.text import languages
@@ -150,12 +150,12 @@ def check_quota(documents: Sequence[ChunkedDocument], source: DataSource) -> Non
     quota.check_quota_of_documents(source, sizes)
 
 
-def count_tokens_to_embed(document: ChunkedDocument, model: EmbeddingModel) -> int:
-    """Return how many tokens the local model would process to embed the new chunks; 0 if it is not used."""
+def estimate_tokens_to_embed(document: ChunkedDocument, model: EmbeddingModel) -> int:
+    """Estimate how many tokens embedding the new chunks processes on this machine; 0 if it processes none here."""
     drafts = [document.chunks[index] for index in document.new_indexes]
     texts = {embedded_text(draft.text, draft.headings, document.title) for draft in drafts}
     with DOCUMENT_LIMITER.slot():
-        return count_local_tokens([*texts], model=model)
+        return estimate_local_tokens([*texts], model=model)
 
 
 def embed_documents(

@@ -135,7 +135,7 @@ def weighted_maxsim(similarities: Similarities) -> Similarities:
         The scores, float32 of shape (passages,).
     """
     weights = similarities.std(axis=0) + np.float32(1e-3)
-    # Not a matrix product: of so few numbers BLAS warned of invalid values where there are none.
+    # Not a matrix product: BLAS raises false "invalid value" warnings on arrays this small.
     scores: Similarities = (similarities * weights).sum(axis=1) / weights.sum()
     return scores
 

@@ -12,7 +12,7 @@ from rag.text.question_language import is_english
 from rag.text.words import content_words
 from rag.types import Hit, Mode, Question, SearchTrace
 
-from .fuse import fuse
+from .fuse_dense_and_lexical import fuse
 from .query.embed_query import EmbeddedQuery
 
 # How many candidates the dense and the lexical search of each scope contribute, before the cut to top_k.

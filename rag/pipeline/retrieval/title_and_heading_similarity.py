@@ -1,7 +1,8 @@
 """Step: reranked passages -> the same, the first ones ordered also by how similar their headings are to the question.
 
-A heading says in a few words what its section is about, or asks what people ask. Its share of a passage's vector is
-small, so it is compared on its own (docs/decisions/0025-late-interaction-reranking.md).
+A heading says in a few words what its section is about, or asks what people ask. A passage's
+vector says little of the heading, so the heading is compared on its own
+(docs/decisions/0025-late-interaction-reranking.md).
 """
 
 import math

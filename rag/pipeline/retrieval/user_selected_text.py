@@ -77,13 +77,15 @@ def score_selected_text(question: str, text: str) -> SelectedText:
         logger.warning("selected_text_not_compared", reason=error.message)
         return SelectedText(text, tuple(passages), {})
     scored = []
-    for passage, vector, tokens in zip(passages, vectors, signatures, strict=True):
+    for passage, vector, of_passage in zip(passages, vectors, signatures, strict=True):
         maxsim = None
-        if len(tokens) and len(question_tokens):
-            maxsim = float(max_similarities(question_tokens[:MAX_QUERY_TOKENS], [tokens]).mean())
+        if len(of_passage) and len(question_tokens):
+            maxsim = float(max_similarities(question_tokens[:MAX_QUERY_TOKENS], [of_passage]).mean())
         score = min(1.0, max(0.0, float(vector @ question_vector)))
         scored.append(passage.copy_with(score=score, maxsim=maxsim))
-    by_passage = {part.chunk_id: tokens for part, tokens in zip(scored, signatures, strict=True) if len(tokens)}
+    by_passage = {
+        passage.chunk_id: of_passage for passage, of_passage in zip(scored, signatures, strict=True) if len(of_passage)
+    }
     return SelectedText(text, tuple(scored), by_passage)
 
 

@@ -16,10 +16,10 @@ READ_BYTES = 256 * 1024
 class ConnectorClient(BoundedClient):
     """Connects to public addresses and those that RAG_SYNC_PRIVATE_HOSTS allows an organisation, until a deadline."""
 
-    def __init__(self, *, organization: str) -> None:
+    def __init__(self, *, organization_slug: str) -> None:
         deadline = time.monotonic() + TIMEOUT_SECONDS
         self._backend = private_networks.DeadlineBackend(
-            deadline, setting=private_networks.SYNC_HOSTS, organization=organization
+            deadline, setting=private_networks.SYNC_HOSTS, organization_slug=organization_slug
         )
         super().__init__(timeout=TIMEOUT_SECONDS)
 

@@ -31,10 +31,18 @@ class S3Connector:
     """Reads the objects of a bucket whose keys begin with a prefix. A path is the key without that prefix."""
 
     def __init__(
-        self, *, bucket: str, prefix: str, endpoint: str, region: str, access_key: str, secret: str, organization: str
+        self,
+        *,
+        bucket: str,
+        prefix: str,
+        endpoint: str,
+        region: str,
+        access_key: str,
+        secret: str,
+        organization_slug: str,
     ) -> None:
         """Read a bucket for the organisation with this slug, which RAG_SYNC_PRIVATE_HOSTS may allow private hosts."""
-        self._bucket, self._prefix, self._organization = bucket, prefix, organization
+        self._bucket, self._prefix, self._organization_slug = bucket, prefix, organization_slug
         self._region = region or DEFAULT_REGION
         self._endpoint = (endpoint or f"https://s3.{self._region}.amazonaws.com").rstrip("/")
         self._signer = S3SigV4Auth(Credentials(access_key, secret), "s3", self._region) if access_key else None
@@ -116,7 +124,7 @@ class S3Connector:
         request = AWSRequest("GET", url, headers=headers)
         if self._signer:
             self._signer.add_auth(request)
-        client = ConnectorClient(organization=self._organization)
+        client = ConnectorClient(organization_slug=self._organization_slug)
         with client, client.stream("GET", url, headers=dict(request.headers)) as response:
             yield response
 

@@ -34,9 +34,9 @@ _VALIDATORS = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
 class WebsiteConnector:
     """Reads the pages that a website's sitemaps name. A path is the address of the page."""
 
-    def __init__(self, location: str, *, organization: str) -> None:
+    def __init__(self, location: str, *, organization_slug: str) -> None:
         """Read a website for the organisation with this slug."""
-        self._location, self._organization = location, organization
+        self._location, self._organization_slug = location, organization_slug
         self._site = urlsplit(location)
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
@@ -109,7 +109,7 @@ class WebsiteConnector:
             obey_robots: Wait as robots.txt says, and follow redirects only to addresses that it allows.
         """
         common = {"User-Agent": f"{USER_AGENT}/{ragsite.__version__}", "Accept-Encoding": "identity"}
-        with ConnectorClient(organization=self._organization) as client:
+        with ConnectorClient(organization_slug=self._organization_slug) as client:
             for _ in range(_MAX_REDIRECTS + 1):
                 if obey_robots:
                     self._wait()

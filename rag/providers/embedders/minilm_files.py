@@ -51,7 +51,7 @@ def _cpu_digest() -> str:
 def _build(target: Path) -> None:
     """Write the optimized graph and its weights into the folder `target`.
 
-    A process of its own does it: this one would keep the memory that it takes, several hundred megabytes.
+    A process of its own writes them: the calling process would keep the several hundred megabytes that this takes.
     """
     folder = find_model_folder()
     verify_weights(folder / "model.safetensors")

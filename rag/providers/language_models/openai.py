@@ -122,7 +122,7 @@ class OpenAILanguageModel:
             except openai.APIError as error:
                 pause = self._pause_seconds(error, attempt, deadline)
             await asyncio.sleep(pause)
-        raise AssertionError  # the last attempt returns or raises
+        raise AssertionError  # `_pause_seconds` raises after the last attempt
 
     def _request(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> dict[str, Any]:
         request: dict[str, Any] = {
@@ -146,7 +146,7 @@ class OpenAILanguageModel:
             except openai.APIError as error:
                 pause = self._pause_seconds(error, attempt, deadline)
             time.sleep(pause)
-        raise AssertionError  # the last attempt returns or raises
+        raise AssertionError  # `_pause_seconds` raises after the last attempt
 
     def _pause_seconds(self, error: "openai.APIError", attempt: int, deadline: float) -> float:
         """Return the seconds until the next attempt.

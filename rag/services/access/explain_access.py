@@ -63,12 +63,12 @@ def explain_access(source: DataSource, person: User | None) -> tuple[Verdict, ..
 
     Args:
         source: The data source.
-        person: The user whose access is explained. None stands for somebody the asker must not learn about.
+        person: The user whose access is explained. None stands for somebody the caller must not learn about.
     """
     return tuple(_explain_action(source, person, action) for action in ACTIONS)
 
 
-def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, asker: Caller) -> User | None:
+def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *, caller: Caller) -> User | None:
     """Return the member of one of the organisations with this id or e-mail address; None if nobody has it.
 
     Members of other organisations are not found: a manager must not learn which addresses have an account. Superusers
@@ -76,17 +76,17 @@ def find_person(reference: str, organizations: Iterable[UUID] | QuerySet[Any], *
     teams of a member.
 
     Raises:
-        NotAllowed: If the asker has the permission sources.manage in none of the organisations, and asks about somebody
-            else.
+        NotAllowed: If the caller asks about somebody else, and has the permission sources.manage in none of the
+            organisations.
     """
     user_id = as_uuid(reference)
     people = User.objects.filter(Q(pk=user_id) if user_id else Q(email=User.objects.normalize_email(reference)))
     if not (
-        asker.user.is_superuser and User.objects.filter(pk=asker.user.pk, is_active=True, is_superuser=True).exists()
+        caller.user.is_superuser and User.objects.filter(pk=caller.user.pk, is_active=True, is_superuser=True).exists()
     ):
-        if asker.user.pk and people.filter(pk=asker.user.pk).exists():
+        if caller.user.pk and people.filter(pk=caller.user.pk).exists():
             return people.first()
-        managed = set(effective_permissions(asker).organizations_with(Permission.SOURCES_MANAGE))
+        managed = set(effective_permissions(caller).organizations_with(Permission.SOURCES_MANAGE))
         explained = Organization.objects.filter(pk__in=organizations).filter(pk__in=managed)
         if not explained.exists():
             raise NotAllowed(_MAY_NOT_EXPLAIN_OTHERS)

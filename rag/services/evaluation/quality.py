@@ -75,9 +75,9 @@ def measure(source: DataSource, model: EmbeddingModel | None = None) -> QualityR
     alone.
 
     Golden questions with the same text are one question q that has a set E(q) of things to find. The passage at rank i
-    has the gain g(i) = 1 if it is one of them and no passage before it was the same one, else 0. A passage matches if
-    its document has the expected path (if there is one), and its text contains the expected passage (if there is one),
-    with white space collapsed. The metrics are means over all questions, 0 to 1:
+    has the gain g(i) = 1 if it matches one of these things that no passage before it matches, else 0. A passage matches
+    if its document has the expected path (if there is one), and its text contains the expected passage (if there is
+    one), with white space collapsed. The metrics are means over all questions, 0 to 1:
 
         Recall@10 = Σ g(i) / |E(q)|
         nDCG@10   = Σ g(i) / log2(i + 1)  ÷  Σ[i = 1 … min(|E(q)|, 10)] 1 / log2(i + 1)

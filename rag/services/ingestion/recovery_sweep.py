@@ -77,7 +77,7 @@ def _fail_documents_without_attempts(now: datetime.datetime) -> None:
 
 
 def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
-    """Fail documents whose model was down for as long as they have waited, without calling it for each of them."""
+    """Fail documents that have waited too long for a model that is down, without calling the model for each of them."""
     earliest = now - embedding_outages.max_outage_duration()
     for outage in ModelOutage.objects.filter(since__lt=earliest).select_related("model"):
         waiting = IngestionDocument.objects.filter(

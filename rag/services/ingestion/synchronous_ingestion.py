@@ -98,7 +98,7 @@ def _prepare(
     """Parse, chunk and embed a document, unless its new chunks would take too long to embed."""
     document = parse_chunk_embed.parse_and_chunk(submission, source=source, options=options)
     parse_chunk_embed.check_quota([document], source)
-    seconds = parse_chunk_embed.count_tokens_to_embed(document, source.embedding_model) / _TOKENS_PER_SECOND
+    seconds = parse_chunk_embed.estimate_tokens_to_embed(document, source.embedding_model) / _TOKENS_PER_SECOND
     if seconds > MAX_EMBEDDING_SECONDS:
         raise DocumentTooLarge(
             f"The text would take about {seconds:.0f} seconds to embed; a request that waits for the result may take "

@@ -44,21 +44,22 @@ def get_job(caller: Caller, job_id: uuid.UUID, *, organization: Organization | N
 
 
 def list_jobs(
-    caller: Caller, *, organization: Organization | None = None, source: str = "", status: str = ""
+    caller: Caller, *, organization: Organization | None = None, source_reference: str = "", status: str = ""
 ) -> QuerySet[IngestionJob]:
     """Return the jobs that the caller may watch, newest first.
 
     Args:
         caller: The caller, whose permissions apply.
         organization: Only jobs of this organisation.
-        source: Only jobs of the source with this id or slug; empty for all.
+        source_reference: Only jobs of the source with this id or slug; empty for all.
         status: Only jobs with this status; empty for all.
     """
     jobs = IngestionJob.objects.visible_to(caller, Action.VIEW).select_related("source")
     if organization:
         jobs = jobs.filter(source__organization=organization)
-    if source:
-        jobs = jobs.filter(source__in=DataSource.objects.filter(organization_resolver.match_reference(source)))
+    if source_reference:
+        sources = DataSource.objects.filter(organization_resolver.match_reference(source_reference))
+        jobs = jobs.filter(source__in=sources)
     return jobs.filter(status=status) if status else jobs
 
 

@@ -1,4 +1,4 @@
-"""Retries failed documents, whose inputs are kept for that purpose (rag.services.maintenance.input_retention)."""
+"""Retries failed documents, whose inputs are kept for that purpose (rag.services.maintenance.delete_old_inputs)."""
 
 import uuid
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from orgs.access.caller import Caller
 from rag.errors import InvalidRequest, UnknownModel
 from rag.models import EmbeddingModel
-from rag.pipeline.embed import count_local_tokens
+from rag.pipeline.embed import estimate_local_tokens
 from rag.providers import provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 
@@ -20,7 +20,7 @@ class TextEmbeddings:
     """The vectors of texts, of length 1, in the order of the texts.
 
     Attributes:
-        tokens: How many tokens the model read.
+        tokens: An estimate of how many tokens the model read.
     """
 
     vectors: Sequence[Sequence[float]]
@@ -46,7 +46,7 @@ def embed(texts: Sequence[str], *, model_name: str, dimensions: int | None, call
         raise InvalidRequest(f"dimensions must be {model.dimensions}, or left out", field="dimensions")
     account_id = caller.organization.pk if caller.organization else caller.authenticated_user.pk
     with DOCUMENT_LIMITER.admit(account_id, size=sum(len(text.encode()) for text in texts)):
-        tokens = count_local_tokens(texts, model=model)
+        tokens = estimate_local_tokens(texts, model=model)
         if tokens > MAX_TOKENS:
             message = f"input has {tokens:,} tokens; at most {MAX_TOKENS:,} are embedded in one request"
             raise InvalidRequest(message, field="input")

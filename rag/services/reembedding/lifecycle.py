@@ -138,9 +138,10 @@ def switch(reembedding: Reembedding, *, forced_because: str = "") -> bool:
 def switch_if_complete(reembedding: Reembedding) -> bool:
     """Switch the source to the new model if no chunk lacks a vector of it.
 
-    Every transaction that writes chunks locks the source's row (DataSource.lock_for_write). It has either committed
-    before the row is locked here, and its chunks are checked; or it waits, and finds that its model is no longer the
-    source's (ModelChanged). Searches never wait, because both models have all vectors at this moment.
+    Every transaction that writes chunks locks the source's row (DataSource.lock_for_write). Either the transaction has
+    committed before the row is locked here: then its chunks are checked. Or the transaction waits for the row: then it
+    finds that the source has another model (ModelChanged). Searches never wait, because both models have all vectors
+    at this moment.
 
     Returns:
         Whether the source was switched.

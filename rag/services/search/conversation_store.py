@@ -83,7 +83,7 @@ def _restriction(caller: Caller) -> Collection[uuid.UUID] | None:
 
 
 def _set_sources(locked: Conversation, restriction: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:
-    """Set which sources the conversation could use, and which passages its last reply used."""
+    """Set which sources the conversation could use, and which passages its last reply used. Does not save."""
     if restriction is None or locked.restricted_to_sources is None:
         locked.restricted_to_sources = None
     else:

@@ -28,7 +28,7 @@ class SourceSettings:
     """The settings of a source in a request. A setting that the request does not contain is None.
 
     Attributes:
-        owner: The e-mail address of the new owner. A new source belongs to its creator.
+        owner_email: The e-mail address of the new owner. A new source belongs to its creator.
     """
 
     name: str | None = None
@@ -38,7 +38,7 @@ class SourceSettings:
     source_type: str | None = None
     embedding_model: str | None = None
     has_ocr: bool | None = None
-    owner: str | None = None
+    owner_email: str | None = None
     access: AccessLists = field(default_factory=AccessLists)
 
 
@@ -89,8 +89,8 @@ def update_source(
             source.embedding_model = model
         save_settings(source, settings, granted_by=caller.authenticated_user)
         _require_management(caller, source)
-        if settings.owner is not None:
-            _transfer(source, settings.owner)  # comes last: the caller may not be able to change the source after it
+        if settings.owner_email is not None:
+            _transfer(source, settings.owner_email)  # comes last: afterwards the caller may not change the source
     return source
 
 
@@ -191,7 +191,7 @@ def save_settings(source: DataSource, settings: SourceSettings, *, granted_by: U
             setattr(source, name, value)
     if not source.slug:
         raise InvalidRequest("slug is required: none can be made from this name.", field="slug")
-    if source.visibility == Visibility.PERSONAL and source.owner is None and settings.owner is None:
+    if source.visibility == Visibility.PERSONAL and source.owner is None and settings.owner_email is None:
         raise InvalidRequest("A personal source needs an owner, and this one has none.", field="visibility")
     try:
         with transaction.atomic():

@@ -193,7 +193,7 @@ def is_used(original: Original) -> bool:
 def _used_originals() -> QuerySet[Original]:
     """Return the files of live documents, of open documents of jobs, and of failed ones that can be retried.
 
-    After RAG_JOB_RETENTION_DAYS a failed document no longer refers to its file (input_retention.delete_expired_inputs).
+    After RAG_JOB_RETENTION_DAYS a failed document no longer refers to its file (delete_old_inputs).
     """
     inputs = IngestionDocument.objects.filter(original=OuterRef("pk"))
     return Original.objects.filter(

@@ -83,8 +83,8 @@ class _Builder:
     def add_by_rule(self, sources: QueryableSources) -> None:
         """Add the public sources of organisations, and the sources that grants give access to.
 
-        Few granted sources are listed. Of the others, only whether a model has such sources is read, by an index, and
-        not how many.
+        Few granted sources are listed. If they are many, an index says whether a model has any, and they are not
+        counted.
         """
         english_names = [name for name in ENGLISH_MODELS if _is_english_only(name)]
         models = granted_scopes.read(sources.organizations, sources.grants, english_names)

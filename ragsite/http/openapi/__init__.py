@@ -14,7 +14,7 @@ rules of the components that it is one of. A body may be an `EventStream` (ragsi
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, TypedDict, TypeVar
 
 from drf_spectacular.openapi import AutoSchema
@@ -26,6 +26,7 @@ from ragsite.http.bodies.uploads import PayloadTooLarge
 from ragsite.http.errors import TITLES
 
 from . import field_types
+from .merge_operations import merge_operations
 
 # The error statuses that every operation can return.
 COMMON_STATUSES = (400, 401, 403, 413, 429, 500, 503)
@@ -104,7 +105,7 @@ class Schema(AutoSchema):
         view: Any = self.view
         if (adapters := getattr(view, "adapters", ())) and method == "POST":
             several = [_inspector(adapter, view).get_operation(*arguments) for adapter in adapters]
-            operation: Any = {**_merge_operations(several), "operationId": view.operation_id}
+            operation: Any = {**merge_operations(several), "operationId": view.operation_id}
         else:
             operation = super().get_operation(*arguments)
         if operation and path.startswith("/functions/"):  # the same operation at a second address
@@ -162,8 +163,8 @@ class Schema(AutoSchema):
         body = getattr(self.view, "error_body", ErrorBody)
         for status in sorted(statuses):
             examples = [response_example(example, status=status)] if (example := self._error_example(status)) else []
-            described = OpenApiResponse(body, description=TITLES[status], examples=examples)
-            bodies.setdefault(str(status), self._get_response_for_code(described, str(status), direction=direction))
+            error = OpenApiResponse(body, description=TITLES[status], examples=examples)
+            bodies.setdefault(str(status), self._get_response_for_code(error, str(status), direction=direction))
         if self.method == "GET" and getattr(self.view, "has_etag", False):
             unchanged = OpenApiResponse(None, description="Not modified: as `If-None-Match` says.")
             bodies["304"] = self._get_response_for_code(unchanged, "304", direction=direction)
@@ -207,43 +208,6 @@ def _inspector(adapter: type[View], beside: APIView) -> Any:
     inspector = getattr(view.create, "kwargs", {}).get("schema", Schema)()
     inspector.view = view
     return inspector
-
-
-def _merge_operations(operations: list[dict[str, Any]]) -> dict[str, Any]:
-    """Merge the operations of a shared path into one that accepts and returns any of their bodies."""
-    first, *others = operations
-    for other in others:
-        for name in ("summary", "description"):
-            first[name] = f"{first[name]}{' / ' if name == 'summary' else ' '}{other[name]}"
-        first["tags"] = list(dict.fromkeys([*first["tags"], *other["tags"]]))
-        known = {(parameter["name"], parameter["in"]) for parameter in first.get("parameters", [])}
-        additional = [
-            parameter for parameter in other.get("parameters", []) if (parameter["name"], parameter["in"]) not in known
-        ]
-        if additional:
-            first["parameters"] = [*first.get("parameters", []), *additional]
-        _merge_content(first["requestBody"]["content"], other["requestBody"]["content"])
-        for status, response in other["responses"].items():
-            merged = first["responses"].setdefault(status, response)
-            _merge_content(merged.setdefault("content", {}), response.get("content", {}))
-            if headers := {**response.get("headers", {}), **merged.get("headers", {})}:
-                merged["headers"] = headers
-    first["responses"] = dict(sorted(first["responses"].items()))
-    return first
-
-
-def _merge_content(content: dict[str, Any], other: Mapping[str, Any]) -> None:
-    """Add the schemas and examples of another operation, by media type. Different schemas become an `anyOf`."""
-    for media_type, described in other.items():
-        merged = content.setdefault(media_type, described)
-        if merged["schema"] != described["schema"]:
-            choices = [*merged["schema"].get("anyOf", [merged["schema"]])]
-            if described["schema"] not in choices:
-                merged["schema"] = {"anyOf": [*choices, described["schema"]]}
-        for name, example in described.get("examples", {}).items():
-            examples = merged.setdefault("examples", {})
-            if example not in examples.values():
-                examples[name if name not in examples else f"{name}{len(examples) + 1}"] = example
 
 
 def _with_fixed_values(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """Searches in a web process, and whether a replica executed them."""
 
 import uuid
-from typing import Any
+from collections.abc import Set
+from typing import Any, NamedTuple
 
 from orgs.access.caller import Caller
 from rag.services.search import permitted_queries
@@ -11,19 +12,26 @@ from ragsite.postgres import identity
 from tests.access.database.injection import web_process
 
 
-def search(caller: Caller, text: str = "animals", **options: Any) -> tuple[set[uuid.UUID], bool]:
-    """Return the documents that a search in a web process finds, and whether a replica was used."""
+class SearchOutcome(NamedTuple):
+    """The documents that a search finds, and whether a replica executed it."""
+
+    document_ids: Set[uuid.UUID | None]
+    used_replica: bool
+
+
+def search(caller: Caller, text: str = "animals", **options: Any) -> SearchOutcome:
+    """Search in a web process."""
     with web_process():
         return search_again(caller, text, **options)
 
 
-def search_again(caller: Caller, text: str = "animals", **options: Any) -> tuple[set[uuid.UUID], bool]:
+def search_again(caller: Caller, text: str = "animals", **options: Any) -> SearchOutcome:
     """Search as `search` does, in a web process that exists already."""
     measurement_buffer.take()
     with identity.run_as(caller.database_identity):
         question = Question(text, top_k=50, **options)
         retrieval = permitted_queries.search(question, permitted_queries.SourceSelection(caller))
-    return {passage.document_id for passage in retrieval.passages}, used_replica()
+    return SearchOutcome({passage.document_id for passage in retrieval.passages}, used_replica=used_replica())
 
 
 def used_replica() -> bool:

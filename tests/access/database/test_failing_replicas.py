@@ -16,7 +16,7 @@ from ragsite.postgres import base
 from ragsite.postgres.base import read_rows
 from ragsite.postgres.replicas import routing
 from tests.access.database.injection import web_process
-from tests.access.database.replica_searches import search, search_again
+from tests.access.database.replica_searches import SearchOutcome, search, search_again
 from tests.support.factories import World, ingest_text
 from tests.support.servers.replicas import Replica
 
@@ -32,16 +32,16 @@ def test_a_replica_that_fails_is_left_out_until_it_answers(
     in_sync()
     replicas[0].stop()
     try:
-        assert [search(member) for _ in range(4)] == [({document}, True)] * 4
+        assert [search(member) for _ in range(4)] == [SearchOutcome({document}, used_replica=True)] * 4
         replicas[1].stop()
         try:
-            assert [search(member) for _ in range(2)] == [({document}, False)] * 2
+            assert [search(member) for _ in range(2)] == [SearchOutcome({document}, used_replica=False)] * 2
         finally:
             replicas[1].start()
-        # It is found by a thread of the web process.
+        # A thread of the web process notices that the replica answers again.
         with web_process():
             eventually(lambda: not any(replica._is_down for replica in list(routing._replicas.values())[1:]))
-        assert search(member) == ({document}, True)
+        assert search(member) == SearchOutcome({document}, used_replica=True)
     finally:
         replicas[0].start()
 
@@ -63,7 +63,7 @@ def test_a_search_that_a_replica_interrupts_is_answered_by_the_primary(
         return find_candidates(*arguments)
 
     monkeypatch.setattr(retrieve, "find_candidates", interrupt)
-    assert search(member) == ({document}, False)
+    assert search(member) == SearchOutcome({document}, used_replica=False)
     assert sum(interrupted) == 1
 
 
@@ -84,7 +84,7 @@ def test_a_replica_that_is_silent_holds_up_no_search(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None], eventually: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch, settings: Any, is_searching: bool,
 ) -> None:  # fmt: skip
-    """It keeps its connections and accepts new ones, but answers nothing, before a search or in the middle of it."""
+    """The replica keeps and accepts connections, but answers nothing, before a search or in the middle of it."""
     monkeypatch.setattr(routing, "_RETRY_SECONDS", 0.05)
     for module in (base, routing):
         monkeypatch.setattr(module, "ANSWER_SECONDS", 0.5)
@@ -100,24 +100,24 @@ def test_a_replica_that_is_silent_holds_up_no_search(
         replicas[0].freeze()
         return find_candidates(*arguments)
 
-    # If the search waited for it, it would be answered by it at last.
+    # If the search waited for the replica, the replica would answer it at last.
     thaw = threading.Timer(60, replicas[0].thaw)
     thaw.start()
     with web_process():
         try:
-            assert search_again(member) == ({document}, True)
+            assert search_again(member) == SearchOutcome({document}, used_replica=True)
             if is_searching:
                 monkeypatch.setattr(retrieve, "find_candidates", freeze_and_find)
             else:
                 replicas[0].freeze()
-            assert search_again(member) == ({document}, False)
+            assert search_again(member) == SearchOutcome({document}, used_replica=False)
             (known,) = routing._replicas.values()
             assert known._is_down
         finally:
             thaw.cancel()
             replicas[0].thaw()
         eventually(lambda: not known._is_down)
-        assert search_again(member) == ({document}, True)
+        assert search_again(member) == SearchOutcome({document}, used_replica=True)
     # An abandoned attempt to connect would keep a session for a minute, which stops the replay.
     starting = "SELECT count(*) FROM pg_stat_activity WHERE state = 'starting'"
     eventually(lambda: replicas[0].execute(starting) == 0, seconds=30)
@@ -161,13 +161,13 @@ def test_a_search_that_conflicts_with_what_a_replica_replays(
     for replica in replicas:
         replica.set("max_standby_streaming_delay", "0")
     try:
-        assert search(member) == ({document}, False)
+        assert search(member) == SearchOutcome({document}, used_replica=False)
     finally:
         for replica in replicas:
             replica.set("max_standby_streaming_delay", None)
     assert errors == ["40001"]
     in_sync()
-    assert search(member) == ({document}, True)  # they are not left out
+    assert search(member) == SearchOutcome({document}, used_replica=True)  # they are not left out
 
 
 def test_a_search_that_the_primary_ends_is_not_repeated(
@@ -215,8 +215,8 @@ def test_a_replica_that_answers_with_an_error_is_not_asked_by_each_search(
     with web_process():
         with monkeypatch.context() as patched:
             patched.setattr(routing, "_REPLICA_STATE", "SELECT rag_function_of_the_next_version(%s::uuid[])")
-            assert [search_again(member) for _ in range(3)] == [({document}, False)] * 3
+            assert [search_again(member) for _ in range(3)] == [SearchOutcome({document}, used_replica=False)] * 3
         assert [type(error) for error in errors] == [UndefinedFunction]
         (known,) = routing._replicas.values()
         monkeypatch.setattr(known, "_asked_again_at", 0.0)
-        assert search_again(member) == ({document}, True)
+        assert search_again(member) == SearchOutcome({document}, used_replica=True)

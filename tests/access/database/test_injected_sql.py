@@ -93,7 +93,7 @@ def test_injected_sql_makes_no_triggers_with_more_rights(live_world: World) -> N
 @pytest.mark.parametrize("name", ["member", "supporter", "editor"])
 @pytest.mark.parametrize("with_key", [False, True])
 def test_injected_sql_changes_no_access(live_world: World, name: str, with_key: bool) -> None:
-    """Those who may not manage a source change nothing that decides who can use one."""
+    """Members who may not manage a source cannot change any data that decides who can use a source."""
     live_world.source("a", visibility="private", owner=live_world.users["owner"])
     live_world.source("b", visibility="public", owner=live_world.users["owner"])
     key = live_world.key(name, "query").key

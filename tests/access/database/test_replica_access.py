@@ -20,7 +20,7 @@ from ragsite.postgres.replicas import routing
 from tests.access import check_counts
 from tests.access.database.access_changes import Changes
 from tests.access.database.injection import web_process
-from tests.access.database.replica_searches import search, search_again
+from tests.access.database.replica_searches import SearchOutcome, search, search_again
 from tests.support.factories import World, ingest_text
 from tests.support.servers.replicas import Replica
 
@@ -73,14 +73,14 @@ def test_an_unchecked_version_misses_passages_but_shows_nothing_revoked(
     member = live_world.users["member"]
     permitted_later, revoked_later = DataSource.objects.filter(visibility=Visibility.PRIVATE).order_by("slug")
     Grant.objects.create(source=revoked_later, user=member)
-    before, _ = search(Caller(member))
+    before = search(Caller(member)).document_ids
     assert before >= documents_of(revoked_later)
     in_sync()
     for replica in replicas:
         replica.pause()
     Grant.objects.filter(source=revoked_later).delete()
     Grant.objects.create(source=permitted_later, user=member)
-    assert search(Caller(member)) == (before - documents_of(revoked_later), True)
+    assert search(Caller(member)) == SearchOutcome(before - documents_of(revoked_later), used_replica=True)
 
 
 def test_a_change_sends_only_those_to_the_primary_whom_it_concerns(
@@ -97,11 +97,11 @@ def test_a_change_sends_only_those_to_the_primary_whom_it_concerns(
     for replica in replicas:
         replica.pause()
     Grant.objects.create(source=source, user=users["member"])
-    assert search(member) == ({document}, False)
-    assert search(editor) == ({document}, True)
+    assert search(member) == SearchOutcome({document}, used_replica=False)
+    assert search(editor) == SearchOutcome({document}, used_replica=True)
     DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PUBLIC)
-    assert search(editor) == ({document}, False)
-    assert search(foreigner) == (set(), True)
+    assert search(editor) == SearchOutcome({document}, used_replica=False)
+    assert search(foreigner) == SearchOutcome(set(), used_replica=True)
 
 
 def documents_of(source: DataSource) -> set[uuid.UUID]:

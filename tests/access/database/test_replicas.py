@@ -17,7 +17,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.replicas import positions, routing
 from ragsite.postgres.roles import checks
 from tests.access.database.injection import web_process
-from tests.access.database.replica_searches import search, search_again, used_replica
+from tests.access.database.replica_searches import SearchOutcome, search, search_again, used_replica
 from tests.support.factories import World, ingest_text, process_queue
 from tests.support.servers.pgbouncer import PROGRAM
 from tests.support.servers.replicas import Replica
@@ -42,8 +42,10 @@ def test_every_kind_of_search_gives_the_same_answers(
     settings.RAG_DATABASE_REPLICAS = addresses
     search(caller)  # notes that Redis has positions
     in_sync()
-    assert [search(caller, **kind) for kind in kinds] == [(ids, True) for ids, _ in expected]
-    assert all(ids for ids, _ in expected)
+    assert [search(caller, **kind) for kind in kinds] == [
+        SearchOutcome(outcome.document_ids, used_replica=True) for outcome in expected
+    ]
+    assert all(outcome.document_ids for outcome in expected)
 
 
 def test_a_caller_finds_their_own_changes_at_once(
@@ -57,26 +59,26 @@ def test_a_caller_finds_their_own_changes_at_once(
     in_sync()
     for replica in replicas:
         replica.pause()
-    assert search(Caller(member)) == ({kept, deleted}, True)
+    assert search(Caller(member)) == SearchOutcome({kept, deleted}, used_replica=True)
     assert deleted
     Document.objects.filter(pk=deleted).update(deleted_at=timezone.now())
     # The deleted chunk is missed, so the primary is asked as well.
-    assert search(Caller(member)) == ({kept}, True)
+    assert search(Caller(member)) == SearchOutcome({kept}, used_replica=True)
     with web_process(), identity.run_as(Caller(editor).database_identity):
         routing.start_request()
         routing.end_request()  # any request that is not a search
-    assert search(Caller(editor)) == ({kept}, False)
-    assert search(Caller(member)) == ({kept}, True)
+    assert search(Caller(editor)) == SearchOutcome({kept}, used_replica=False)
+    assert search(Caller(member)) == SearchOutcome({kept}, used_replica=True)
     for replica in replicas:
         replica.resume()
     in_sync()
-    assert search(Caller(editor)) == ({kept}, True)
+    assert search(Caller(editor)) == SearchOutcome({kept}, used_replica=True)
 
 
 def test_words_are_counted_on_a_replica_that_is_behind(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None]
 ) -> None:
-    """Its frequencies belong to its chunks. What the primary has deleted is missed there, and a lost right counts."""
+    """The replica counts its own chunks. Deletions and lost rights count as soon as the primary has them."""
     member, source = Caller(live_world.users["member"]), live_world.source()
     kept, purged = (ingest_text(source, name, f"animals that are {name}").document_id for name in ("kept", "purged"))
     search(member)
@@ -85,15 +87,15 @@ def test_words_are_counted_on_a_replica_that_is_behind(
         replica.pause()
     assert purged
     provider_factory.chunk_store().delete_document_chunks([purged], limit=10)
-    assert search(member, "purged animals", mode=Mode.LEXICAL) == ({kept}, True)
+    assert search(member, "purged animals", mode=Mode.LEXICAL) == SearchOutcome({kept}, used_replica=True)
     DataSource.objects.update(visibility=Visibility.PRIVATE)
-    assert search(member, "purged animals", mode=Mode.LEXICAL) == (set(), False)
+    assert search(member, "purged animals", mode=Mode.LEXICAL) == SearchOutcome(set(), used_replica=False)
 
 
 def test_what_was_ingested_is_found_by_everybody(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None]
 ) -> None:
-    """Even if the client that waits for the job is not the one that searches. Other organisations do not wait."""
+    """The client that searches need not be the one that waited for the job. Other organisations do not wait."""
     member, foreigner = Caller(live_world.users["member"]), Caller(live_world.users["foreigner"])
     source, foreign = live_world.source(), live_world.source("foreign", organization=live_world.abroad)
     old = ingest_text(foreign, "old", "animals of old").document_id
@@ -102,11 +104,11 @@ def test_what_was_ingested_is_found_by_everybody(
     replicas[0].pause()
     replicas[1].pause()
     new = ingest_text(source, "new", "new animals").document_id
-    assert search(member) == ({new}, False)
-    assert search(foreigner) == ({old}, True)
+    assert search(member) == SearchOutcome({new}, used_replica=False)
+    assert search(foreigner) == SearchOutcome({old}, used_replica=True)
     replicas[1].resume()
     in_sync(replicas[1:])
-    assert search(member) == ({new}, True)
+    assert search(member) == SearchOutcome({new}, used_replica=True)
 
 
 def test_replicas_that_are_too_far_behind_are_left_out(
@@ -122,20 +124,21 @@ def test_replicas_that_are_too_far_behind_are_left_out(
     in_sync()
     for replica in replicas:
         replica.pause()
-    assert search(member) == (set(), True)
+    assert search(member) == SearchOutcome(set(), used_replica=True)
     DataSource.objects.update(description="anything that decides nothing")
-    assert search(member) == (set(), True)
+    assert search(member) == SearchOutcome(set(), used_replica=True)
     settings.RAG_REPLICA_MAX_LAG_SECONDS = 0.0
-    assert search(member) == (set(), False)
+    assert search(member) == SearchOutcome(set(), used_replica=False)
     settings.RAG_REPLICA_MAX_LAG_SECONDS = 0.2
-    eventually(lambda: search(member) == (set(), False))
+    eventually(lambda: search(member) == SearchOutcome(set(), used_replica=False))
     replicas[0].resume()
-    eventually(lambda: search(member) == (set(), True))
+    eventually(lambda: search(member) == SearchOutcome(set(), used_replica=True))
 
 
-def test_positions_that_redis_has_lost(
+def test_after_redis_has_lost_its_data_searches_wait_for_all_changes(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None], settings: Any
 ) -> None:
+    """Without Redis, all searches use the primary."""
     member = Caller(live_world.users["member"])
     source = live_world.source()
     search(member)
@@ -144,20 +147,20 @@ def test_positions_that_redis_has_lost(
         replica.pause()
     new = ingest_text(source, "new", "new animals").document_id
     positions._client(settings.REDIS_URL).delete(positions._key())
-    assert search(member) == ({new}, False)
-    assert search(member) == ({new}, False)
+    assert search(member) == SearchOutcome({new}, used_replica=False)
+    assert search(member) == SearchOutcome({new}, used_replica=False)
     replicas[0].resume()
     in_sync(replicas[:1])
-    assert search(member) == ({new}, True)
+    assert search(member) == SearchOutcome({new}, used_replica=True)
     settings.REDIS_URL = "redis://127.0.0.1:1"
-    assert search(member) == ({new}, False)
+    assert search(member) == SearchOutcome({new}, used_replica=False)
 
 
-def test_positions_that_redis_did_not_take(
+def test_what_was_changed_while_redis_was_down_is_waited_for_by_everybody(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None], settings: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    """When it answers again, everybody's searches wait for it, because it is not noted whom it concerns."""
+    """Nothing notes whom the change concerns, so all searches use the primary until a replica has replayed it."""
     monkeypatch.setattr(positions, "_PAUSE_SECONDS", 0.0)
     editor, member = Caller(live_world.users["editor"]), Caller(live_world.users["member"])
     live_world.source()
@@ -165,17 +168,17 @@ def test_positions_that_redis_did_not_take(
     in_sync()
     for replica in replicas:
         replica.pause()
-    settings.REDIS_URL, url = "redis://127.0.0.1:1", settings.REDIS_URL
+    settings.REDIS_URL, redis_url = "redis://127.0.0.1:1", settings.REDIS_URL
     DataSource.objects.update(description="anything that decides nothing")
     with web_process(), identity.run_as(editor.database_identity):
         routing.start_request()
         routing.end_request()
-    settings.REDIS_URL = url
-    assert search(member) == (set(), False)
+    settings.REDIS_URL = redis_url
+    assert search(member) == SearchOutcome(set(), used_replica=False)
     for replica in replicas:
         replica.resume()
     in_sync()
-    assert search(member) == (set(), True)
+    assert search(member) == SearchOutcome(set(), used_replica=True)
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="PgBouncer is not installed")
@@ -193,8 +196,8 @@ def test_replicas_behind_pgbouncer(
     in_sync()
     with web_process():
         for _ in range(4):
-            assert search_again(member) == ({document}, True)
-            assert search_again(owner) == ({document, diary}, True)
+            assert search_again(member) == SearchOutcome({document}, used_replica=True)
+            assert search_again(owner) == SearchOutcome({document, diary}, used_replica=True)
         checks.require_safe_roles()
         settings.RAG_DATABASE_REPLICAS = [replicas[1].address]  # which nothing resets after a transaction
         with pytest.raises(checks.RoleError, match="server_reset_query_always"):
@@ -204,7 +207,7 @@ def test_replicas_behind_pgbouncer(
 def test_requests_note_what_they_have_shown(
     live_world: World, replicas: list[Replica], in_sync: Callable[..., None], settings: Any
 ) -> None:
-    """A client sends a document and waits for it. Then it finds it, on the primary, for as long as a replica lags."""
+    """A client that has waited for its document finds it: on the primary, for as long as the replicas lag."""
     source = live_world.source()
     headers = {"X-API-Key": live_world.key("editor").secret}
     client = Client(headers=headers)

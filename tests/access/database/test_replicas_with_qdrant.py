@@ -14,7 +14,7 @@ from rag.providers import provider_factory
 from rag.providers.stores.qdrant import confirmation
 from rag.types import Mode
 from ragsite.postgres.replicas import positions
-from tests.access.database.replica_searches import search
+from tests.access.database.replica_searches import SearchOutcome, search
 from tests.support.factories import World, ingest_text
 from tests.support.servers.qdrant_server import QdrantServer
 from tests.support.servers.replicas import Replica
@@ -58,8 +58,8 @@ def test_points_that_a_replica_does_not_know(live_world: World, paused: dict[str
     """A replaced document has new points only, so it would be found neither as it was nor as it is."""
     member, foreigner = (Caller(live_world.users[name]) for name in ("member", "foreigner"))
     for mode in Mode:
-        assert search(member, mode=mode) == (set(paused.values()), True)
-        assert search(foreigner, mode=mode)[0] == set()
+        assert search(member, mode=mode) == SearchOutcome(set(paused.values()), used_replica=True)
+        assert search(foreigner, mode=mode).document_ids == set()
 
 
 def test_what_a_replica_confirms_is_not_read_twice(
@@ -82,7 +82,7 @@ def test_what_a_replica_confirms_is_not_read_twice(
     for replica in replicas:
         replica.resume()
     in_sync()
-    assert search(Caller(live_world.users["member"])) == (set(paused.values()), True)
+    assert search(Caller(live_world.users["member"])) == SearchOutcome(set(paused.values()), used_replica=True)
     assert scored == [(True, 3)]
 
 

@@ -149,7 +149,7 @@ def read_unfiltered() -> dict[type[Model], set[uuid.UUID]]:
 
 
 def permitted_by_function(*lists: list[uuid.UUID]) -> list[list[uuid.UUID]]:
-    """Of each list, the sources that are permitted."""
+    """Return the permitted sources of each list."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {', '.join(['rag_permitted_sources(%s::uuid[])'] * len(lists))}", lists)
         return [list(permitted) for permitted in cursor.fetchone()]

@@ -54,7 +54,7 @@ def test_lists_follow_each_change_of_access(live_world: World, monkeypatch: pyte
 
 
 def test_a_transaction_that_has_written_keeps_no_list(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its changes have one mark together, so two states would have the same version."""
+    """All changes of a transaction have one mark, so the lists before and after a change would have one version."""
     monkeypatch.setattr(searched_sources, "_MIN_KEPT", 0)
     caller = Caller(world.users["member"])
     first = world.source("first")

@@ -83,7 +83,7 @@ def test_the_first_statement_of_a_transaction_is_sent_with_its_beginning(live_wo
 
 @pytest.mark.parametrize("is_alone", [True, False])
 def test_the_reason_why_the_server_ends_a_session_is_raised(live_world: World, is_alone: bool) -> None:
-    """It decides, for example, whether a read replica is left out."""
+    """The reason decides, for example, whether a read replica is left out."""
     parameters = connection.get_connection_params()
     with web_process(), identity.run_as(identity.of_user(live_world.users["member"].pk)):
         assert execute(_CURRENT_USER)

@@ -153,7 +153,7 @@ def test_a_migration_waits_for_sessions_that_the_pooler_keeps(
     monkeypatch: pytest.MonkeyPatch,
     eventually: Callable[..., object],
 ) -> None:
-    """They name no version, like those of processes that are too old to name theirs."""
+    """Kept sessions name no version, like the sessions of processes that are too old to name theirs."""
     monkeypatch.setattr(running_versions, "_MAX_WAIT_SECONDS", 0.0)
     step = type("Step", (Migration,), {"operations": [RunSQL("DROP FUNCTION a()")]})("9999_step", "rag")
     running_versions.refuse_beside_other_versions([(step, False)])

@@ -187,7 +187,7 @@ def _active_membership(world: World, user: User, organization: Organization) -> 
 
 
 def _with_ancestors(world: World, teams: set[Team], organization: Organization) -> set[Team]:
-    """Those of the teams that belong to the organisation, and all their ancestors.
+    """Return those of the teams that belong to the organisation, and all their ancestors.
 
     A parent team in another organisation is ignored, and so are its own parents.
     """

@@ -76,7 +76,7 @@ def test_the_oracle_covers_all_actions_visibilities_permissions_and_scopes() -> 
 
 
 def test_each_row_is_returned_once(world: World) -> None:
-    """Even if a user has several of the source's roles and teams (design: subqueries, not joins)."""
+    """A user may have several of the source's roles and teams (design: subqueries, not joins)."""
     roles = Role.objects.filter(organization=world.home)
     add_member(user=world.users["owner"], organization=world.home, roles=[r.name for r in roles], teams=("a", "b"))
     by_role, by_team = world.source("r", visibility="role"), world.source("t", visibility="team")

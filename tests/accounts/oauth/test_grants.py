@@ -15,7 +15,7 @@ from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import AuditEvent, OAuthClient, OAuthCode, TokenFamily, User
-from accounts.sign_in import retention
+from accounts.sign_in import delete_old_sign_ins
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.models import IdentityProvider
 from orgs.scim import users as scim_users
@@ -192,16 +192,16 @@ def test_what_nobody_uses_is_deleted(program: Program) -> None:
     program.sign_in()
     unused = program.register().json()["client_id"]
     old = timezone.now() - datetime.timedelta(days=40)
-    retention.delete_expired_sign_ins()
+    delete_old_sign_ins.delete_expired_sign_ins()
     assert (OAuthClient.objects.count(), OAuthCode.objects.count()) == (2, 1)
     OAuthClient.objects.filter(pk=unused).update(created_at=old)
     OAuthClient.objects.exclude(pk=unused).update(last_used_at=old)
     OAuthCode.objects.update(expires_at=old)
-    retention.delete_expired_sign_ins()
+    delete_old_sign_ins.delete_expired_sign_ins()
     assert str(OAuthClient.objects.get().pk) == program.client_id, "its tokens are valid"
     assert not OAuthCode.objects.exists()
     TokenFamily.objects.update(expires_at=old)
-    retention.delete_expired_sign_ins()
+    delete_old_sign_ins.delete_expired_sign_ins()
     assert not OAuthClient.objects.exists()
 
 

@@ -20,8 +20,10 @@ PAGES = ("reembed", "quality", "unanswered", "golden-questions.csv")
 
 
 @pytest.fixture
-def second(world: World, provider: ProviderServer) -> EmbeddingModel:
-    return EmbeddingModel.objects.create(name="second", provider="openai", dimensions=384, base_url=provider.base_url)
+def second(world: World, model_provider: ProviderServer) -> EmbeddingModel:
+    return EmbeddingModel.objects.create(
+        name="second", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
 
 
 @pytest.fixture

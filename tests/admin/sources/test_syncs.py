@@ -153,7 +153,7 @@ def test_a_sync_shows_its_counts_and_errors(admin: Client, connection: SyncConne
 
 @pytest.mark.parametrize("name", ["member", "supporter", "editor", "foreigner"])
 def test_others_see_and_do_nothing(world: World, connection: SyncConnection, name: str) -> None:
-    """Those who do not manage the source, and staff of another organisation."""
+    """Others are members who do not manage the source, and staff of another organisation."""
     run = SyncRun.objects.create(connection=connection, state=State.WAITING)
     client = staff_browser(world.users[name])
     for url in (LIST, RUNS, f"{LIST}{connection.pk}/change/", f"{RUNS}{run.pk}/change/"):

@@ -9,7 +9,7 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.models import Conversation, DataSource, GoldenQuestion, UnansweredQuestion
 from rag.services.evaluation import answer_ratings, record_unanswered
-from rag.services.maintenance import history_retention
+from rag.services.maintenance import delete_old_history
 from rag.services.search import ask_replies, permitted_queries
 from rag.types import AnswerOptions, Question
 from ragsite.postgres import identity
@@ -65,7 +65,7 @@ def test_declined_and_disliked_questions_are_stored_and_answered_ones_are_not(wo
 def test_a_source_that_is_closed_meanwhile_gets_no_questions(
     world: World, source: DataSource, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any]
 ) -> None:
-    """It was a 500 to answer a question about it at this moment, or to dislike an answer on a page that is open."""
+    """Answering a question about the source in this moment, or rating an answer of it, was an error (500)."""
     caller, describe, answered = Caller(world.users["member"]), record_unanswered.describe_search, ask(world, ANSWERED)
 
     def close_source(*arguments: Any) -> Any:
@@ -99,7 +99,7 @@ def test_they_are_kept_only_as_long_as_the_history(world: World, source: DataSou
     world.home.save()
     ask(world)
     assert UNANSWERED not in text(staff_browser(world.users["owner"]), page_url(source, "unanswered"))
-    history_retention.delete_expired_history()
+    delete_old_history.delete_expired_history()
     assert reasons() == []
 
 

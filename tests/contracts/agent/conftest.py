@@ -13,7 +13,7 @@ from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture
-def provider(settings: Any) -> Iterator[ProviderServer]:
+def model_provider(settings: Any) -> Iterator[ProviderServer]:
     """A configured language model that returns the `replies` of the test."""
     with ProviderServer().running() as server:
         settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_TIMEOUT = "test-model", server.base_url, 20.0

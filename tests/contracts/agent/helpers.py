@@ -25,15 +25,17 @@ def ask(client: Client, query: str = "What stripes do zebras have?", **fields: A
     return client.post("/agent/respond", {"query": query, **fields})
 
 
-def tool_outputs(provider: ProviderServer) -> list[Any]:
+def tool_outputs(model_provider: ProviderServer) -> list[Any]:
     """The tool results in the last request to the model."""
     return [
-        json.loads(message["content"]) for message in provider.requests[-1]["messages"] if message["role"] == "tool"
+        json.loads(message["content"])
+        for message in model_provider.requests[-1]["messages"]
+        if message["role"] == "tool"
     ]
 
 
-def model_input(provider: ProviderServer, number: int = 0) -> Any:
+def model_input(model_provider: ProviderServer, number: int = 0) -> Any:
     """The user message of a request to the model."""
     return json.loads(
-        next(message["content"] for message in provider.requests[number]["messages"] if message["role"] == "user")
+        next(message["content"] for message in model_provider.requests[number]["messages"] if message["role"] == "user")
     )

@@ -30,37 +30,41 @@ def assert_failed(reply: Reply, *types: str) -> None:
     assert "as the test asked" not in json.dumps(error)
 
 
-def test_a_model_that_never_stops_calling_tools(member: Client, provider: ProviderServer) -> None:
+def test_a_model_that_never_stops_calling_tools(member: Client, model_provider: ProviderServer) -> None:
     call = {"query": "zebras", "top_k": 1, "min_score": 0.3}
-    provider.replies = [tool_call(RETRIEVE, call, number=number) for number in range(50)]
+    model_provider.replies = [tool_call(RETRIEVE, call, number=number) for number in range(50)]
     assert_failed(ask(member), "AGENT_ERROR")
-    assert len(provider.requests) == MAX_TURNS
+    assert len(model_provider.requests) == MAX_TURNS
 
 
 @pytest.mark.parametrize("status", [401, 429, 500])
-def test_a_model_that_rejects_the_request(member: Client, provider: ProviderServer, status: int) -> None:
+def test_a_model_that_rejects_the_request(member: Client, model_provider: ProviderServer, status: int) -> None:
     for _ in range(3):
-        provider.fail(status, retry_after_ms="1")
+        model_provider.fail(status, retry_after_ms="1")
     assert_failed(ask(member), "AGENT_ERROR", "SERVICE_UNAVAILABLE")
 
 
 @pytest.mark.parametrize("busy", ["language model", "embedding model"])
 def test_a_server_that_has_no_place_left_is_busy(
-    api: Api, live_world: World, provider: ProviderServer, settings: Any, busy: str
+    api: Api, live_world: World, model_provider: ProviderServer, settings: Any, busy: str
 ) -> None:
     settings.RAG_MAX_MODEL_CALLS = 0
     if busy == "embedding model":
         live_world.source(
             embedding_model=EmbeddingModel.objects.create(
-                name="remote", provider="openai", dimensions=384, base_url=provider.base_url
+                name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
             )
         )
     else:
-        settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", provider.base_url, "secret"
+        settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = (
+            "test-model",
+            model_provider.base_url,
+            "secret",
+        )
         ingest_text(live_world.source(), "zebras.md", ZEBRAS)
     reply = ask(api("member"))
     assert (reply.status, reply.headers["retry-after"], reply.body["error"]["type"]) == (429, "2", "RATE_LIMITED")
-    assert provider.requests == []
+    assert model_provider.requests == []
 
 
 def test_long_selected_texts_wait_for_the_local_model_like_documents(member: Client, settings: Any) -> None:
@@ -77,9 +81,9 @@ def test_a_selected_text_that_waits_too_long(member: Client, settings: Any, monk
         assert ask(member, user_selected_text="z " * 1_001).status == 429
 
 
-def test_a_model_that_is_too_slow(member: Client, provider: ProviderServer, settings: Any) -> None:
+def test_a_model_that_is_too_slow(member: Client, model_provider: ProviderServer, settings: Any) -> None:
     settings.LLM_TIMEOUT = 0.3
-    provider.stall.clear()
+    model_provider.stall.clear()
     assert_failed(ask(member), "AGENT_ERROR", "SERVICE_UNAVAILABLE")
 
 
@@ -98,32 +102,34 @@ def test_retrieval_that_fails(api: Api, live_world: World, settings: Any) -> Non
 
 
 def test_retrieval_that_fails_in_a_tool_call(
-    api: Api, live_world: World, provider: ProviderServer, settings: Any
+    api: Api, live_world: World, model_provider: ProviderServer, settings: Any
 ) -> None:
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
-    remote = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    remote = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     ingest_text(live_world.source(embedding_model=remote), "zebras.md", ZEBRAS)
     member = api("member")
-    request_count = len(provider.requests)
+    request_count = len(model_provider.requests)
 
     # The question is embedded, the model asks for a search, and then its embedding fails.
-    answer = provider.answer
+    answer = model_provider.answer
 
     def fail_after_completion(path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
         if path == "/v1/chat/completions":
-            provider.fail(500)
-            provider.answer = answer  # type: ignore[method-assign]
-            return provider.complete(body)
+            model_provider.fail(500)
+            model_provider.answer = answer  # type: ignore[method-assign]
+            return model_provider.complete(body)
         return answer(path, body)
 
-    provider.answer = fail_after_completion  # type: ignore[method-assign]
-    provider.replies = [tool_call(RETRIEVE, {"query": "zebras", "top_k": 1, "min_score": 0})]
+    model_provider.answer = fail_after_completion  # type: ignore[method-assign]
+    model_provider.replies = [tool_call(RETRIEVE, {"query": "zebras", "top_k": 1, "min_score": 0})]
     assert_failed(ask(member), "RETRIEVAL_FAILED")
-    paths = [request["path"] for request in provider.requests[request_count:]]
+    paths = [request["path"] for request in model_provider.requests[request_count:]]
     assert paths == ["/v1/embeddings", "/v1/chat/completions", "/v1/embeddings"]
 
 
-def test_a_judge_without_a_verdict(member: Client, provider: ProviderServer, settings: Any) -> None:
+def test_a_judge_without_a_verdict(member: Client, model_provider: ProviderServer, settings: Any) -> None:
     settings.RAG_GROUNDING = "model"
-    provider.replies = ["Zebras have stripes.", "no judgement"]
+    model_provider.replies = ["Zebras have stripes.", "no judgement"]
     assert_failed(ask(member), "GROUNDING_FAILED")

@@ -10,7 +10,7 @@ from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer, tool_call
 
 
-def test_the_validator_tool(member: Client, provider: ProviderServer) -> None:
+def test_the_validator_tool(member: Client, model_provider: ProviderServer) -> None:
     supported = {"response": "Zebras have stripes.", "context": ZEBRAS, "sources": ["https://animals.example/zebras"]}
     invented = {**supported, "response": "Zebras live 900 years."}
     unknown = {**supported, "sources": ["https://elsewhere.example/"]}
@@ -18,9 +18,9 @@ def test_the_validator_tool(member: Client, provider: ProviderServer) -> None:
         tool_call(VALIDATE, arguments, number=number) for number, arguments in enumerate((supported, invented, unknown))
     ]
     calls.append(tool_call(VALIDATE, {"response": 7}, number=4))
-    provider.replies = [*calls, "Zebras have stripes."]
+    model_provider.replies = [*calls, "Zebras have stripes."]
     ask(member)
-    first, second, third, fourth = tool_outputs(provider)
+    first, second, third, fourth = tool_outputs(model_provider)
     keys = {"is_valid", "validation_details", "hallucination_detected", "confidence_score"}
     assert set(first) == set(second) == set(third) == keys
     assert (first["is_valid"], first["hallucination_detected"]) == (True, False)
@@ -43,16 +43,16 @@ def test_the_validator_tool(member: Client, provider: ProviderServer) -> None:
     ids=str,
 )
 def test_invalid_tool_arguments_are_returned_to_the_model(
-    member: Client, provider: ProviderServer, arguments: Any
+    member: Client, model_provider: ProviderServer, arguments: Any
 ) -> None:
-    provider.replies = [tool_call(RETRIEVE, arguments), "Zebras have stripes."]
+    model_provider.replies = [tool_call(RETRIEVE, arguments), "Zebras have stripes."]
     reply = ask(member)
     assert (reply.status, reply.body["answer"]) == (200, "Zebras have stripes.")
-    assert set(tool_outputs(provider)[0]) == {"error"}
+    assert set(tool_outputs(model_provider)[0]) == {"error"}
 
 
-def test_an_unknown_tool(member: Client, provider: ProviderServer) -> None:
-    provider.replies = [tool_call("DeleteEverything", {}), "Zebras have stripes."]
+def test_an_unknown_tool(member: Client, model_provider: ProviderServer) -> None:
+    model_provider.replies = [tool_call("DeleteEverything", {}), "Zebras have stripes."]
     assert ask(member).body["answer"] == "Zebras have stripes."
 
 

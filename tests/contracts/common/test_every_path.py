@@ -117,11 +117,13 @@ def test_an_index_outage_is_rendered_by_every_contract(api: Api, live_world: Wor
 
 
 def test_an_embedding_failure_is_rendered_by_every_contract(
-    api: Api, live_world: World, settings: Settings, provider: ProviderServer
+    api: Api, live_world: World, settings: Settings, model_provider: ProviderServer
 ) -> None:
     """Pipeline: `EMBEDDING_FAILED`, "Cannot embed query"; retrieval: "500: Embedding API failure"; its 429 is a 503."""
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
-    model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
+    model = EmbeddingModel.objects.create(
+        name="far", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     live_world.source(embedding_model=model)
     member = api("member")
     for status, expected in (
@@ -130,12 +132,12 @@ def test_an_embedding_failure_is_rendered_by_every_contract(
     ):
         statuses = []
         for path, body, *_ in SEARCHES:
-            provider.fail(status)
+            model_provider.fail(status)
             reply = member.post(path, body)
             assert "as the test asked" not in str(reply.body), "the provider's message must not leak"
             statuses.append(reply.status)
         assert statuses == expected
-    provider.fail(401)
+    model_provider.fail(401)
     assert member.post("/api/rag/query", {"query": "zebra"}).body["error"] == "EMBEDDING_FAILED"
 
 

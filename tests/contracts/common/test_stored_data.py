@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from accounts.audit.events import AuditEvent
 from accounts.models import TokenFamily
-from accounts.sign_in import retention
+from accounts.sign_in import delete_old_sign_ins
 from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import document_outcomes
-from rag.services.maintenance import input_retention
+from rag.services.maintenance import delete_old_inputs
 from rag.services.sources import creation
 from tests.support.factories import World, process_queue
 from tests.support.http import Client
@@ -70,11 +70,11 @@ def test_expired_sign_ins_are_deleted(api: Api, live_world: World) -> None:
     old = timezone.now() - datetime.timedelta(days=60)
     Session.objects.create(session_key="old", session_data="", expire_date=old)
     Session.objects.create(session_key="new", session_data="", expire_date=timezone.now() + datetime.timedelta(days=1))
-    retention.delete_expired_sign_ins()
+    delete_old_sign_ins.delete_expired_sign_ins()
     assert (TokenFamily.objects.count(), AccessAttempt.objects.count()) == (1, 1)
     TokenFamily.objects.update(expires_at=old)
     AccessAttempt.objects.update(attempt_time=old)
-    retention.delete_expired_sign_ins()
+    delete_old_sign_ins.delete_expired_sign_ins()
     assert not TokenFamily.objects.exists()
     assert not AccessAttempt.objects.exists()
     assert list(Session.objects.values_list("session_key", flat=True)) == ["new"]
@@ -93,7 +93,7 @@ def fail_open_documents() -> None:
 
 
 def test_inputs_of_failed_documents_count_in_the_quota_and_the_oldest_are_deleted(api: Api, live_world: World) -> None:
-    """They are kept for a retry. They never block new documents."""
+    """The inputs are kept for a retry, but never block new documents."""
     live_world.source("library")
     live_world.home.max_bytes = 3_000
     live_world.home.save()
@@ -111,17 +111,17 @@ def test_inputs_of_failed_documents_count_in_the_quota_and_the_oldest_are_delete
 def test_rows_of_old_jobs_are_deleted_but_the_newest_are_kept(
     api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(input_retention, "MAX_ENDED_JOBS", 2)
+    monkeypatch.setattr(delete_old_inputs, "MAX_ENDED_JOBS", 2)
     live_world.source("library")
     editor = api("editor")
     ids = [job(editor, "Zebras sleep.", path=f"/{number}").body["jobId"] for number in range(4)]
     process_queue()
     open_job = job(editor, "Zebras eat.", path="/open").body["jobId"]
-    input_retention.delete_expired_inputs()
+    delete_old_inputs.delete_expired_inputs()
     assert IngestionJob.objects.count() == 5, "young jobs are kept"
     old = timezone.now() - datetime.timedelta(days=40)
     IngestionJob.objects.filter(pk__in=ids).update(finished_at=old)
-    input_retention.delete_expired_inputs()
+    delete_old_inputs.delete_expired_inputs()
     assert {str(pk) for pk in IngestionJob.objects.values_list("pk", flat=True)} == {*ids[2:], open_job}
     assert Document.objects.count() == 4, "their documents stay"
     assert editor.get(f"/api/rag/ingest/{ids[0]}").status == 404

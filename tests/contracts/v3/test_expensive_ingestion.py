@@ -95,7 +95,7 @@ def test_prose_of_the_largest_size_is_accepted(world: World) -> None:
     text = "\n".join(line for page in pages for line in page.read_text().splitlines() if "|" not in line)
     source, submission = world.source(), Submission(path="a.txt", title="A", text=text)
     document = parse_chunk_embed.parse_and_chunk(submission, source=source, options=default_chunking_options())
-    tokens = parse_chunk_embed.count_tokens_to_embed(document, source.embedding_model)
+    tokens = parse_chunk_embed.estimate_tokens_to_embed(document, source.embedding_model)
     seconds = (
         tokens / synchronous_ingestion._TOKENS_PER_SECOND * synchronous_ingestion.MAX_TEXT_BYTES / len(text.encode())
     )

@@ -226,7 +226,7 @@ def test_an_organisation_is_deleted_with_its_last_holders(world: World) -> None:
 
 
 def test_deleting_an_organisation_keeps_the_last_holders_of_others(world: World) -> None:
-    """Its service user is deleted with it, and may be a member elsewhere."""
+    """An organisation's service user is deleted with it, and may hold a permission in another organisation."""
     service = get_service_user("abroad")
     assert service is not None
     only_owner(world)

@@ -54,7 +54,7 @@ def test_two_admins_who_remove_each_other_at_the_same_moment(live_world: World, 
 def test_an_admin_who_is_removed_while_they_remove_somebody_is_refused(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They lose their membership after the page has checked it, before it lists what would be deleted."""
+    """The admin is removed after the page has checked the permission, and before it lists what would be deleted."""
     get_deleted_objects = MembershipAdmin.get_deleted_objects
 
     def lose_membership(*args: Any, **kwargs: Any) -> Any:
@@ -71,7 +71,7 @@ def test_an_admin_who_is_removed_while_they_remove_somebody_is_refused(
 def test_a_name_that_somebody_else_takes_at_the_same_moment_is_an_error_of_the_form(
     live_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was a 500: both forms were checked before one of them was saved."""
+    """Both forms are checked before one of them is saved. The other one was then an error (500)."""
     save_model, values = RoleAdmin.save_model, {"organization": live_world.home.pk, "name": "support"}
 
     def take_name() -> None:

@@ -99,7 +99,7 @@ def test_repeated_scopes_are_merged_and_the_expiry_is_stored(as_user: Api) -> No
 
 
 def test_the_organisation_of_a_key(as_user: Api, live_world: World) -> None:
-    """That of the body, else of the header, else the user's only one, else a 400 that names the choices."""
+    """The body names it, or else the header; or it is the user's only one. Otherwise a 400 names the choices."""
     add_member(user=live_world.users["editor"], organization=live_world.abroad)
     editor = as_user("editor")
     undecided = editor.post(KEYS, BODY)

@@ -74,7 +74,7 @@ def test_a_key_continues_only_conversations_of_its_organisation(
 
 
 def test_a_key_is_created_for_all_organisations_on_request(world: World, post_as: Callable[..., Any]) -> None:
-    """Its successor is, too."""
+    """The key's successor is for all organisations, too."""
     body = {"name": "n8n", "scopes": ["query"]}
     narrow, wide = post_as("editor", body), post_as("editor", {**body, "all_organizations": True})
     assert [reply.json()["all_organizations"] for reply in (narrow, wide)] == [False, True]

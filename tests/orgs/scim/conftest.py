@@ -51,9 +51,9 @@ class Directory:
 
 
 def connect(organization: Organization, domain: str) -> Directory:
-    token = ScimToken(organization=organization)
-    secret = tokens.renew(token)
-    token.save()
+    row = ScimToken(organization=organization)
+    secret = tokens.set_new_secret(row)
+    row.save()
     SignInDomain.objects.create(organization=organization, domain=domain, verified_at=timezone.now())
     return Directory(secret)
 

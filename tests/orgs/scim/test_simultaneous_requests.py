@@ -63,7 +63,7 @@ def test_a_new_name_does_not_activate_somebody_again(
 
 
 def test_two_changes_of_one_version(directory: Directory, in_thread: Send, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of those that name the same version in If-Match, one is made."""
+    """Only one of the changes that name the same version in If-Match is made."""
     user = directory.create("User", userName="ada@home.example")
     path, version = f"/Users/{user['id']}", user["meta"]["version"]
     name = {"op": "replace", "path": "displayName", "value": "Ada"}

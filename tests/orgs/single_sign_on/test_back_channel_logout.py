@@ -96,7 +96,7 @@ def test_other_tokens_end_nothing(provider: IdentityProvider, server: Any, chang
 
 
 def test_a_logout_token_counts_for_five_minutes(provider: IdentityProvider, server: Any) -> None:
-    """Even if the provider gives it a later end, or none. The provider's clock may be a minute fast."""
+    """An end that the provider gives does not lengthen this. The provider's clock may be a minute fast."""
     statuses = {}
     for age in (-45, 200, 301, 3_600):
         for end in (int(time.time()) + 86_400, None):

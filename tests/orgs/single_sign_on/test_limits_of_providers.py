@@ -26,7 +26,7 @@ from tests.support.factories import PASSWORD, World
 def test_an_organisation_locks_out_nobody_whose_address_it_does_not_own(
     provider: IdentityProvider, server: Any, world: World
 ) -> None:
-    """It can invite everybody, but its provider could not sign them in."""
+    """An organisation can invite everybody, but its provider may sign in only people of its own domains."""
     guest = world.users["foreigner"]
     add_member(user=guest, organization=world.home)
     IdentityProvider.objects.update(is_enforced=True)
@@ -141,7 +141,7 @@ def test_providers_share_the_places(server: Any, places: list[Provider]) -> None
 
 
 def test_the_addresses_of_an_organisation_share_its_places(server: Any, places: list[Provider]) -> None:
-    """Its owner can enter any number of addresses, and each is requested when it is saved."""
+    """An owner can enter any number of providers' addresses, and each is requested when it is saved."""
     organization = uuid.uuid4()
     addresses = [Provider(organization, f"https://{number}.example") for number in range(8)]
     for address in addresses[:6]:

@@ -22,14 +22,16 @@ from tests.support.servers.provider_server import ProviderServer
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     with ProviderServer(dimensions=384).running() as server:
         yield server
 
 
 @pytest.fixture
-def source(live_world: World, provider: ProviderServer) -> DataSource:
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+def source(live_world: World, model_provider: ProviderServer) -> DataSource:
+    model = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     return live_world.source(embedding_model=model)
 
 
@@ -37,10 +39,10 @@ def paragraphs(count: int) -> list[str]:
     return [f"# Part {number}\n\n" + f"Zebra number {number} drinks water. " * 60 for number in range(count)]
 
 
-def take_embedded_texts(provider: ProviderServer) -> list[str]:
+def take_embedded_texts(model_provider: ProviderServer) -> list[str]:
     """The texts that the provider has embedded since the last call."""
-    texts = [text for request in provider.requests for text in request["input"]]
-    provider.requests.clear()
+    texts = [text for request in model_provider.requests for text in request["input"]]
+    model_provider.requests.clear()
     return texts
 
 
@@ -52,14 +54,14 @@ def stored_chunks(path: str) -> list[tuple[Any, ...]]:
     return [(*row, vectors[key]) for key, *row in rows]
 
 
-def test_an_edit_to_one_paragraph_embeds_only_its_chunks(source: DataSource, provider: ProviderServer) -> None:
+def test_an_edit_to_one_paragraph_embeds_only_its_chunks(source: DataSource, model_provider: ProviderServer) -> None:
     parts = paragraphs(12)
     ingest_text(source, "long.md", "\n\n".join(parts), title="Long")
     before = dict(Chunk.objects.values_list("digest", "pk"))
-    assert len(take_embedded_texts(provider)) == len(before) >= 12
+    assert len(take_embedded_texts(model_provider)) == len(before) >= 12
     parts[4] = parts[4].replace("Zebra", "Giraffe")
     assert ingest_text(source, "long.md", "\n\n".join(parts), title="Long").status == "updated"
-    embedded = take_embedded_texts(provider)
+    embedded = take_embedded_texts(model_provider)
     assert embedded
     assert all("Giraffe" in text for text in embedded)
     after = dict(Chunk.objects.values_list("digest", "pk"))
@@ -68,48 +70,50 @@ def test_an_edit_to_one_paragraph_embeds_only_its_chunks(source: DataSource, pro
     assert all(before[digest] == after[digest] for digest in kept), "they keep their rows and ids"
 
 
-def test_new_text_at_the_start_moves_chunks_without_embedding(source: DataSource, provider: ProviderServer) -> None:
+def test_new_text_at_the_start_moves_chunks_without_embedding(
+    source: DataSource, model_provider: ProviderServer
+) -> None:
     parts = paragraphs(6)
     ingest_text(source, "long.md", "\n\n".join(parts), title="Long")
-    take_embedded_texts(provider)
+    take_embedded_texts(model_provider)
     ingest_text(source, "long.md", "\n\n".join(["# New\n\n" + "A lion came. " * 80, *parts]), title="Long")
-    assert all("lion" in text for text in take_embedded_texts(provider))
+    assert all("lion" in text for text in take_embedded_texts(model_provider))
     document = Document.objects.get()
     for chunk in Chunk.objects.all():
         assert chunk.text == document.text[chunk.start : chunk.end]
     assert sorted(Chunk.objects.values_list("position", flat=True)) == list(range(document.chunk_count))
 
 
-def test_repeated_text_is_embedded_once(source: DataSource, provider: ProviderServer) -> None:
+def test_repeated_text_is_embedded_once(source: DataSource, model_provider: ProviderServer) -> None:
     part = "# Same\n\n" + "The same words again. " * 90
     ingest_text(source, "twice.md", "\n\n".join([part] * 4), title="Twice")
-    embedded = take_embedded_texts(provider)
+    embedded = take_embedded_texts(model_provider)
     assert len(embedded) == len(set(embedded)) < Chunk.objects.count() == Embedding384.objects.count()
 
 
-def test_a_new_title_with_new_content_embeds_all_chunks(source: DataSource, provider: ProviderServer) -> None:
+def test_a_new_title_with_new_content_embeds_all_chunks(source: DataSource, model_provider: ProviderServer) -> None:
     """The title is part of the embedded text."""
     parts = paragraphs(3)
     ingest_text(source, "long.md", "\n\n".join(parts), title="Old title")
-    take_embedded_texts(provider)
+    take_embedded_texts(model_provider)
     ingest_text(source, "long.md", "\n\n".join([*parts, "The end."]), title="New title")
-    assert len(take_embedded_texts(provider)) == Chunk.objects.count()
+    assert len(take_embedded_texts(model_provider)) == Chunk.objects.count()
 
 
 def test_small_documents_of_a_batch_share_a_request(
-    source: DataSource, live_world: World, provider: ProviderServer
+    source: DataSource, live_world: World, model_provider: ProviderServer
 ) -> None:
     submissions = [Submission(path=f"{number}", title=f"{number}", text=f"Zebra {number}.") for number in range(8)]
     options = ChunkingOptions(512, 50)
     job = submit.submit_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
     factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
-    assert len(provider.requests) == 1
+    assert len(model_provider.requests) == 1
     rows = IngestionDocument.objects.all()
     assert {row.state for row in rows} == {IngestionDocument.State.DONE}
     assert all(set(row.timings) == {"parsing", "embedding", "indexing"} for row in rows)
 
 
-def test_concurrent_writers_of_a_path_end_with_one_version(source: DataSource, provider: ProviderServer) -> None:
+def test_concurrent_writers_of_a_path_end_with_one_version(source: DataSource, model_provider: ProviderServer) -> None:
     """A writer starts again if the version whose vectors it wanted to keep was replaced."""
     parts = paragraphs(4)
     ingest_text(source, "x.md", "\n\n".join(parts), title="X")
@@ -121,11 +125,11 @@ def test_concurrent_writers_of_a_path_end_with_one_version(source: DataSource, p
         finally:
             connection.close()
 
-    provider.stall.clear()
+    model_provider.stall.clear()
     threads = [threading.Thread(target=write, args=(text,)) for text in versions]
     for thread in threads:
         thread.start()
-    provider.stall.set()
+    model_provider.stall.set()
     for thread in threads:
         thread.join()
     assert Document.objects.get().text in versions

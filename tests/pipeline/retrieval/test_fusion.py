@@ -2,7 +2,7 @@
 
 import uuid
 
-from rag.pipeline.retrieval.fuse import fuse
+from rag.pipeline.retrieval.fuse_dense_and_lexical import fuse
 from rag.providers.stores.candidates import Candidate, Candidates
 from rag.types import Mode
 

@@ -60,11 +60,11 @@ def test_a_follow_up_is_expanded_by_words_of_its_subject() -> None:
     ],
 )
 def test_only_one_line_about_the_conversation_is_used_as_rewritten_question(
-    provider: ProviderServer, reply: str, rewritten: str
+    model_provider: ProviderServer, reply: str, rewritten: str
 ) -> None:
-    provider.replies = [reply]
-    model = OpenAILanguageModel(name="test-model", base_url=provider.base_url, api_key="", timeout=5)
+    model_provider.replies = [reply]
+    model = OpenAILanguageModel(name="test-model", base_url=model_provider.base_url, api_key="", timeout=5)
     assert query_rewriting.rewrite("And in winter?", MESSAGES, model) == rewritten
-    assert "When does the pool open in summer?" in provider.requests[0]["messages"][1]["content"]
-    provider.fail(400)
+    assert "When does the pool open in summer?" in model_provider.requests[0]["messages"][1]["content"]
+    model_provider.fail(400)
     assert query_rewriting.rewrite("And in winter?", MESSAGES, model) == ""

@@ -23,10 +23,10 @@ QUESTION = Question("zebra", top_k=10, rerank=True)
 
 
 @pytest.fixture
-def endpoint(provider: ProviderServer, settings: Any) -> ProviderServer:
+def endpoint(model_provider: ProviderServer, settings: Any) -> ProviderServer:
     """A rerank endpoint that is configured as the default reranker."""
-    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", provider.base_url
-    return provider
+    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", model_provider.base_url
+    return model_provider
 
 
 def passages(*relevances: float) -> list[Passage]:

@@ -42,7 +42,7 @@ OTHERS = ["How do I install it?", "Which languages are supported?", "What does a
     "text", [TEXT, f"## {SIMILAR}\n\n{TEXT}", f"# Manual\n\n## {SIMILAR}\n\nBrowsers are supported."]
 )
 def test_the_section_with_the_similar_heading_comes_first(text: str) -> None:
-    """Even if the text begins with the heading, or repeats its words."""
+    """The text may begin with the heading, or repeat its words."""
     ranked = prefer_similar_headings(QUESTION, [*map(section, OTHERS), section(SIMILAR, text)])
     assert headings(ranked)[0] == SIMILAR
     relevances = [passage.relevance for passage in ranked]
@@ -74,11 +74,11 @@ def test_only_the_best_ten_are_compared() -> None:
     assert relevances[-1] == pytest.approx(0.1)
 
 
-def test_the_order_of_another_reranker_stays(provider: ProviderServer, settings: Any) -> None:
-    """It has read the headings with the text."""
-    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", provider.base_url
+def test_the_order_of_another_reranker_stays(model_provider: ProviderServer, settings: Any) -> None:
+    """The other reranker has read the headings with the text."""
+    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", model_provider.base_url
     results = [{"index": index, "relevance_score": 0.6 - index / 10} for index in range(3)]
-    provider.fail(200, body=json.dumps({"results": results}).encode())
+    model_provider.fail(200, body=json.dumps({"results": results}).encode())
     ranked, warnings = rerank(Question(QUESTION, top_k=3, rerank=True), [*map(section, OTHERS[:2]), section(SIMILAR)])
     assert (headings(ranked), warnings) == ([*OTHERS[:2], SIMILAR], ())
     assert [passage.relevance for passage in ranked] == pytest.approx([0.6, 0.5, 0.4])

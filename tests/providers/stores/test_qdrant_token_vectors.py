@@ -12,9 +12,9 @@ from rag.pipeline.retrieval.late_interaction import max_similarities
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.providers.stores.candidates import Candidates, ScopeQuery
 from rag.providers.stores.pgvector import token_signatures
-from rag.providers.stores.qdrant import outbox, tokens
+from rag.providers.stores.qdrant import outbox, token_vectors
 from rag.providers.stores.qdrant.store import QdrantStore
-from rag.providers.stores.qdrant.tokens import MAX_TOKENS
+from rag.providers.stores.qdrant.token_vectors import MAX_TOKENS
 from rag.types import Mode, Question, SearchScope
 from rag.types.token_vectors import TokenVectors
 from tests.support.factories import World, ingest_text
@@ -143,7 +143,7 @@ def test_a_collection_without_token_vectors_works_until_it_is_recreated(
         output = io.StringIO()
         call_command("move_vectors", "qdrant", recreate=True, stdout=output)
         assert "--recreate" not in output.getvalue()
-        monkeypatch.setattr(tokens, "_lacking", {})  # as after the restart of the processes
+        monkeypatch.setattr(token_vectors, "_lacking", {})  # as after the restart of the processes
         candidates, requests = requests_of(qdrant, configured_qdrant, scope(source), question)
         assert requests == [_SEARCH]
         assert_similar(candidates, question)

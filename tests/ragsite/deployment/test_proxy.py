@@ -12,7 +12,7 @@ from .deployment_files import DEPLOY
 
 
 def test_the_proxy_notices_a_server_that_stops_while_it_drains() -> None:
-    """Its check fails twice before the shortest time that the documentation names, and it repeats refused requests."""
+    """The proxy's check fails twice within the shortest documented time, and the proxy repeats refused requests."""
     text = (DEPLOY / "haproxy.cfg").read_text()
     check = re.search(r"http-check send meth GET uri (\S+) ", text)
     assert check

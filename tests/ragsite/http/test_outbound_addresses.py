@@ -58,23 +58,23 @@ def test_connections_share_the_authorities_that_the_environment_names(
     assert (none is first, none.cert_store_stats()["x509_ca"]) == (False, 0)
 
 
-def create_model(provider: ProviderServer, **fields: Any) -> EmbeddingModel:
-    values = {"name": "remote", "provider": "openai", "dimensions": 384, "base_url": provider.base_url}
+def create_model(model_provider: ProviderServer, **fields: Any) -> EmbeddingModel:
+    values = {"name": "remote", "provider": "openai", "dimensions": 384, "base_url": model_provider.base_url}
     return EmbeddingModel.objects.create(**{**values, **fields})
 
 
-def test_a_models_endpoint_is_checked_when_connecting(db: None, provider: ProviderServer, settings: Any) -> None:
+def test_a_models_endpoint_is_checked_when_connecting(db: None, model_provider: ProviderServer, settings: Any) -> None:
     """The form checks it when it is saved; the row may have been written in another way."""
     settings.RAG_ALLOWED_PRIVATE_HOSTS = []
     with pytest.raises(EmbeddingFailed, match="RAG_ALLOWED_PRIVATE_HOSTS") as caught:
-        provider_factory.embedder(create_model(provider)).embed(["Zebras."])
-    assert (caught.value.is_retryable, provider.requests) == (False, [])
+        provider_factory.embedder(create_model(model_provider)).embed(["Zebras."])
+    assert (caught.value.is_retryable, model_provider.requests) == (False, [])
     settings.RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.0/8"]
-    assert len(provider_factory.embedder(create_model(provider, name="second")).embed(["Zebras."])) == 1
+    assert len(provider_factory.embedder(create_model(model_provider, name="second")).embed(["Zebras."])) == 1
 
 
 def test_the_checked_address_is_the_one_that_is_connected_to(
-    db: None, provider: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+    db: None, model_provider: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A name is resolved only once, so that it cannot change its address after the check (DNS rebinding)."""
     answers = iter(["127.0.0.1", "10.0.0.9"])
@@ -87,7 +87,7 @@ def test_the_checked_address_is_the_one_that_is_connected_to(
         return [(2, 1, 6, "", (address, port))]
 
     monkeypatch.setattr("socket.getaddrinfo", changing_address)
-    model = create_model(provider, base_url=provider.base_url.replace("127.0.0.1", "models.example"))
+    model = create_model(model_provider, base_url=model_provider.base_url.replace("127.0.0.1", "models.example"))
     assert len(provider_factory.embedder(model).embed(["Zebras."])) == 1
     assert [host for host in resolved_hosts if not host[0].isdigit()] == ["models.example"]
 

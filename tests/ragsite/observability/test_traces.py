@@ -109,7 +109,7 @@ def test_an_error_is_its_class_without_its_message(spans: InMemorySpanExporter) 
 
 
 def test_traces_are_off_by_default() -> None:
-    """Then neither the middleware nor what sends spans is loaded."""
+    """Without traces, neither the middleware nor what sends spans is loaded."""
     assert not tracing.is_enabled()
     assert MIDDLEWARE not in django_settings.MIDDLEWARE
     script = (

@@ -31,9 +31,9 @@ def no_client_retries(settings: Any) -> None:
     provider_factory.remote_embedder.cache_clear()
 
 
-def queue(world: World, provider: ProviderServer, count: int) -> IngestionJob:
+def queue(world: World, model_provider: ProviderServer, count: int) -> IngestionJob:
     model, _ = EmbeddingModel.objects.get_or_create(
-        name="remote", defaults={"provider": "openai", "dimensions": 384, "base_url": provider.base_url}
+        name="remote", defaults={"provider": "openai", "dimensions": 384, "base_url": model_provider.base_url}
     )
     source = DataSource.objects.filter(slug="remote").first() or world.source("remote", embedding_model=model)
     submissions = [Submission(path=f"doc-{number}", title="Zebras", text=f"Zebra {number}.") for number in range(count)]
@@ -54,21 +54,21 @@ def time_passes() -> None:
 
 
 def test_an_endpoint_that_is_down_gets_few_requests_and_not_one_per_document(
-    world: World, provider: ProviderServer
+    world: World, model_provider: ProviderServer
 ) -> None:
-    job = queue(world, provider, 200)
+    job = queue(world, model_provider, 200)
     for _ in range(1000):
-        provider.fail(503)
+        model_provider.fail(503)
     process_queue()
-    first_requests = len(provider.requests)
+    first_requests = len(model_provider.requests)
     assert 1 <= first_requests <= 8, "at most one for each document of a claim"
     for pauses in range(1, 11):
         time_passes()
         process_queue()
-        assert len(provider.requests) <= first_requests + pauses, "one probe per pause"
+        assert len(model_provider.requests) <= first_requests + pauses, "one probe per pause"
     queued = job.documents.filter(state=State.QUEUED)
     assert (queued.count(), queued.filter(attempts=0).count()) == (200, 200)
-    provider.faults.clear()
+    model_provider.faults.clear()
     time_passes()
     process_queue()
     time_passes()
@@ -79,12 +79,12 @@ def test_an_endpoint_that_is_down_gets_few_requests_and_not_one_per_document(
 
 
 def test_outages_use_up_no_attempts_and_are_limited(
-    world: World, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+    world: World, model_provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding_outages, "MAX_OUTAGES", 5)
-    job = queue(world, provider, 1)
+    job = queue(world, model_provider, 1)
     for number in range(1, 6):
-        provider.fail(503)
+        model_provider.fail(503)
         assert process_queue() == 1
         row = job.documents.get()
         assert row.outages == min(number, 4)
@@ -106,9 +106,9 @@ def test_documents_wait_about_an_hour_for_a_model() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_retry_after_is_respected(world: World, provider: ProviderServer, status: int) -> None:
-    job = queue(world, provider, 2)
-    provider.fail(status, Retry_After="600")
+def test_retry_after_is_respected(world: World, model_provider: ProviderServer, status: int) -> None:
+    job = queue(world, model_provider, 2)
+    model_provider.fail(status, Retry_After="600")
     (row, _) = leases.claim_next(2)
     document_processing.process_documents([row])
     row = job.documents.get(index=0)
@@ -123,17 +123,17 @@ def test_retry_after_is_limited_to_an_hour() -> None:
     assert embedding_outages.pause_after(1, retry_after=10**9) == datetime.timedelta(hours=1)
 
 
-def test_a_wrong_key_fails_without_retries(world: World, provider: ProviderServer) -> None:
-    job = queue(world, provider, 1)
-    provider.fail(401)
+def test_a_wrong_key_fails_without_retries(world: World, model_provider: ProviderServer) -> None:
+    job = queue(world, model_provider, 1)
+    model_provider.fail(401)
     process_queue()
     assert job.documents.get().state == State.FAILED
     assert not ModelOutage.objects.exists()
 
 
-def test_documents_of_other_models_are_processed_during_an_outage(world: World, provider: ProviderServer) -> None:
-    queue(world, provider, 3)
-    provider.fail(503)
+def test_documents_of_other_models_are_processed_during_an_outage(world: World, model_provider: ProviderServer) -> None:
+    queue(world, model_provider, 3)
+    model_provider.fail(503)
     (row, *_) = leases.claim_next(1)
     document_processing.process_documents([row])
     local = submit.submit_job(
@@ -146,9 +146,9 @@ def test_documents_of_other_models_are_processed_during_an_outage(world: World, 
     assert local.documents.get().state == State.DONE
 
 
-def test_a_single_document_probes_the_model_and_the_others_follow(world: World, provider: ProviderServer) -> None:
-    queue(world, provider, 10)
-    provider.fail(503)
+def test_a_single_document_probes_the_model_and_the_others_follow(world: World, model_provider: ProviderServer) -> None:
+    queue(world, model_provider, 10)
+    model_provider.fail(503)
     (row,) = leases.claim_next(1)
     document_processing.process_documents([row])
     time_passes()
@@ -158,9 +158,9 @@ def test_a_single_document_probes_the_model_and_the_others_follow(world: World, 
     assert len(leases.claim_next(8)) == 8
 
 
-def test_a_probe_that_fails_before_calling_the_model_is_replaced(world: World, provider: ProviderServer) -> None:
-    queue(world, provider, 3)
-    provider.fail(503)
+def test_a_probe_that_fails_before_calling_the_model_is_replaced(world: World, model_provider: ProviderServer) -> None:
+    queue(world, model_provider, 3)
+    model_provider.fail(503)
     (row,) = leases.claim_next(1)
     document_processing.process_documents([row])
     time_passes()
@@ -170,8 +170,8 @@ def test_a_probe_that_fails_before_calling_the_model_is_replaced(world: World, p
     assert other.pk != probe.pk
 
 
-def test_simultaneous_failures_count_as_one(world: World, provider: ProviderServer) -> None:
-    queue(world, provider, 5)
+def test_simultaneous_failures_count_as_one(world: World, model_provider: ProviderServer) -> None:
+    queue(world, model_provider, 5)
     rows = leases.claim_next(5)
     for row in rows:
         document_outcomes.record_error(row, EmbeddingFailed("It cannot be reached."))
@@ -181,28 +181,28 @@ def test_simultaneous_failures_count_as_one(world: World, provider: ProviderServ
 
 
 def test_documents_that_waited_for_the_whole_outage_fail_without_a_request_for_each(
-    world: World, provider: ProviderServer
+    world: World, model_provider: ProviderServer
 ) -> None:
-    waiting = queue(world, provider, 30)
-    provider.fail(503)
+    waiting = queue(world, model_provider, 30)
+    model_provider.fail(503)
     (row,) = leases.claim_next(1)
     document_processing.process_documents([row])
-    later = queue(world, provider, 2)
+    later = queue(world, model_provider, 2)
     long_ago = timezone.now() - embedding_outages.max_outage_duration() - datetime.timedelta(seconds=1)
     ModelOutage.objects.update(since=long_ago)
     IngestionDocument.objects.filter(job=waiting).update(queued_at=long_ago)
     recovery_sweep.sweep()
-    assert len(provider.requests) == 1
+    assert len(model_provider.requests) == 1
     waiting.refresh_from_db()
     assert waiting.status == IngestionJob.Status.FAILED
     assert waiting.documents.filter(error_code="EMBEDDING_FAILED").exclude(text="").count() == 30
     assert later.documents.filter(state=State.QUEUED).count() == 2, "they have not waited long enough"
 
 
-def test_an_outage_without_recent_tries_is_deleted(world: World, provider: ProviderServer) -> None:
+def test_an_outage_without_recent_tries_is_deleted(world: World, model_provider: ProviderServer) -> None:
     """Otherwise documents that are sent weeks later would fail without a try."""
-    queue(world, provider, 2)
-    provider.fail(503)
+    queue(world, model_provider, 2)
+    model_provider.fail(503)
     document_processing.process_documents(leases.claim_next(1))
     ModelOutage.objects.update(
         until=timezone.now() - embedding_outages.max_outage_duration() - datetime.timedelta(seconds=1)
@@ -211,10 +211,12 @@ def test_an_outage_without_recent_tries_is_deleted(world: World, provider: Provi
     assert not ModelOutage.objects.exists()
 
 
-def test_a_text_that_the_model_cannot_embed_fails_alone(world: World, provider: ProviderServer, settings: Any) -> None:
+def test_a_text_that_the_model_cannot_embed_fails_alone(
+    world: World, model_provider: ProviderServer, settings: Any
+) -> None:
     settings.RAG_MAX_ATTEMPTS = 2
-    job = queue(world, provider, 6)
-    provider.break_on = "Zebra 3."
+    job = queue(world, model_provider, 6)
+    model_provider.break_on = "Zebra 3."
     process_queue()
     assert job.documents.filter(state=State.DONE).count() == 5
     row = job.documents.exclude(state=State.DONE).get()
@@ -227,10 +229,10 @@ def test_a_text_that_the_model_cannot_embed_fails_alone(world: World, provider: 
     assert not ModelOutage.objects.exists()
 
 
-def test_a_model_that_cannot_embed_anything_gets_few_requests(world: World, provider: ProviderServer) -> None:
-    job = queue(world, provider, 30)
-    provider.break_on = "Zebra"
+def test_a_model_that_cannot_embed_anything_gets_few_requests(world: World, model_provider: ProviderServer) -> None:
+    job = queue(world, model_provider, 30)
+    model_provider.break_on = "Zebra"
     process_queue()
-    assert len(provider.requests) <= 4
+    assert len(model_provider.requests) <= 4
     assert ModelOutage.objects.exists()
     assert set(job.documents.values_list("state", "attempts")) == {(State.QUEUED, 0)}

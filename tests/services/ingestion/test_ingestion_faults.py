@@ -49,8 +49,10 @@ def submit(world: World, submissions: list[Submission]) -> IngestionJob:
     return job_submit.submit_job(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
 
 
-def remote_source(world: World, provider: ProviderServer) -> DataSource:
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+def remote_source(world: World, model_provider: ProviderServer) -> DataSource:
+    model = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     return world.source(embedding_model=model)
 
 
@@ -70,15 +72,15 @@ def test_a_killed_worker_loses_and_duplicates_nothing(
 ) -> None:
     """The job completes, no document is missing, no chunk exists twice."""
     submissions = documents(8, words=60)
-    with GatedProviderServer().running() as provider:
-        source = remote_source(live_world, provider)
+    with GatedProviderServer().running() as model_provider:
+        source = remote_source(live_world, model_provider)
         options: dict[str, Any] = {"options": ChunkingOptions(64, 10), "actor": live_world.users["editor"]}
         job = job_submit.submit_job(source=source, submissions=submissions, **options)
         worker.start()
         # One document is done, and both processes of the worker wait for the vectors of another one.
-        eventually(lambda: len(provider.requests) == 3)
+        eventually(lambda: len(model_provider.requests) == 3)
         worker.kill()
-        provider.gate.set()
+        model_provider.gate.set()
         states = Counter(job.documents.values_list("state", flat=True))
         assert states == {State.DONE: 1, State.RUNNING: 2, State.QUEUED: 5}
         worker.start()
@@ -131,7 +133,7 @@ def test_the_sweep_sends_lost_messages_again(live_world: World, worker: Worker) 
 
 
 def test_a_worker_whose_lease_expired_cannot_write(live_world: World) -> None:
-    """It was paused, another worker has claimed its document, and now it continues."""
+    """The worker was paused, another one has claimed its document, and now the first one continues."""
     job = submit(live_world, documents(1, words=3))
     row = job.documents.get()
     slow = factories.claim_document(row.pk)
@@ -187,21 +189,21 @@ def test_a_job_whose_worker_died_before_closing_it_is_closed_by_the_sweep(live_w
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     with ProviderServer(dimensions=384).running() as server:
         yield server
 
 
 def test_the_lease_of_a_slow_document_is_renewed(
-    live_world: World, provider: ProviderServer, settings: Any, eventually: Eventually
+    live_world: World, model_provider: ProviderServer, settings: Any, eventually: Eventually
 ) -> None:
     settings.RAG_LEASE_SECONDS = 1
-    source = remote_source(live_world, provider)
+    source = remote_source(live_world, model_provider)
     job = job_submit.submit_job(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()
-    provider.stall.clear()
+    model_provider.stall.clear()
 
     def work() -> None:
         try:
@@ -211,27 +213,27 @@ def test_the_lease_of_a_slow_document_is_renewed(
 
     thread = threading.Thread(target=work)
     thread.start()
-    eventually(lambda: provider.requests)
+    eventually(lambda: model_provider.requests)
     first_expiry = IngestionDocument.objects.get(pk=row.pk).due_at
     assert first_expiry is not None
     eventually(lambda: timezone.now() > first_expiry + datetime.timedelta(seconds=0.2))
     recovery_sweep.sweep()
     row.refresh_from_db()
     assert (row.state, row.attempts) == (State.RUNNING, 1)
-    provider.stall.set()
+    model_provider.stall.set()
     thread.join()
     row.refresh_from_db()
     assert (row.state, row.attempts) == (State.DONE, 1)
 
 
-def test_a_lost_database_connection_fails_no_document(live_world: World, provider: ProviderServer) -> None:
+def test_a_lost_database_connection_fails_no_document(live_world: World, model_provider: ProviderServer) -> None:
     """Shared rules: a job survives "a database failover: no document is lost"."""
-    source = remote_source(live_world, provider)
+    source = remote_source(live_world, model_provider)
     job = job_submit.submit_job(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()
-    provider.stall.clear()
+    model_provider.stall.clear()
     backend: list[int] = []
 
     def work() -> None:
@@ -245,11 +247,11 @@ def test_a_lost_database_connection_fails_no_document(live_world: World, provide
 
     thread = threading.Thread(target=work)
     thread.start()
-    while not provider.requests:
+    while not model_provider.requests:
         thread.join(0.01)
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", backend)
-    provider.stall.set()
+    model_provider.stall.set()
     thread.join()
     row.refresh_from_db()
     assert row.state == State.RUNNING, "its lease will expire, and the sweep puts it back into the queue"

@@ -10,7 +10,7 @@ from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import close_and_cancel, manual_retries, submit
-from rag.services.maintenance import input_retention
+from rag.services.maintenance import delete_old_inputs
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
 
@@ -66,7 +66,7 @@ def test_expired_inputs_are_deleted_and_the_rows_stay(world: World) -> None:
     old, young = failed_job(world), failed_job(world)
     past = timezone.now() - datetime.timedelta(days=31)
     IngestionDocument.objects.filter(job=old).update(finished_at=past)
-    input_retention.delete_expired_inputs()
+    delete_old_inputs.delete_expired_inputs()
     assert (old.documents.count(), old.documents.exclude(text="").count()) == (2, 0)
     assert young.documents.exclude(text="").count() == 1
     with pytest.raises(NothingToRetry, match="no longer stored"):
@@ -75,12 +75,12 @@ def test_expired_inputs_are_deleted_and_the_rows_stay(world: World) -> None:
 
 
 def test_expired_inputs_are_deleted_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(input_retention, "_BATCH_SIZE", 2)
+    monkeypatch.setattr(delete_old_inputs, "_BATCH_SIZE", 2)
     past = timezone.now() - datetime.timedelta(days=31)
     for _ in range(5):
         failed_job(world, count=1)
     IngestionDocument.objects.update(finished_at=past)
-    input_retention.delete_expired_inputs()
+    delete_old_inputs.delete_expired_inputs()
     assert not IngestionDocument.objects.exclude(text="").exists()
 
 

@@ -32,8 +32,10 @@ def source_with_animals(world: World, **fields: Any) -> DataSource:
     return source
 
 
-def remote_model(provider: ProviderServer) -> EmbeddingModel:
-    return EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
+def remote_model(model_provider: ProviderServer) -> EmbeddingModel:
+    return EmbeddingModel.objects.create(
+        name="far", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
 
 
 def search(world: World, text: str, **fields: Any) -> list[Passage]:
@@ -93,12 +95,12 @@ def test_signatures_are_kept_and_deleted_with_their_chunks(live_world: World) ->
 
 @pytest.mark.parametrize(("setting", "local_count", "remote_count"), [("local", 3, 0), ("all", 3, 3), ("off", 0, 0)])
 def test_the_setting_decides_which_chunks_have_signatures(
-    world: World, provider: ProviderServer, settings: Any, setting: str, local_count: int, remote_count: int
+    world: World, model_provider: ProviderServer, settings: Any, setting: str, local_count: int, remote_count: int
 ) -> None:
     settings.RAG_TOKEN_SIGNATURES = setting
     local, remote = (
         source_with_animals(world),
-        source_with_animals(world, slug="far", embedding_model=remote_model(provider)),
+        source_with_animals(world, slug="far", embedding_model=remote_model(model_provider)),
     )
     assert ChunkTokenSignatures.objects.filter(chunk__source=local).count() == local_count
     assert ChunkTokenSignatures.objects.filter(chunk__source=remote).count() == remote_count
@@ -109,13 +111,13 @@ def test_the_setting_decides_which_chunks_have_signatures(
 
 
 def test_a_backfill_continues_where_the_last_call_ended(
-    world: World, provider: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
+    world: World, model_provider: ProviderServer, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(token_signature_backfill, "_BATCH_SIZE", 1)
     settings.RAG_SWEEP_INTERVAL_SECONDS = 0
     source_with_animals(world)
     expected = stored_signatures()
-    source_with_animals(world, slug="far", embedding_model=remote_model(provider))
+    source_with_animals(world, slug="far", embedding_model=remote_model(model_provider))
     ChunkTokenSignatures.objects.all().delete()
     counts = []
     for _ in range(8):

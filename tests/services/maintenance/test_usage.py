@@ -133,9 +133,11 @@ def test_cancelled_and_failed_documents_need_no_room(live_world: World) -> None:
     submit(live_world, source, "0123456789")
 
 
-def test_a_document_that_does_not_fit_is_not_embedded(live_world: World, provider: ProviderServer) -> None:
-    """It fails alone, and the other documents of its job are stored."""
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+def test_a_document_that_does_not_fit_is_not_embedded(live_world: World, model_provider: ProviderServer) -> None:
+    """Only this document fails, and the other documents of its job are stored."""
+    model = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     source = live_world.source(embedding_model=model)
     set_quota(live_world, max_chunks=2)
     job = submit(live_world, source, "Zebras.", "Lions have manes. " * 400, "Bears.")
@@ -143,15 +145,15 @@ def test_a_document_that_does_not_fit_is_not_embedded(live_world: World, provide
     job.refresh_from_db()
     rows = {row.path: (row.state, row.error_code) for row in job.documents.all()}
     assert rows == {"a": ("done", ""), "b": ("failed", "INDEX_FULL"), "c": ("done", "")}
-    assert not any("manes" in str(request) for request in provider.requests)
-    seen = len(provider.requests)
+    assert not any("manes" in str(request) for request in model_provider.requests)
+    seen = len(model_provider.requests)
     with pytest.raises(IndexFull):
         ingest_text(source, "d", "Lions.")
-    assert len(provider.requests) == seen
+    assert len(model_provider.requests) == seen
 
 
 @pytest.fixture
-def provider() -> Any:
+def model_provider() -> Any:
     with ProviderServer(dimensions=384).running() as server:
         yield server
 

@@ -120,7 +120,7 @@ def test_a_killed_worker_continues_and_embeds_no_committed_batch_twice(
 def test_a_document_in_progress_during_the_switch_is_embedded_with_the_new_model(
     live_world: World, models: Callable[..., EmbeddingModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was embedded with the old model before the switch, so its vectors must not be written after it."""
+    """The vectors of the old model, which it got before the switch, must not be written after the switch."""
     first, second = models("first", 384), models("second", 768)
     source = filled_source(live_world, first)
     row = rebuild(source, second)

@@ -22,7 +22,7 @@ from tests.support.servers.provider_server import ProviderServer
 def test_the_vectors_are_those_that_ingestion_would_make(
     live_world: World, models: Callable[..., EmbeddingModel]
 ) -> None:
-    """They are of the text with its title, headings and prefix, as in a source that always had this model."""
+    """The text is embedded with its title, headings and prefix, as in a source that always had this model."""
     first, second = models("first", 384), models("second", 384)
     EmbeddingModel.objects.filter(pk=second.pk).update(document_prefix="passage: ")
     second.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Explaining a search reveals nothing about the contents of sources that the asker may not query, and is recorded."""
+"""Explaining a search reveals nothing about the contents of sources that the caller may not query, and is recorded."""
 
 import itertools
 import uuid
@@ -46,9 +46,9 @@ def hidden(world: World) -> DataSource:
 
 
 def explain(
-    world: World, asker: str, query: str, *scopes: str, secret: str = "", status: int = 200, **fields: Any
+    world: World, caller: str, query: str, *scopes: str, secret: str = "", status: int = 200, **fields: Any
 ) -> Any:
-    key = secret or world.key(asker, *scopes).secret
+    key = secret or world.key(caller, *scopes).secret
     reply = Client().post(
         "/api/rag/explain", {"query": query, **fields}, content_type="application/json", headers={"X-API-Key": key}
     )
@@ -161,7 +161,7 @@ def test_the_admin_page_shows_access_only(world: World, hidden: DataSource) -> N
 
 
 def test_every_use_is_recorded(world: World, hidden: DataSource) -> None:
-    """With the source, the asker and the explained user; never with the question or a path."""
+    """With the source, the caller and the explained user; never with the question or a path."""
     explain(world, "admin", OCCURRING, user=MEMBER, dataSources=["secrets"], document=str(uuid.uuid4()), status=404)
     _explain_in_admin(world, "owner", hidden, question=OCCURRING, path="merger.md")
     world.users["foreigner"].is_superuser = True

@@ -72,7 +72,7 @@ def test_writing_into_many_sources_looks_each_of_them_up(world: World) -> None:
 
 
 def rows_read(world: World, visibility: str, count: int, mode: Mode) -> tuple[Counter[str], ...]:
-    """Of a search, and of the check that its caller may still query five sources: by the rule alone, by both layers."""
+    """Count the rows of a search, and of the check of five sources: by the rule alone, and by both layers."""
     caller = Caller(world.users["member"])
     with transaction.atomic():
         divide_chunks(world, visibility, count)

@@ -27,8 +27,8 @@ def library(world: World) -> DataSource:
     return source
 
 
-def explain(world: World, asker: str, *scopes: str, status: int = 200, **fields: Any) -> Any:
-    key = world.key(asker, *scopes).secret
+def explain(world: World, caller: str, *scopes: str, status: int = 200, **fields: Any) -> Any:
+    key = world.key(caller, *scopes).secret
     body = {"query": QUESTION, "topK": 1, **fields}
     reply = Client().post("/api/rag/explain", body, content_type="application/json", headers={"X-API-Key": key})
     assert reply.status_code == status, reply.json()

@@ -45,7 +45,7 @@ def test_a_key_that_was_revoked_meanwhile_does_not_write_to_the_source(world: Wo
 def test_a_source_that_is_created_between_two_looks_is_found(
     world: World, monkeypatch: pytest.MonkeyPatch, step: tuple[ModuleType, str]
 ) -> None:
-    """Of documents that are sent to a new source at once, some were refused: "you may not send documents to it"."""
+    """Some of the documents that are sent to a new source at once were refused: "you may not send documents to it"."""
     caller, original, seen = Caller(world.users["editor"]), getattr(*step), list[DataSource]()
 
     def create_before_the_last_look(*arguments: Any, **options: Any) -> Any:
@@ -73,13 +73,15 @@ def test_a_document_that_another_request_stores_first_in_the_new_source_is_updat
 
 
 def test_a_new_source_that_another_request_creates_with_another_model(
-    world: World, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
+    world: World, model_provider: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    model = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     _embed_after(monkeypatch, lambda: world.source("new", embedding_model=model))
     submission = Submission(path="zebra", title="Zebra", text="Zebras.")
     assert _ingest_into_new_source(world, Caller(world.users["editor"]), submission).status == "created"
-    assert provider.requests, "the document has vectors of the source's model"
+    assert model_provider.requests, "the document has vectors of the source's model"
 
 
 def _ingest_into_new_source(world: World, caller: Caller, submission: Submission) -> IndexOutcome:

@@ -170,17 +170,19 @@ def run_all(tasks: list[Callable[[], None]]) -> None:
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     with ProviderServer(dimensions=384).running() as server:
         yield server
 
 
 @pytest.mark.parametrize("is_job", [True, False])
 def test_a_document_that_was_sent_before_the_deletion_is_not_restored(
-    live_world: World, provider: ProviderServer, is_job: bool
+    live_world: World, model_provider: ProviderServer, is_job: bool
 ) -> None:
-    """It is being embedded during the deletion, by a worker or in a synchronous request."""
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    """The document is being embedded during the deletion, by a worker or in a synchronous request."""
+    model = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     source = live_world.source(embedding_model=model)
     ingest_text(source, "a", "Zebras.")
     newer = Submission(path="a", title="A", text="Lions.")
@@ -197,14 +199,14 @@ def test_a_document_that_was_sent_before_the_deletion_is_not_restored(
         finally:
             connection.close()
 
-    seen = len(provider.requests)
-    provider.stall.clear()
+    seen = len(model_provider.requests)
+    model_provider.stall.clear()
     thread = threading.Thread(target=work)
     thread.start()
-    while len(provider.requests) == seen:
+    while len(model_provider.requests) == seen:
         thread.join(0.01)
     documents.delete_document(Document.objects.get())
-    provider.stall.set()
+    model_provider.stall.set()
     thread.join()
     assert not Document.objects.live().exists()
     assert search(source) == {}

@@ -18,7 +18,7 @@ from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.jobs import close_and_cancel, uploads
-from rag.services.maintenance import input_retention
+from rag.services.maintenance import delete_old_inputs
 from rag.services.sources import deletion, original_files, purge
 from rag.types import Submission
 from tests.services.jobs.uploading import OPTIONS, files_in, purge_unused_files, send, store, store_content, upload
@@ -169,7 +169,7 @@ def test_a_job_keeps_the_files_of_open_and_of_recently_failed_documents(
     assert [original.name for original in Original.objects.all()] == ["bad"]
     late = timezone.now() - datetime.timedelta(days=settings.RAG_JOB_RETENTION_DAYS, minutes=1)
     IngestionDocument.objects.filter(path="bad").update(finished_at=late)
-    input_retention.delete_expired_inputs()
+    delete_old_inputs.delete_expired_inputs()
     purge_unused_files()
     assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 

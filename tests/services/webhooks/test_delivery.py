@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from rag.models import Webhook, WebhookDelivery
 from rag.providers.http import webhook_client
-from rag.services.webhooks import delivery, endpoints, events, retention
+from rag.services.webhooks import delete_old_deliveries, delivery, endpoints, events
 from ragsite.http import private_networks
 from tests.services.webhooks.conftest import Create
 from tests.support.factories import World
@@ -137,7 +137,7 @@ def test_an_address_that_is_gone_is_switched_off_at_once(create: Create, receive
 def test_private_addresses_are_refused_when_connecting(
     create: Create, receiver: WebhookReceiver, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Even if a host name resolves to one only later (DNS rebinding)."""
+    """A host name may resolve to a private address only later (DNS rebinding)."""
     webhook, _ = create()
     settings.RAG_WEBHOOK_PRIVATE_HOSTS = []
     settings.RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]  # of models, which superusers enter
@@ -201,8 +201,8 @@ def test_deliveries_are_deleted_after_their_retention_period(
     rows = [events.record_for(webhook, "webhook.test", {}) for _ in range(4)]
     age = datetime.timedelta(days=settings.RAG_WEBHOOK_RETENTION_DAYS, minutes=1)
     WebhookDelivery.objects.filter(pk=rows[3].pk).update(created_at=timezone.now() - age)
-    monkeypatch.setattr(retention, "MAX_DELIVERIES", 2)
-    retention.delete_expired_deliveries()
+    monkeypatch.setattr(delete_old_deliveries, "MAX_DELIVERIES", 2)
+    delete_old_deliveries.delete_expired_deliveries()
     assert set(WebhookDelivery.objects.values_list("pk", flat=True)) == {rows[1].pk, rows[2].pk}
 
 

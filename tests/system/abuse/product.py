@@ -54,7 +54,7 @@ class Product(Site):
         self.port = _free_port()
         self.start_web()
         if self._has_worker:
-            self.start_worker()
+            self.start_worker_and_scheduler()
         return self
 
     def __exit__(self, error: type[BaseException] | None, *others: object) -> None:
@@ -99,10 +99,10 @@ class Product(Site):
         return sum(process.memory_full_info().uss for process in self.web_processes())
 
     def keep_worker_running(self) -> None:
-        """Restart the worker if it has ended, as systemd does, and count it."""
-        if not self.worker_runs():
+        """Restart the worker and the scheduler if one of them has ended, as systemd does, and count it."""
+        if not self.worker_and_scheduler_run():
             self.worker_restarts += 1
-            self.start_worker()
+            self.start_worker_and_scheduler()
 
     def _is_ready(self) -> bool:
         try:

@@ -37,11 +37,11 @@ class SlowClients:
     # The kinds of clients.
 
     def silent(self, count: int) -> None:
-        """They connect and send nothing."""
+        """Clients that connect and send nothing."""
         self.open(b"", b"", count)
 
     def headers(self, count: int) -> None:
-        """They send headers without end (Slowloris)."""
+        """Clients that send headers without end (Slowloris)."""
         self.open(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b"X-A: b\r\n", count)
 
     def short_bodies(self, count: int) -> None:
@@ -51,17 +51,17 @@ class SlowClients:
         self.open(self._head("/api/rag/ingest", 20_000_000) + b'{"text": "', b"a", count)
 
     def chunked_bodies(self, count: int) -> None:
-        """They send a chunked body without end."""
+        """Clients that send a chunked body without end."""
         head = self._head("/api/rag/ingest", None, "multipart/form-data; boundary=b")
         self.open(head + b"7\r\n--b\r\n\r\n\r\n", b"1\r\na\r\n", count)
 
     def unread_streams(self, count: int) -> None:
-        """They request a stream and do not read it."""
+        """Clients that request a stream and do not read it."""
         body = json.dumps({"messages": [{"role": "user", "content": "word " * 1000}], "stream": True}).encode()
         self.open(self._head("/api/chat", len(body)) + body, b"", count)
 
     def unclosed_connections(self, count: int) -> None:
-        """They request that the connection be closed after the response, and do not close their end."""
+        """Clients that ask for a closed connection after the response, and do not close their own end."""
         self.open(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b"", count)
 
     def _head(self, path: str, length: int | None, content_type: str = "application/json") -> bytes:

@@ -56,7 +56,7 @@ def main(folder: Path) -> int:
                 _print("Random faults", random_faults)
                 report.add(random_faults)
         if index:
-            site.kill_worker()  # nobody else copies meanwhile
+            site.kill_worker_and_scheduler()  # nobody else copies meanwhile
         verdict = index.judge() if index else None
         if verdict:
             print(f"Qdrant: {verdict.points} points, {verdict.wrong} wrong, {verdict.outages} outages", flush=True)

@@ -58,13 +58,13 @@ def _faults(site: Site) -> dict[str, Callable[[], bool]]:
 
         return injected
 
-    def kill_worker() -> bool:
-        was_running = site.worker_runs()
-        site.kill_worker()
+    def kill_worker_and_scheduler() -> bool:
+        was_running = site.worker_and_scheduler_run()
+        site.kill_worker_and_scheduler()
         return was_running
 
     return {
-        "worker killed": kill_worker,
+        "worker and scheduler killed": kill_worker_and_scheduler,
         "process of a worker killed": site.kill_child,
         "Postgres restarted": always(site.restart_postgres),
         "Postgres crashed": always(site.crash_postgres),

@@ -101,9 +101,9 @@ class Run:
         return closed and not documents.exclude(state=State.DONE).exists()
 
     def keep_worker_running(self) -> None:
-        """Restart the worker if it has ended, as systemd does."""
-        if not self.site.worker_runs():
-            self.site.start_worker()
+        """Restart the worker and the scheduler if one of them has ended, as systemd does."""
+        if not self.site.worker_and_scheduler_run():
+            self.site.start_worker_and_scheduler()
 
     @contextlib.contextmanager
     def compared_with_undisturbed(self, documents: Sequence[DocumentHistory]) -> Iterator[None]:

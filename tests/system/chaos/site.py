@@ -43,7 +43,7 @@ class Site:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
-        self.kill_worker()
+        self.kill_worker_and_scheduler()
         services.stop(self.folder)
         if error is None:  # else keep the worker's log
             self._remove()
@@ -57,7 +57,7 @@ class Site:
 
     # The ingestion worker with one child for each core, and the scheduler. Each is a process group.
 
-    def start_worker(self) -> None:
+    def start_worker_and_scheduler(self) -> None:
         """Start the ingestion worker anew, and the scheduler if it does not run."""
         self.kill_ingestion_worker()
         self._start("worker", commands.worker())
@@ -69,13 +69,13 @@ class Site:
         with open(self.folder / "worker.log", "ab") as log:
             self._workers[name] = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
-    def worker_runs(self) -> bool:
+    def worker_and_scheduler_run(self) -> bool:
         return self._is_running("worker") and self._is_running("scheduler")
 
     def _is_running(self, name: str) -> bool:
         return name in self._workers and self._workers[name].poll() is None
 
-    def kill_worker(self) -> None:
+    def kill_worker_and_scheduler(self) -> None:
         """Send SIGKILL to both process groups, as when the machine loses power."""
         self.kill_ingestion_worker()
         self._kill("scheduler")
@@ -92,7 +92,7 @@ class Site:
 
     def kill_child(self) -> bool:
         """Kill one child of the worker, as the kernel's OOM killer does; False if there is none yet."""
-        if not self.worker_runs():
+        if not self.worker_and_scheduler_run():
             return False
         children = psutil.Process(self._workers["worker"].pid).children()
         if children:

@@ -94,7 +94,7 @@ def before_the_claim(scenario: Scenario) -> None:
         row_lock.wait_for("rag_ingestionfairness")
         rows = scenario.rows()
         scenario.require({(row.state, row.attempts) for row in rows} == {(State.QUEUED, 0)}, "something is claimed")
-        scenario.run.site.kill_worker()
+        scenario.run.site.kill_worker_and_scheduler()
 
 
 def after_parsing(scenario: Scenario) -> None:
@@ -139,7 +139,7 @@ def before_the_acknowledgement(scenario: Scenario) -> None:
         row_lock.wait_for("rag_ingestionjob")
         scenario.require(not scenario.is_old(), "it is not written")
         scenario.require(_unacknowledged(scenario), "its message is acknowledged already")
-        scenario.run.site.kill_worker()  # the scheduler too, which would close the job
+        scenario.run.site.kill_worker_and_scheduler()  # the scheduler too, which would close the job
     scenario.job.refresh_from_db()
     scenario.require(scenario.job.status == Status.PROCESSING, "the job was closed")
 

@@ -130,15 +130,15 @@ def ragsite_tool(address: str, path: str, key: str, replies: list[Any]) -> agent
 def test_an_agents_function_tool_queries_ragsite(
     live_server: LiveServer,
     key: str,
-    provider: ProviderServer,
+    model_provider: ProviderServer,
     loop: asyncio.AbstractEventLoop,
     path: str,
     field: str,
 ) -> None:
     """A customer's agent with a model of its own, whose tool calls ragsite."""
-    provider.replies = [tool_call("search_handbooks", {"query": QUESTION}), "They are parked in the yard."]
+    model_provider.replies = [tool_call("search_handbooks", {"query": QUESTION}), "They are parked in the yard."]
     replies: list[Any] = []
-    model_client = openai.AsyncOpenAI(base_url=provider.base_url, api_key="secret", max_retries=0)
+    model_client = openai.AsyncOpenAI(base_url=model_provider.base_url, api_key="secret", max_retries=0)
     agent = agents.Agent(
         name="Porter",
         instructions="Answer from the handbooks.",
@@ -152,7 +152,7 @@ def test_an_agents_function_tool_queries_ragsite(
     assert len(replies) == 1
     passages = replies[0][field]
     assert [passage.get("content") or passage["text"] for passage in passages] == ["Bicycles are parked in the yard."]
-    tool_messages = [message for message in provider.requests[-1]["messages"] if message["role"] == "tool"]
+    tool_messages = [message for message in model_provider.requests[-1]["messages"] if message["role"] == "tool"]
     assert json.loads(tool_messages[0]["content"]) == replies[0], "the model received what ragsite answered"
 
 

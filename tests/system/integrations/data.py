@@ -27,9 +27,9 @@ def create(issuer: str) -> Connected:
     """Connect the organisation `home`: the group `writers` gives the role editor and the team support."""
     home = World.create().home
     SignInDomain.objects.create(organization=home, domain="home.example", verified_at=timezone.now())
-    token = ScimToken(organization=home)
-    secret = tokens.renew(token)
-    token.save()
+    row = ScimToken(organization=home)
+    secret = tokens.set_new_secret(row)
+    row.save()
     provider = IdentityProvider.objects.create(
         organization=home,
         name="oidc-provider",

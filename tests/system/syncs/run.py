@@ -74,7 +74,7 @@ class SyncedRun:
         self._connection = SyncConnection.objects.create(
             source=self._source, kind=SyncKind.FOLDER, location=str(folder.folder), acts_for=user
         )
-        site.start_worker()
+        site.start_worker_and_scheduler()
         self._sync(is_disturbed=False)
         self._compare_contents()
 
@@ -133,13 +133,13 @@ class SyncedRun:
         self._kill_background()
         self.report.kills[f"kills while {run.phase}" if is_running else "kills after the end"] += 1
         if self._chance.random() < 0.25:
-            self._site.kill_worker()
-            self.report.kills["kills of the ingestion worker"] += 1
+            self._site.kill_worker_and_scheduler()
+            self.report.kills["kills of the ingestion worker and the scheduler"] += 1
 
     def _keep_running(self) -> None:
         """Restart what has ended, as systemd does."""
-        if not self._site.worker_runs():
-            self._site.start_worker()
+        if not self._site.worker_and_scheduler_run():
+            self._site.start_worker_and_scheduler()
         if self._background is None or self._background.poll() is not None:
             with open(self._site.folder / "background.log", "ab") as log:
                 self._background = subprocess.Popen(

@@ -17,7 +17,7 @@ def show_access(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     user_reference = request.GET.get("user", "")[:254].replace("\0", "").strip()
     verdicts: tuple[explain_access.Verdict, ...] = ()
     if user_reference:
-        person = explain_access.find_person(user_reference, [source.organization_id], asker=get_caller(request))
+        person = explain_access.find_person(user_reference, [source.organization_id], caller=get_caller(request))
         verdicts = explain_access.explain_access(source, person)
     return render_page(
         request,

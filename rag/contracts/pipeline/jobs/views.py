@@ -90,7 +90,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
         visible_jobs = job_lookup.list_jobs(
             get_caller(request),
             organization=organization(request),
-            source=filters.get("source", ""),
+            source_reference=filters.get("source", ""),
             status=filters.get("status", ""),
         )
         page = page_or_cursor.paginate(request, visible_jobs)

@@ -97,7 +97,7 @@ class Queries(PipelineViewSet):
         values = validate(ExplainIn, request.data)
         trace_request = trace_permissions.TraceRequest(
             caller=get_caller(request),
-            user=values.get("user", ""),
+            user_reference=values.get("user", ""),
             organization=organization(request),
             data_sources=values.get("dataSources", ()),
             document_id=values.get("document", ""),

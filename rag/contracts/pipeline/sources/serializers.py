@@ -71,7 +71,7 @@ def build_source_settings(values: dict[str, Any]) -> SourceSettings:
         source_type=values.get("sourceType"),
         embedding_model=values.get("embeddingModel"),
         has_ocr=values.get("ocr"),
-        owner=values.get("owner"),
+        owner_email=values.get("owner"),
         access=AccessLists(**lists),
     )
 

@@ -145,7 +145,7 @@ class DataSources(PipelineViewSet):
             get_caller(request), reference, organization=organization(request), denied_message=lookup.MAY_NOT_EXPLAIN
         )
         person_reference = validate(AccessIn, request.query_params.dict())["user"]
-        person = explain_access.find_person(person_reference, [source.organization_id], asker=get_caller(request))
+        person = explain_access.find_person(person_reference, [source.organization_id], caller=get_caller(request))
         return Response(access_out(source, person_reference, explain_access.explain_access(source, person)))
 
 

@@ -40,7 +40,7 @@ def extract_quotes(
 def quote_section(query: str, passages: Sequence[Passage], similarity: SentenceSimilarity) -> list[Quote]:
     """Quote the section that answers the question; nothing if it is doubtful which one does.
 
-    Its heading matches the question; or it is in the best passage, and its heading is a question.
+    A section answers it whose heading matches the question, or whose heading is a question in the best passage.
 
     Args:
         query: The question.

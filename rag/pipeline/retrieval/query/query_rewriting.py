@@ -69,9 +69,10 @@ def earlier_questions(messages: Sequence[Message]) -> str:
 def expand(question: str, earlier: str, *, earlier_title: str, own_title: str) -> str:
     """Add the subject of the earlier questions to the question.
 
-    The subject consists of their content words that occur in the title of the best passage for them, or of all their
-    content words if no word occurs in it. If the question names a new subject ("And the museum?"), the other words are
-    added instead: what was asked about the earlier subject is asked about the new one.
+    The subject consists of the earlier questions' content words that occur in the title of the best passage for them.
+    If no word occurs in the title, it consists of all of their content words. If the question names a new subject ("And
+    the museum?"), the other words are added instead: what was asked about the earlier subject is asked about the new
+    one.
 
     Args:
         question: The follow-up question.

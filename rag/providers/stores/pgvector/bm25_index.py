@@ -29,6 +29,8 @@ _K1, _B, _AVERAGE_LENGTH = 1.2, 0.75, 120
 _MAX_TERMS = 10_000
 # How many chunks are in memory at a time, and how many are counted by one statement.
 _WRITE_BATCH, _COUNT_BATCH = 1_000, 10_000
+# The type int4 in PostgreSQL's binary format: its OID in pg_type, and the length of a value.
+_INT4_OID, _INT4_BYTES = 23, 4
 
 _COLUMNS = {
     "chunk_id": "uuid", "source_id": "uuid", "document_id": "uuid", "config": "text", "terms": "bytea",
@@ -165,9 +167,12 @@ def _count(chunk_ids: Sequence[uuid.UUID]) -> None:
 
 def _array_bytes(terms: Sequence[int]) -> bytes:
     """Return the terms in PostgreSQL's binary format of int4[], in which the length precedes each element."""
-    header = struct.pack(">iii", 1 if terms else 0, 0, 23) + (struct.pack(">ii", len(terms), 1) if terms else b"")
+    dimensions, has_nulls, lower_bound = 1 if terms else 0, 0, 1
+    header = struct.pack(">iii", dimensions, has_nulls, _INT4_OID)
+    if terms:
+        header += struct.pack(">ii", len(terms), lower_bound)
     pairs = np.empty((len(terms), 2), ">i4")
-    pairs[:, 0], pairs[:, 1] = 4, terms
+    pairs[:, 0], pairs[:, 1] = _INT4_BYTES, terms
     return header + pairs.tobytes()
 
 

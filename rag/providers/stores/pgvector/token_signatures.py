@@ -31,7 +31,7 @@ def read(chunk_ids: Sequence[uuid.UUID]) -> dict[uuid.UUID, TokenSignatures]:
 
 def insert(signatures: Iterable[tuple[uuid.UUID, TokenSignatures]]) -> None:
     """Write the signatures of chunks that the same transaction has inserted."""
-    copy_with_rls(_TABLE, _COLUMNS, ((chunk_id, tokens.tobytes()) for chunk_id, tokens in signatures))
+    copy_with_rls(_TABLE, _COLUMNS, ((chunk_id, of_chunk.tobytes()) for chunk_id, of_chunk in signatures))
 
 
 def add_missing(signatures: Mapping[uuid.UUID, TokenSignatures]) -> int:
@@ -45,7 +45,7 @@ def add_missing(signatures: Mapping[uuid.UUID, TokenSignatures]) -> int:
             "FROM unnest(%s::uuid[], %s::bytea[]) AS given (id, signatures) "
             "JOIN rag_chunk AS chunk ON chunk.id = given.id "
             "FOR KEY SHARE OF chunk SKIP LOCKED ON CONFLICT DO NOTHING",
-            [list(signatures), [tokens.tobytes() for tokens in signatures.values()]],
+            [list(signatures), [of_chunk.tobytes() for of_chunk in signatures.values()]],
         )
         return int(cursor.rowcount)
 

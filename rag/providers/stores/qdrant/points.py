@@ -13,7 +13,7 @@ from django.db import connection
 from rag.models import EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 
-from . import collection, tokens
+from . import collection, token_vectors
 from .client import Json, QdrantClient
 
 # How many points one request reads, and writes. Qdrant accepts 32 MB: a vector of 3072 dimensions has about 35 KB of
@@ -113,7 +113,7 @@ def _point(chunk_id: uuid.UUID, digest: str, *content: Any) -> Json:
         values = [float(pair.partition(":")[2]) for pair in weights[1 : weights.index("}")].split(",")]
         vectors[collection.WORDS] = {"indices": terms, "values": values}
     if signatures:
-        vectors[collection.TOKENS] = tokens.vectors_of(signatures)
+        vectors[collection.TOKENS] = token_vectors.vectors_of(signatures)
     payload = {
         "organization": str(organization),
         "source": str(source),

@@ -15,7 +15,7 @@ from rag.providers.stores.pgvector.filter_sql import SCOPE, scope_values
 from rag.types import Mode, SearchScope
 from rag.types.token_vectors import TokenVectors
 
-from . import collection, tokens
+from . import collection, token_vectors
 from .client import CollectionMissing, ContentRefused, Json, QdrantClient
 from .confirmation import Scores, confirm
 
@@ -39,7 +39,7 @@ def find(
     vector: Vectors | None,
     query: LexicalQuery,
     *,
-    token_vectors: TokenVectors | None = None,
+    query_tokens: TokenVectors | None = None,
     mode: Mode,
     limit: int,
 ) -> Candidates:
@@ -53,7 +53,7 @@ def find(
         scope: The scope to search.
         vector: The query's vector, of length 1; None to search by words alone.
         query: The query's words.
-        token_vectors: The query's token vectors, which the best candidates are compared with; None to leave it out.
+        query_tokens: The query's token vectors, which the best candidates are compared with; None to leave it out.
         mode: How candidates are found.
         limit: The maximum number of chunks by vector, and by words.
 
@@ -67,8 +67,8 @@ def find(
     if not sources or not searches:
         return _NOTHING
     restricted = {"filter": {"must": collection.conditions(list(sources), set(sources.values()), scope.filters)}}
-    token_searches = tokens.searches(
-        collection.name(scope.model_id), token_vectors, [search | restricted for search in searches], limit=limit
+    token_searches = token_vectors.searches(
+        collection.name(scope.model_id), query_tokens, [search | restricted for search in searches], limit=limit
     )
     token_similarities: dict[uuid.UUID, tuple[float, ...]] = {}
     factor, repeats = _FIRST_FACTOR, 0
@@ -77,8 +77,8 @@ def find(
         shared = restricted | {"limit": fetched, "with_payload": False}
         results = _query(client, scope, sources, [search | shared for search in searches], token_searches)
         ids_by_search, token_scores = results[: len(searches)], results[len(searches) :]
-        if token_vectors is not None and token_scores:
-            token_similarities = tokens.similarities(token_vectors, token_scores)
+        if query_tokens is not None and token_scores:
+            token_similarities = token_vectors.similarities(query_tokens, token_scores)
         token_searches = []  # what only a repetition finds is rarely among the best
         confirmed = confirm(client, scope, vector, query, {pk for ids in ids_by_search for pk in ids})
         if confirmed.has_copied and repeats < _MAX_REPEATS:
@@ -135,7 +135,7 @@ def _query(
         except ContentRefused:
             if not token_searches:
                 raise
-            tokens.remember_lacking(name)
+            token_vectors.remember_lacking(name)
             return client.query(name, searches)
     except CollectionMissing:
         # A model whose sources have no documents yet has no collection.

@@ -108,7 +108,7 @@ class QdrantStore(PgVectorStore):
                     query.scope,
                     query.vector,
                     lexical_query,
-                    token_vectors=query.token_vectors,
+                    query_tokens=query.token_vectors,
                     mode=mode,
                     limit=limit,
                 )

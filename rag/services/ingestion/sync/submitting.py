@@ -68,7 +68,7 @@ def submit_changes(run: SyncRun, deadline: float) -> bool:
 def _unlinked_documents(run: SyncRun) -> dict[tuple[str, str], uuid.UUID]:
     """Return path and hash → job document, of documents that were submitted during this run and belong to no item.
 
-    A worker that was killed after it had submitted a job, and before it had noted so, leaves them behind.
+    They exist if a worker was killed after it had submitted a job, and before it had linked the documents to items.
     """
     jobs = IngestionJob.objects.filter(source=run.connection.source_id, pk__gt=run.pk)
     linked = SyncItem.objects.filter(connection=run.connection_id, submitted=OuterRef("pk"))

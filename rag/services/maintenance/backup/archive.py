@@ -68,7 +68,7 @@ class _PlainEntry(tarfile.TarInfo):
 
 
 class ArchiveWriter:
-    """Writes an archive that only its owner may read. It gets its name when it is complete."""
+    """Writes an archive that only its owner may read. The file gets its final name when it is complete."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._partial = path, path.with_name(f"{path.name}.partial")

@@ -1,7 +1,8 @@
 """Decides which sources the explanation of a search may search, and records who asked for it.
 
-The asker must manage a source, and both the asker and the user who searches must be allowed to query it. Of the other
-managed sources only the access is explained: scores and counts would reveal what the source contains.
+The caller, who asks for the explanation, must manage a source. Both the caller and the user who searches must be
+allowed to query it. Of the other managed sources only the access is explained: scores and counts would reveal what the
+source contains.
 """
 
 import uuid
@@ -33,7 +34,7 @@ class TraceRequest:
 
     Attributes:
         caller: The caller who asks for the explanation; they must manage the sources.
-        user: Id or e-mail address of the user who searches; empty for the caller.
+        user_reference: Id or e-mail address of the user who searches; empty for the caller.
         organization: Only sources of this organisation, if the request names one.
         data_sources: Ids or slugs of sources that the caller manages; empty for all of them.
         document_id: The document whose outcome is explained; empty for none.
@@ -41,7 +42,7 @@ class TraceRequest:
     """
 
     caller: Caller
-    user: str = ""
+    user_reference: str = ""
     organization: Organization | None = None
     data_sources: Sequence[str] = ()
     document_id: str = ""
@@ -53,7 +54,7 @@ class UnsearchedSource:
     """A managed source that was not searched, and what the user may do with it.
 
     Attributes:
-        caller_may_query: Whether the asker may query the source. If so, it was not searched because the user may not.
+        caller_may_query: Whether the caller may query the source. If so, it was not searched because the user may not.
         access: What the access rule decides for the user.
     """
 
@@ -68,8 +69,8 @@ class TraceScope:
     """What may be explained.
 
     Attributes:
-        user: The user who searches; None if the asker must not learn about this user.
-        managed: The sources that the asker manages.
+        user: The user who searches; None if the caller must not learn about this user.
+        managed: The sources that the caller manages.
         searched: Those of them that both may query.
         unsearched: The others, at most MAX_UNSEARCHED_SOURCES; empty without a user.
     """
@@ -89,7 +90,7 @@ def resolve_scope(request: TraceRequest) -> TraceScope:
         UnknownSource: If a named source is not visible to the caller.
     """
     managed = _managed_sources(request)
-    user = _get_user(request, managed)
+    user = _find_searching_user(request, managed)
     queryable = DataSource.objects.visible_to(request.caller, Action.QUERY) if request.may_query else managed.none()
     searched = managed.filter(pk__in=queryable.values("pk"))
     if user is None:
@@ -116,10 +117,11 @@ def _managed_sources(request: TraceRequest) -> DataSourceQuerySet:
     return managed
 
 
-def _get_user(request: TraceRequest, managed: DataSourceQuerySet) -> User | None:
-    if not request.user:  # the caller, with all their permissions, even if their API key has fewer
+def _find_searching_user(request: TraceRequest, managed: DataSourceQuerySet) -> User | None:
+    """Return the user whose search is explained; None if the caller must not learn about this user."""
+    if not request.user_reference:  # the caller, with all their permissions, even if their API key has fewer
         return User.objects.filter(pk=request.caller.authenticated_user.pk).first()
-    return find_person(request.user, managed.values("organization"), asker=request.caller)
+    return find_person(request.user_reference, managed.values("organization"), caller=request.caller)
 
 
 def _unsearched_sources(

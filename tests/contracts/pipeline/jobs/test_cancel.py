@@ -23,7 +23,7 @@ Eventually = Callable[..., Any]
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     with ProviderServer(dimensions=384).running() as server:
         yield server
 
@@ -56,29 +56,31 @@ def work() -> None:
 def test_nothing_is_indexed_after_the_response(
     api: Api,
     live_world: World,
-    provider: ProviderServer,
+    model_provider: ProviderServer,
     eventually: Eventually,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Shared rules: "what was indexed before the cancel stays, nothing is indexed after the response"."""
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    model = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     editor = api("editor")
     job = submit_job(editor, live_world, 6, embedding_model=model)
     first = IngestionDocument.objects.get(index=0)
     factories.process_documents(ids=[first.pk])
-    before, request_count = chunks(), len(provider.requests)
+    before, request_count = chunks(), len(model_provider.requests)
     assert before
-    provider.stall.clear()
+    model_provider.stall.clear()
     worker = threading.Thread(target=work)
     worker.start()
-    eventually(lambda: len(provider.requests) > request_count)  # it is in the middle of a document
+    eventually(lambda: len(model_provider.requests) > request_count)  # it is in the middle of a document
     reply = cancel(editor, job)
     assert (reply.status, reply.body["status"], reply.body["indexed"]) == (200, "cancelled", 1)
     assert reply.body["progress"] == {"documents": 6, "done": 1, "failed": 0}
     assert reply.body["vectorIds"] == [str(chunk_id) for chunk_id in before]
     assert (reply.body["chunks"], reply.body["errors"]) == (1, [])
     assert reply.body["finishedAt"]
-    provider.stall.set()
+    model_provider.stall.set()
     worker.join()  # it has finished, and noticed
     assert "ingestion_lease_lost" in [record.msg["event"] for record in caplog.records if isinstance(record.msg, dict)]
     # A document that is sent now is processed, and none of those that were cancelled.
@@ -97,7 +99,7 @@ def test_nothing_is_indexed_after_the_response(
 def test_cancelling_waits_for_a_document_that_is_being_written(
     api: Api, live_world: World, eventually: Eventually
 ) -> None:
-    """It is either indexed before the response or not at all, because both lock its row."""
+    """The document is indexed before the response or not at all: writing and cancelling both lock its row."""
     editor = api("editor")
     job = submit_job(editor, live_world, 2)
     row = factories.claim_document(IngestionDocument.objects.get(index=0).pk)
@@ -156,7 +158,7 @@ def test_a_cancelled_job_is_not_resumed(api: Api, live_world: World) -> None:
 
 
 def test_who_may_cancel(api: Api, live_world: World) -> None:
-    """Those who may see the job; for others it does not exist."""
+    """Everybody who may see the job may cancel it; for others the job does not exist."""
     job = submit_job(api("editor"), live_world, 1)
     for name in ("member", "foreigner"):
         reply = cancel(api(name), job)

@@ -187,16 +187,16 @@ def test_a_document_may_have_a_type_of_its_own(api: Api, live_world: World) -> N
 def test_an_embedding_error_is_the_documents_error(api: Api, live_world: World, settings: Any) -> None:
     """EMBEDDING_FAILED: "Embedding model error", without the provider's message."""
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
-    with ProviderServer(dimensions=384).running() as provider:
+    with ProviderServer(dimensions=384).running() as model_provider:
         model = EmbeddingModel.objects.create(
-            name="remote", provider="openai", dimensions=384, base_url=provider.base_url
+            name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
         )
         live_world.source("handbook", embedding_model=model)
         editor = api("editor")
         documents = [{"path": "a", "text": "Alpha."}, {"path": "b", "text": "Gamma."}]
         job = editor.post("/api/rag/ingest", {"dataSourceId": "handbook", "documents": documents}).body["jobId"]
         for _ in ("both together", "a alone"):
-            provider.fail(401)
+            model_provider.fail(401)
         factories.process_documents(ids=[row.pk for row in IngestionDocument.objects.order_by("index")])
     state = editor.get(f"/api/rag/ingest/{job}").body
     assert (state["status"], state["indexed"]) == ("completed", 1)

@@ -122,11 +122,13 @@ def test_copies_of_a_passage_are_deduplicated(api: Api, manuals: DataSource) -> 
 
 
 def test_a_source_whose_embedding_model_is_down_is_searched_lexically(
-    api: Api, live_world: World, manuals: DataSource, provider: ProviderServer, settings: Any
+    api: Api, live_world: World, manuals: DataSource, model_provider: ProviderServer, settings: Any
 ) -> None:
     """With a warning. If the models of all sources are down, only lexical mode returns results."""
     settings.RAG_EMBEDDING_MAX_RETRIES = 0
-    model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
+    model = EmbeddingModel.objects.create(
+        name="far", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     ingest_text(live_world.source("remote", embedding_model=model), "/remote", "Error ZX-9041 is explained on page 3.")
     member = api("member")
     before = retrieve(member, "hybrid")

@@ -115,7 +115,7 @@ def test_a_closest_passage_that_is_a_row_begins_a_line(member: Client, live_worl
 
 
 def test_the_title_of_the_closest_passage_changes_nothing_around_it(member: Client, live_world: World) -> None:
-    """Clients load no picture of it, and its direction of writing ends with it."""
+    """Clients load no picture that the title names, and its direction of writing ends with the title."""
     title = "\u202eFees ![bell](https://x.example)"
     text = "# Parking\n\nThe parking of helicopters costs four euros."
     ingest_text(live_world.home.sources.get(slug="library"), "fees.md", text, title=title)
@@ -123,15 +123,15 @@ def test_the_title_of_the_closest_passage_changes_nothing_around_it(member: Clie
     assert "in “\u202eFees ! [bell](https://x.example) › Parking\u202c”" in body["answer"]
 
 
-def test_rerank_by_a_configured_endpoint(member: Client, provider: ProviderServer, settings: Any) -> None:
-    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", provider.base_url
+def test_rerank_by_a_configured_endpoint(member: Client, model_provider: ProviderServer, settings: Any) -> None:
+    settings.RAG_RERANK_MODEL, settings.RAG_RERANK_BASE_URL = "test-rerank", model_provider.base_url
     body = ask(member, rerankModel="test-rerank").body
     assert body["scores"] == sorted(body["scores"], reverse=True)
-    assert provider.requests[0]["query"] == QUESTION
-    provider.fail(500)
+    assert model_provider.requests[0]["query"] == QUESTION
+    model_provider.fail(500)
     reply = ask(member, rerankModel="test-rerank")
     assert (reply.status, reply.body["error"]) == (503, "RERANK_FAILED")
-    provider.fail(500)
+    model_provider.fail(500)
     assert ask(member).body["warnings"] == ["RERANK_FAILED"]  # the default rerank model is optional
     reply = ask(member, rerankModel="another")
     assert (reply.status, reply.body["error"]) == (400, "INVALID_REQUEST")

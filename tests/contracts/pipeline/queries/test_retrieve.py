@@ -123,17 +123,19 @@ def test_embedding_endpoint_that_is_down(api: Api, live_world: World, settings: 
     assert (sent.status, sent.body["error"]) == (503, "Service unavailable")
 
 
-def test_sources_of_two_embedding_models(api: Api, live_world: World, provider: ProviderServer) -> None:
+def test_sources_of_two_embedding_models(api: Api, live_world: World, model_provider: ProviderServer) -> None:
     """Shared rules: "a query over sources of several models embeds once per model and merges"."""
-    model = EmbeddingModel.objects.create(name="far", provider="openai", dimensions=384, base_url=provider.base_url)
+    model = EmbeddingModel.objects.create(
+        name="far", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     ingest_text(live_world.source("local"), "a", "Zebras have stripes.")
     for slug in ("far", "farther"):
         ingest_text(live_world.source(slug, embedding_model=model), slug, "Zebras have stripes.")
-    provider.requests.clear()
+    model_provider.requests.clear()
     results = api("member").post("/api/rag/retrieve", {"query": "zebras have stripes", "rerank": False}).body
     assert {document["path"] for document in results["documents"]} == {"a", "far", "farther"}
     assert results["scores"] == sorted(results["scores"], reverse=True)
-    assert [request["input"] for request in provider.requests] == [["zebras have stripes"]]
+    assert [request["input"] for request in model_provider.requests] == [["zebras have stripes"]]
 
 
 def test_a_slug_in_two_organisations_is_ambiguous(api: Api, live_world: World) -> None:

@@ -73,7 +73,7 @@ def test_a_cursor_belongs_to_its_list_and_grants_nothing(api: Api, library: Data
 
 
 def test_the_list_of_sources_is_read_to_its_end(api: Api, live_world: World) -> None:
-    """It is sorted by the organisation's slug, and then by its own."""
+    """The list is sorted by the slug of the organisation, and then by that of the source."""
     slugs = ["three", "one", "two"]
     for slug in slugs:
         live_world.source(slug, visibility=Visibility.PUBLIC)

@@ -65,16 +65,18 @@ def test_a_deleted_source_is_invisible_at_once_and_purged_later(
 
 
 @pytest.fixture
-def provider() -> Iterator[ProviderServer]:
+def model_provider() -> Iterator[ProviderServer]:
     with ProviderServer(dimensions=384).running() as server:
         yield server
 
 
 def test_nothing_is_ingested_into_a_source_that_is_being_deleted(
-    api: Api, live_world: World, provider: ProviderServer
+    api: Api, live_world: World, model_provider: ProviderServer
 ) -> None:
     """Neither by a job nor by synchronous ingestion: both are embedding while the source is deleted."""
-    model = EmbeddingModel.objects.create(name="remote", provider="openai", dimensions=384, base_url=provider.base_url)
+    model = EmbeddingModel.objects.create(
+        name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
+    )
     source = live_world.source(embedding_model=model)
     owner, editor = api("owner"), api("editor")
     owner.post("/api/rag/ingest", {"dataSourceId": "library", "documents": [{"path": "a", "text": "Alpha."}]})
@@ -92,13 +94,13 @@ def test_nothing_is_ingested_into_a_source_that_is_being_deleted(
         threading.Thread(target=process),
         threading.Thread(target=lambda: replies.append(editor.post("/api/rag/ingest", document))),
     ]
-    provider.stall.clear()
+    model_provider.stall.clear()
     for thread in threads:
         thread.start()
-    while len(provider.requests) < 2:
+    while len(model_provider.requests) < 2:
         threads[0].join(0.01)
     assert delete(owner, "library").status == 204
-    provider.stall.set()
+    model_provider.stall.set()
     for thread in threads:
         thread.join()
     assert (replies[0].status, replies[0].body["error"]) == (404, "Not found")

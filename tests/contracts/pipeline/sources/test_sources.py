@@ -42,7 +42,7 @@ def test_a_source_is_created_with_defaults(api: Api, live_world: World) -> None:
 
 
 def test_a_name_that_changes_the_direction_of_writing_is_refused(api: Api, live_world: World) -> None:
-    """It changed the order of the words around it, such as those of the page that says who can query the source."""
+    """The name reordered the words around it, for example on the page that says who can query the source."""
     source = live_world.source("library")
     for name in ("Library \u202egpj.exe", "Library \u2066"):
         reply = api("owner").post("/api/rag/sources", {"name": name, "slug": "papers"})

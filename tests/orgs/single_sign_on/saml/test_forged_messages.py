@@ -158,7 +158,7 @@ def test_a_form_gives_back_no_address(
 
 
 def test_an_oversized_relay_state_is_refused(provider: IdentityProvider, idp: SamlProvider) -> None:
-    """It would come back three times as long in one header, which proxies refuse without a word."""
+    """The relay state would come back three times as long in one header, which proxies refuse without a word."""
     victim, address = signed_in(provider, idp), logout_address(provider)
     statuses = []
     for text in ("a" * 1_000, "a" * 1_001, "é" * 501):

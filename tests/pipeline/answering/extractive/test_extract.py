@@ -157,7 +157,7 @@ def test_bracketed_numbers_in_code_stay() -> None:
 
 
 def test_a_backtick_that_opens_no_code_hides_no_citation() -> None:
-    """It would make code of the text between it and the next code, so that [2] would be outside of code."""
+    """With the next backtick it would enclose the text between them, so that [2] would be outside of code."""
     text = "The porter makes the tea ` and reads `[2]` in the kitchen."
     assert answer("Who makes the tea?", passage(text)) == f"{text.replace('[2]', '(2)')} [1]"
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from rag.models import DataSource, SyncConnection, SyncItem, SyncKind, SyncRun
 from rag.providers.connectors.base import ItemGone, ListingFailed
 from rag.providers.connectors.local_folder import FolderConnector
-from rag.services.ingestion.sync import background, connections, listing, retention, run_actions, runs
+from rag.services.ingestion.sync import background, connections, delete_old_runs, listing, run_actions, runs
 from rag.services.sources import deletion, purge
 from tests.services.ingestion.sync.conftest import Sync, contents, fill
 from tests.support.factories import World
@@ -111,7 +111,7 @@ def test_a_full_quota_ends_the_sync(world: World, connection: SyncConnection, sy
 def test_old_syncs_are_deleted_except_the_latest(connection: SyncConnection, sync: Sync, settings: Any) -> None:
     old, latest = sync(), sync()
     SyncRun.objects.update(created_at=timezone.now() - datetime.timedelta(days=settings.RAG_SYNC_RETENTION_DAYS + 1))
-    retention.delete_expired_runs()
+    delete_old_runs.delete_expired_runs()
     assert list(SyncRun.objects.all()) == [latest]
     assert old.pk != latest.pk
 
@@ -179,7 +179,7 @@ def test_a_sync_stops_even_while_items_have_no_new_content(
 
 
 def test_a_folder_above_that_becomes_a_link_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is exchanged after the path was checked, and before it is opened."""
+    """The folder is replaced after the path was checked, and before the file is opened."""
     allowed, outside = tmp_path / "allowed", tmp_path / "outside"
     for place in (allowed / "middle", outside):
         (place / "docs").mkdir(parents=True)

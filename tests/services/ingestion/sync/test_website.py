@@ -160,7 +160,7 @@ def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_long_addresses_of_sitemaps_are_refused(connection: SyncConnection, website: Website) -> None:
-    """They are stored after each sitemap: 200 of 10,000 characters wrote 220 MB into the database's log."""
+    """Addresses are stored after each sitemap: 200 of 10,000 characters wrote 220 MB into the database's log."""
     website.pages["/sitemap.xml"] = Response(website.index_of(*(f"/{number:0>10000}" for number in range(101))))
     run = run_to_end(connection)
     assert (run.state, run.cursor) == (State.FAILED, None)

@@ -61,9 +61,9 @@ def surrounding_parts(structure: PassageStructure, index: int, max_characters: i
         is_procedure: Whether the question asks how something is done.
 
     Returns:
-        The paragraph of the part with the list, table or code that it introduces. If its section has a list or commands
-        and the question asks for them, the section from its beginning, or from this paragraph on, as far as it fits. Of
-        a paragraph that is too long, the part and what it needs to be understood.
+        The paragraph of the part with the list, table or code that it introduces. If the section has a list or
+        commands and the question asks for them: the section from its beginning, or from this paragraph on, as far as it
+        fits. If the paragraph is too long: the part, and what it needs to be understood.
     """
     needed = structure.complete(index)
     groups = structure.sections[structure.section_of(index)]
@@ -168,9 +168,9 @@ def rest_of_section(structure: PassageStructure, parts: set[int], max_characters
 
 
 def _beginning(structure: PassageStructure, groups: Section, max_characters: int) -> set[int]:
-    """Return the first groups, as many as fit. Of a group that does not fit, the beginning is taken if it is divisible.
+    """Return the first groups, as many as fit, and the beginning of the next one if it can be divided.
 
-    Divisible are lists, tables and the first paragraph.
+    Lists, tables and the first paragraph can be divided.
     """
     parts: list[int] = []
     start = structure.parts[groups[0][0]].start

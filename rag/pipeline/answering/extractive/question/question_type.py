@@ -98,7 +98,7 @@ def _asks(question: str, pattern: re.Pattern[str]) -> bool:
 
 
 def is_negated(text: str) -> bool:
-    """Return whether a question or heading is about what is not, or what is done without something."""
+    """Return whether a question or heading contains a negation ("not", "without", "never" …)."""
     return bool(_NEGATION.search(text))
 
 
@@ -116,7 +116,7 @@ class AnalysedQuestion:
         asks_about_answer: Whether a second question asks about the answer to the first one.
         asks_two_things: Whether it may have two answers in different places.
         compared: The two things whose difference is asked for; empty if it asks for something else.
-        is_negated: Whether it asks about what is not, or what is done without something.
+        is_negated: Whether it contains a negation ("not", "without", "never" …).
     """
 
     words: tuple[str, ...]

@@ -41,7 +41,7 @@ _HEADING_SIMILARITY = np.float32(0.9)
 # Weights of the standard scores: the words, the similarity of a part with the headings above it, that of what is read
 # together with the part, and the similarity of the part alone and the question.
 _WORDS_WEIGHT, _SIMILARITY_WEIGHT, _PARAGRAPH_WEIGHT, _BOTH_WAYS_WEIGHT = 0.5, 1.5, 0.8, 0.25
-# The weight of the words where no similarity is known.
+# The weight of the words if no candidate has a similarity, because no token signatures are stored.
 _WORDS_ALONE_WEIGHT = 1.0
 # Penalty for parts of less relevant passages, in standard deviations, by the logits of the relevances: their difference
 # from the best one, up to a maximum. Relevances themselves differ little where the search is sure.

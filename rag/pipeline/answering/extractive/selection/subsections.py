@@ -1,4 +1,4 @@
-"""What the sections within a section add to it: it introduces them, and they say how something is done."""
+"""What the subsections of a section add to its quote: the section introduces them, and they say how it is done."""
 
 from collections.abc import Mapping, Sequence
 

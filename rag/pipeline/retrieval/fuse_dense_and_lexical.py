@@ -19,8 +19,8 @@ _FULL_COVERAGE_BETWEEN_LANGUAGES = 0.5
 # chance should not come first.
 _FULL_COVERAGE_OF_BEST = 0.5
 _FULL_WORDS = 3
-# A cosine that is good with any model. Of several scopes, each is scaled as if a chunk had it, so that a scope without
-# a similar chunk does not rank as high as the others.
+# A cosine that is good with any model. If there are several scopes, each is scaled as if one of its chunks had this
+# cosine, so that a scope without a similar chunk does not rank as high as the others.
 _GOOD_COSINE = 0.5
 
 

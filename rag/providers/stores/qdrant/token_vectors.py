@@ -17,7 +17,8 @@ from rag.types.token_vectors import TokenVectors
 from . import collection
 from .client import Json
 
-# Each token is one more search in the same request. The signatures of longer queries are read from PostgreSQL.
+# Each token is one more search in the same request. For a longer query, chunks are compared by their signatures in
+# PostgreSQL.
 MAX_TOKENS = 32
 # How long a process remembers that a collection was created without token vectors.
 _MEMORY_SECONDS = 300.0
