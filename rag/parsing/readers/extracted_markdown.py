@@ -6,11 +6,9 @@ from rag.parsing import formats, markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
-from .xberg_adapter import extract, strip_formatting
+from .xberg_adapter import extract, remove_pictures, strip_formatting
 
 _SHEETS = {formats.XLSX, formats.XLSB, formats.XLS, formats.ODS}
-# References to pictures, which are not extracted.
-_IMAGE = re.compile(r"!\[[^\]\n]*\]\([^)\n]*\)")
 # Default titles that programs write into files without a title.
 _DEFAULT_TITLE = re.compile(
     r"untitled|\(anonymous\)|document\d*|microsoft (word|powerpoint|excel)\b.*|powerpoint presentation|.*\.\w{3,4}|"
@@ -22,7 +20,7 @@ _DEFAULT_TITLE = re.compile(
 def read(content: bytes, media_type: str, limits: Limits) -> ParsedDocument:
     """Read a file of one of the formats that xberg turns into one Markdown text."""
     extracted = extract(content, media_type, limits)
-    text = _IMAGE.sub("", extracted.markdown).replace("\r", "")
+    text = remove_pictures(extracted.markdown).replace("\r", "")
     if media_type not in _SHEETS:  # the cells of a sheet have no formatting, but may contain its characters
         text = strip_formatting(text)
     return with_title(markdown.parse_markdown(text.strip()), clean_title(extracted.title))

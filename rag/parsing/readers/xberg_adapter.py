@@ -2,6 +2,9 @@
 
 import asyncio
 import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import xberg
@@ -123,7 +126,9 @@ def _translate_error(error_message: str, media_type: str) -> ParseFailed:
 
 
 _BOLD_LINE = re.compile(r"(?<=\n\n)\*\*([^*\n]{2,120}?[^*\n.,;:!?])\*\*(?=[ \t]*\n\n)")
-_FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)[ \t]*$", re.M | re.S)
+_FENCE_LINE = re.compile(r"^(`{3,}|~{3,})(.*)$", re.M)
+# References to pictures, which are not extracted.
+_PICTURE = re.compile(r"!\[[^\[\]\n]*\]\([^()\n]*\)")
 _CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
 _STRONG = re.compile(r"(?<!\\)(\*\*\*|\*\*)(?=\S)((?:\\.|[^*\\]|(?<!\*)\*(?!\*)){1,5000}?)(?<=\S)(?<!\\)\1")
 _EMPHASIS = re.compile(r"(?<![\\*])\*(?=[^\s*])((?:\\.|[^*\\\n]){1,5000}?)(?<=\S)(?<!\\)\*(?!\*)")
@@ -152,10 +157,32 @@ def strip_formatting(markdown: str) -> str:
     """Remove Markdown that only serves rendering: emphasis, escapes, bullets before numbers."""
     markdown = markdown.replace("\r\n", "\n").replace("\r", "\n")
     parts, end = [], 0
-    for fence in _FENCE.finditer(markdown):
-        parts += [_strip_outside_code(markdown[end : fence.start()]), fence.group()]
-        end = fence.end()
+    for first, last in _find_code_blocks(markdown):
+        parts += [_strip_outside_code(markdown[end:first]), markdown[first:last]]
+        end = last
     return "".join([*parts, _strip_outside_code(markdown[end:])])
+
+
+def remove_pictures(markdown: str) -> str:
+    """Remove references to pictures."""
+    return _PICTURE.sub("", markdown)
+
+
+def _find_code_blocks(markdown: str) -> Iterator[tuple[int, int]]:
+    """Yield where each fenced block begins and ends. A fence that is never closed is text."""
+    lines = list(_FENCE_LINE.finditer(markdown))
+    closing_lines = defaultdict[str, list[int]](list)  # fence → the lines that consist of it, ascending
+    for index, line in enumerate(lines):
+        if not line[2].strip():
+            closing_lines[line[1]].append(index)
+    index = 0
+    while index < len(lines):
+        candidates = closing_lines[lines[index][1]]
+        position = bisect_right(candidates, index)
+        if position < len(candidates):
+            yield lines[index].start(), lines[candidates[position]].end()
+            index = candidates[position]
+        index += 1
 
 
 def _strip_outside_code(markdown: str) -> str:
