@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import markdown, parse
-from rag.parsing.readers.xberg_adapter import remove_pictures, strip_formatting
+from tests.support.deferred import extracted_markdown
 from tests.support.growth import takes_linear_time
 
 from . import files
@@ -269,14 +269,19 @@ def test_cleaning_extracted_markdown_takes_linear_time(part: str) -> None:
     def text_of(length: int, number: int) -> str:
         return f"{number} " + part * (length // len(part))
 
-    assert takes_linear_time(lambda text: strip_formatting(remove_pictures(text)), text_of, 200_000)
+    assert takes_linear_time(
+        lambda text: extracted_markdown.strip_formatting(extracted_markdown.remove_pictures(text)), text_of, 200_000
+    )
 
 
 def test_only_closed_blocks_of_code_keep_their_marks() -> None:
     text = "``` *a*\n*b*\n```\n*c*\n~~~~\n*d*\n~~~\n*e*\n"
-    assert strip_formatting(text) == "``` *a*\n*b*\n```\nc\n~~~~\nd\n~~~\ne\n"
-    assert strip_formatting("```\n*a*\n~~~\n*b*\n``` x\n*c*\n```  \n*d*") == "```\n*a*\n~~~\n*b*\n``` x\n*c*\n```  \nd"
+    assert extracted_markdown.strip_formatting(text) == "``` *a*\n*b*\n```\nc\n~~~~\nd\n~~~\ne\n"
+    assert (
+        extracted_markdown.strip_formatting("```\n*a*\n~~~\n*b*\n``` x\n*c*\n```  \n*d*")
+        == "```\n*a*\n~~~\n*b*\n``` x\n*c*\n```  \nd"
+    )
 
 
 def test_references_to_pictures_are_removed() -> None:
-    assert remove_pictures("a ![](image_0.png) b ![A plan](x/y.png)c [d](e)") == "a  b c [d](e)"
+    assert extracted_markdown.remove_pictures("a ![](image_0.png) b ![A plan](x/y.png)c [d](e)") == "a  b c [d](e)"

@@ -10,7 +10,7 @@ from rag.parsing.encodings import decode_text
 from rag.parsing.readers.csv_tables import read_csv
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Heading, Page
-from tests.support.deferred import xberg_adapter
+from tests.support.deferred import extracted_markdown
 from tests.support.growth import takes_linear_time
 
 from . import files
@@ -173,7 +173,7 @@ def test_utf_16_without_a_mark_is_read(read: Read, encoding: str) -> None:
 
 
 def test_a_bold_line_in_a_pdf_is_a_heading() -> None:
-    assert xberg_adapter.promote_bold_lines("**Bees**\n\nText **bold** here.\n\n**12,50**\n\n## A").split("\n\n")[
+    assert extracted_markdown.promote_bold_lines("**Bees**\n\nText **bold** here.\n\n**12,50**\n\n## A").split("\n\n")[
         1:5
     ] == [
         "# Bees",

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from mcp.client import streamable_http as mcp_http
     from mcp.shared import auth as mcp_metadata
 
-    from rag.parsing.readers import xberg_adapter
+    from rag.parsing.readers import extracted_markdown
 else:
     agents, mcp, openai, qdrant_client = map(Deferred, ("agents", "mcp", "openai", "qdrant_client"))
     mcp_auth, mcp_http = Deferred("mcp.client.auth"), Deferred("mcp.client.streamable_http")
-    mcp_metadata, xberg_adapter = Deferred("mcp.shared.auth"), Deferred("rag.parsing.readers.xberg_adapter")
+    mcp_metadata = Deferred("mcp.shared.auth")
+    extracted_markdown = Deferred("rag.parsing.readers.extracted_markdown")
 
-__all__ = ["agents", "mcp", "mcp_auth", "mcp_http", "mcp_metadata", "openai", "qdrant_client", "xberg_adapter"]
+__all__ = ["agents", "extracted_markdown", "mcp", "mcp_auth", "mcp_http", "mcp_metadata", "openai", "qdrant_client"]

@@ -1,12 +1,15 @@
-"""Documents as the Markdown that xberg extracts: pages, titles and cells."""
+"""Documents as the Markdown that xberg extracts: pages and titles, without what only serves rendering."""
 
 import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
 
 from rag.parsing import formats, markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
-from .xberg_adapter import extract, remove_pictures, strip_formatting
+from .xberg_adapter import extract
 
 _SHEETS = {formats.XLSX, formats.XLSB, formats.XLS, formats.ODS}
 # Default titles that programs write into files without a title.
@@ -15,6 +18,18 @@ _DEFAULT_TITLE = re.compile(
     r".*\\'[0-9a-f]{2}.*",
     re.I,
 )
+_BOLD_LINE = re.compile(r"(?<=\n\n)\*\*([^*\n]{2,120}?[^*\n.,;:!?])\*\*(?=[ \t]*\n\n)")
+_FENCE_LINE = re.compile(r"^(`{3,}|~{3,})(.*)$", re.M)
+# References to pictures, which are not extracted.
+_PICTURE = re.compile(r"!\[[^\[\]\n]*\]\([^()\n]*\)")
+_CODE_SPAN = re.compile(r"(?<![\\`])(`+)(?!`)[^\n]*?(?<!`)\1(?!`)")
+_STRONG = re.compile(r"(?<!\\)(\*\*\*|\*\*)(?=\S)((?:\\.|[^*\\]|(?<!\*)\*(?!\*)){1,5000}?)(?<=\S)(?<!\\)\1")
+_EMPHASIS = re.compile(r"(?<![\\*])\*(?=[^\s*])((?:\\.|[^*\\\n]){1,5000}?)(?<=\S)(?<!\\)\*(?!\*)")
+_LONE_MARKS = re.compile(r"^[ \t]*(?:[-+*][ \t]+)?\*\*[ \t]*$", re.M)
+# `#` and `>` at the start of a line and `|` in a table stay escaped, because they would become syntax.
+_ESCAPE = re.compile(r"(?m)(?<!^)\\([!-{}~])|^\\([!\"$-=?-{}~])")
+_LIST_NUMBER = re.compile(r"^([ \t]*)[-+*][ \t]+(?=(?:\d{1,9}|[A-Za-z])\\?[.)][ \t])", re.M)
+_EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
 
 
 def read(content: bytes, media_type: str, limits: Limits) -> ParsedDocument:
@@ -45,3 +60,68 @@ def with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ())
 def clean_title(title: str) -> str:
     """Return the title, or an empty text if it is one that programs write by default."""
     return "" if _DEFAULT_TITLE.fullmatch(title) else title
+
+
+def promote_bold_lines(markdown: str) -> str:
+    """Turn paragraphs that are one bold line into headings: some programs format headings in no other way."""
+    padded = f"\n\n{markdown}\n\n"
+    first = re.search(r"^#+ ", padded, re.M)
+
+    def heading(match: re.Match[str]) -> str:
+        if not re.search(r"[^\W\d_]", match[1]):  # numbers
+            return match[0]
+        is_title = not padded[: match.start()].strip() and not (first and first[0] == "# ")
+        return f"{'#' if is_title else '##'} {match[1]}"
+
+    return _BOLD_LINE.sub(heading, padded)
+
+
+def strip_formatting(markdown: str) -> str:
+    """Remove Markdown that only serves rendering: emphasis, escapes, bullets before numbers."""
+    markdown = markdown.replace("\r\n", "\n").replace("\r", "\n")
+    parts, end = [], 0
+    for first, last in _find_code_blocks(markdown):
+        parts += [_strip_outside_code(markdown[end:first]), markdown[first:last]]
+        end = last
+    return "".join([*parts, _strip_outside_code(markdown[end:])])
+
+
+def remove_pictures(markdown: str) -> str:
+    """Remove references to pictures."""
+    return _PICTURE.sub("", markdown)
+
+
+def _find_code_blocks(markdown: str) -> Iterator[tuple[int, int]]:
+    """Yield where each fenced block begins and ends. A fence that is never closed is text."""
+    lines = list(_FENCE_LINE.finditer(markdown))
+    closing_lines = defaultdict[str, list[int]](list)  # fence → the lines that consist of it, ascending
+    for index, line in enumerate(lines):
+        if not line[2].strip():
+            closing_lines[line[1]].append(index)
+    index = 0
+    while index < len(lines):
+        candidates = closing_lines[lines[index][1]]
+        position = bisect_right(candidates, index)
+        if position < len(candidates):
+            yield lines[index].start(), lines[candidates[position]].end()
+            index = candidates[position]
+        index += 1
+
+
+def _strip_outside_code(markdown: str) -> str:
+    parts, end = [], 0
+    for code in _CODE_SPAN.finditer(markdown):
+        parts += [markdown[end : code.start()], code.group()]
+        end = code.end()
+    parts.append(markdown[end:])
+    parts[::2] = [_strip_inline(part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _strip_inline(markdown: str) -> str:
+    for pattern in (_STRONG, _STRONG, _EMPHASIS):
+        markdown = pattern.sub(lambda match: match.group(match.lastindex or 0), markdown)
+    markdown = _LONE_MARKS.sub("", markdown)
+    markdown = _EMPTY_BULLET.sub(r"\1 ", markdown)
+    markdown = _LIST_NUMBER.sub(r"\1", markdown)
+    return _ESCAPE.sub(lambda match: match.group(1) or match.group(2), markdown)

@@ -12,7 +12,8 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import extracted_markdown
-from .xberg_adapter import extract, promote_bold_lines
+from .extracted_markdown import promote_bold_lines
+from .xberg_adapter import extract
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:

@@ -12,7 +12,8 @@ from rag.parsing import encodings, formats, markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .xberg_adapter import extract, strip_formatting
+from .extracted_markdown import strip_formatting
+from .xberg_adapter import extract
 
 _BOILERPLATE = " | ".join(
     [

@@ -9,7 +9,8 @@ from email.message import EmailMessage, Message
 from rag.errors import ParseFailed, RagError
 from rag.parsing import container_formats, detection, encodings, formats
 from rag.parsing.readers import web
-from rag.parsing.readers.xberg_adapter import extract, strip_formatting
+from rag.parsing.readers.extracted_markdown import strip_formatting
+from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 

@@ -4,7 +4,8 @@ import re
 
 from rag.parsing import formats, markdown, zip_files
 from rag.parsing.readers import extracted_markdown
-from rag.parsing.readers.xberg_adapter import extract, promote_bold_lines, strip_formatting
+from rag.parsing.readers.extracted_markdown import promote_bold_lines, strip_formatting
+from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
