@@ -12,7 +12,7 @@ from accounts.sign_in import refresh_tokens
 from orgs.models import IdentityProvider
 from orgs.single_sign_on import discovery
 from tests.orgs.single_sign_on.conftest import EMAIL
-from tests.orgs.single_sign_on.test_openid_connect import sign_in
+from tests.orgs.single_sign_on.openid_sign_in import sign_in
 from tests.support.servers.identity_provider import CLIENT_ID, IdentityProviderServer
 
 EVENT = "http://schemas.openid.net/event/backchannel-logout"

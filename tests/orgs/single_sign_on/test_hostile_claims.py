@@ -15,8 +15,8 @@ from orgs.models import IdentityProvider
 from orgs.single_sign_on import discovery, openid_connect, provider_requests
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
 from tests.orgs.single_sign_on.conftest import EMAIL
+from tests.orgs.single_sign_on.openid_sign_in import begin
 from tests.orgs.single_sign_on.test_back_channel_logout import logout_claims, send
-from tests.orgs.single_sign_on.test_openid_connect import begin
 from tests.support.servers.identity_provider import CLIENT_ID, IdentityProviderServer
 
 NUMBERS = st.sampled_from([float("inf"), float("-inf"), float("nan"), 1e300, -1e300, 10**400, -(10**400), 0, True])

@@ -18,7 +18,7 @@ from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provid
 from tests.accounts.test_sign_in import current_totp
 from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
 from tests.orgs.single_sign_on.conftest import EMAIL
-from tests.orgs.single_sign_on.test_openid_connect import sign_in
+from tests.orgs.single_sign_on.openid_sign_in import sign_in
 from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World
 
