@@ -1,5 +1,6 @@
 """OpenDocument, RTF, FictionBook, calendars, contacts and mailboxes."""
 
+import csv
 from collections.abc import Callable
 
 import pytest
@@ -190,6 +191,12 @@ def test_flat_documents_that_are_damaged_are_reported(read: Read) -> None:
 
 def test_a_declared_delimiter_is_used(read: Read) -> None:
     assert read(b"sep=;\r\nName;Town, street\r\nAda;Lynn\r\n", "a.csv").text == "Name: Ada | Town, street: Lynn"
+
+
+def test_long_fields_are_read_and_the_limit_of_the_process_stays() -> None:
+    limit = csv.field_size_limit()
+    assert read_csv(b"a,b\n1," + b"x" * 2 * limit, LIMITS).text == "a: 1 | b: " + "x" * 2 * limit
+    assert csv.field_size_limit() == limit
 
 
 def test_short_rows_below_a_wide_header_are_read_in_linear_time(read: Read) -> None:

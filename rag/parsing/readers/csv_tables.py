@@ -24,17 +24,19 @@ _SAMPLE_CHARACTERS = 16_384
 def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a CSV or TSV file."""
     text = encodings.decode_text(content).replace("\x00", "")
-    csv.field_size_limit(sys.maxsize)
     declared = _DECLARED_DELIMITER.match(text)
     if declared:
         text = text[declared.end() :]
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=declared[1] if declared else _delimiter(text))
+    earlier_limit = csv.field_size_limit(sys.maxsize)  # of the whole process
     try:
         return ParsedDocument(text="\n".join(_readable(rows)))
     except csv.Error as error:
         raise ParseFailed(
             f"The table cannot be read (line {rows.line_num:,}: {error}). Save it again as CSV."
         ) from None
+    finally:
+        csv.field_size_limit(earlier_limit)
 
 
 def _readable(rows: Iterable[list[str]]) -> list[str]:
