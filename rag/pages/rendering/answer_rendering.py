@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.template.loader import render_to_string
+from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -16,33 +17,53 @@ from .cited_passages import Reference, list_cited_passages
 from .inline_marks import Segment, split_marks
 from .markdown_blocks import BlockKind, divide
 
+_PENDING = _("The documents are being prepared for this language. A few minutes later, more is found.")
 _NOTES = {
     "SPELLING_CORRECTED": _("A misspelled word of your question was replaced by one that the documents have."),
     "UNDER_FILLED": _("There may be more passages: many of those that were compared repeat each other."),
-    "LANGUAGE_PENDING": _("The documents are being prepared for this language. A few minutes later, more is found."),
+    "LANGUAGE_PENDING": _PENDING,
     "RERANK_FAILED": _("The passages could not be put into their best order, so better ones may be missing."),
     "EMBEDDING_FAILED": _("The search by meaning was not available, so only passages with the same words were found."),
     "GROUNDING_FAILED": _("The language model could not check whether the passages suffice; a simpler check was used."),
     "CONTEXT_IGNORED": _("The language model answered without the passages. Its answer is not shown."),
     "CITATIONS_DROPPED": _("Some citations were removed, because the cited passages do not support the sentences."),
 }
-# From this confidence on, in descending order: the level, and what it means.
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """How far an answer can be trusted, in words.
+
+    Attributes:
+        minimum: The lowest confidence of the level.
+        has_percent: Whether the confidence is shown as a number, too.
+    """
+
+    name: str
+    title: Promise
+    text: Promise | str
+    minimum: float = 0.0
+    has_percent: bool = True
+
+
 _LEVELS = (
-    (0.8, "high", _("High confidence"), _("The passages very probably contain this answer.")),
-    (
-        LOW_CONFIDENCE,
+    _Level("high", _("High confidence"), _("The passages very probably contain this answer."), minimum=0.8),
+    _Level(
         "medium",
         _("Medium confidence"),
         _("The passages probably contain this answer. Check the citations."),
+        minimum=LOW_CONFIDENCE,
     ),
-    (0.0, "low", _("Low confidence"), _("The passages may not contain this answer. Check the citations.")),
+    _Level("low", _("Low confidence"), _("The passages may not contain this answer. Check the citations.")),
 )
-_UNKNOWN_LEVEL = (
-    0.0,
+_UNKNOWN_LEVEL = _Level(
     "unknown",
     _("Confidence unknown"),
     _("How often such answers are right was not measured for this language or embedding model. Check the citations."),
+    has_percent=False,
 )
+_NO_ANSWER_LEVEL = _Level("none", _("No answer"), "")
+_PENDING_LEVEL = _Level("none", _("No answer yet"), _PENDING, has_percent=False)
 
 
 Cells = tuple[tuple[Segment, ...], ...]
@@ -78,23 +99,29 @@ class AnswerContext:
 
 def show_answer(answer: ReadableAnswer) -> AnswerContext:
     """Prepare an answer for its template."""
-    level = next(entry for entry in _LEVELS if answer.confidence >= entry[0])
-    if "CONFIDENCE_UNKNOWN" in answer.warnings:
-        level = _UNKNOWN_LEVEL
-    _threshold, name, title, text = level if answer.citations else (0.0, "none", _("No answer"), "")
+    level = _find_level(answer)
+    notes = [_NOTES[code] for code in dict.fromkeys(answer.warnings) if code in _NOTES]
     references = tuple(list_cited_passages(answer.citations))
     return AnswerContext(
         answer=answer,
         blocks=show_blocks(answer.text, references),
         references=references,
-        level=name,
-        level_name=str(title),
-        level_text=str(text),
-        percent=None if level is _UNKNOWN_LEVEL else round(answer.confidence * 100),
+        level=level.name,
+        level_name=str(level.title),
+        level_text=str(level.text),
+        percent=round(answer.confidence * 100) if level.has_percent else None,
         # A passage may answer in other words.
-        gaps=() if name == "high" else answer.gaps,
-        notes=tuple(str(_NOTES[code]) for code in dict.fromkeys(answer.warnings) if code in _NOTES),
+        gaps=() if level.name == "high" else answer.gaps,
+        notes=tuple(str(note) for note in notes if note != level.text),
     )
+
+
+def _find_level(answer: ReadableAnswer) -> _Level:
+    if not answer.citations:
+        return _PENDING_LEVEL if "LANGUAGE_PENDING" in answer.warnings else _NO_ANSWER_LEVEL
+    if "CONFIDENCE_UNKNOWN" in answer.warnings:
+        return _UNKNOWN_LEVEL
+    return next(level for level in _LEVELS if answer.confidence >= level.minimum)
 
 
 def render_answer(question: str, answer: ReadableAnswer, *, csrf_token: str, extra: Mapping[str, object]) -> str:

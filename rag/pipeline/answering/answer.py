@@ -80,8 +80,11 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         context = _build_context(question, grounding.relevant, options, sanitized)
     yield retrieval
     if not grounding.is_groundable:
-        is_pending = LANGUAGE_PENDING in retrieval.warnings
-        answer = _postpone(question.text, grounding) if is_pending else _decline(question.text, grounding, closest)
+        if LANGUAGE_PENDING in retrieval.warnings:
+            grounding = dataclasses.replace(grounding, gaps=())  # its words may well be there, in another language
+            answer = _postpone(question.text, grounding)
+        else:
+            answer = _decline(question.text, grounding, closest)
         yield answer.text
     else:
         with measurement_buffer.measure("query_stage", "generate"):

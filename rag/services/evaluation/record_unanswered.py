@@ -11,6 +11,7 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.models import ConversationMessage, UnansweredQuestion
+from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.types import AnswerResult, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
@@ -80,6 +81,8 @@ def store_if_unanswered(
 ) -> None:
     """Store the question if its answer was declined or has a low confidence.
 
+    It is not stored if the sources are not ready for its language yet: the same question may be answered soon.
+
     Args:
         caller: Who asked.
         searched: The question; None if it cannot be stored.
@@ -88,6 +91,8 @@ def store_if_unanswered(
     """
     is_answered, confidence = bool(result.answer.citations), result.answer.confidence
     if searched is None or (is_answered and confidence >= LOW_CONFIDENCE):
+        return
+    if not is_answered and LANGUAGE_PENDING in result.retrieval.warnings:
         return
     reason = Reason.LOW_CONFIDENCE if is_answered else Reason.DECLINED
     if retention_for(caller.user).history == QueryHistory.FULL:

@@ -1,0 +1,48 @@
+"""What a page says about how far an answer can be trusted."""
+
+import re
+
+import pytest
+from django.test import Client
+
+from rag.models import UnansweredQuestion
+from rag.services.reembedding import second_model
+from ragsite.postgres import identity
+from tests.support.browsers import browser
+from tests.support.factories import World, ingest_text
+
+NOT_YET = "<strong>No answer yet</strong>"
+
+
+@pytest.fixture(autouse=True)
+def committed(transactional_db: None) -> None:
+    """A stream closes its connection between two events, which would end a test's transaction."""
+
+
+def ask(client: Client, question: str) -> str:
+    html = client.post("/", {"question": question}, follow=True).content.decode()
+    return " ".join(re.sub(r"<(?!/?strong)[^>]*>", " ", html[html.index('class="answer"') :]).split())
+
+
+def test_a_question_whose_language_is_not_ready_is_not_called_unanswered(world: World) -> None:
+    source, client = world.source(), browser(world.users["member"])
+    ingest_text(source, "notice", "The parties may end the agreement ninety days before the end of a quarter.")
+    question = "Wie lange im Voraus muss man den Vertrag kündigen?"
+    answer = ask(client, question)
+    assert answer.count("documents are being prepared for this language") == 1
+    assert NOT_YET in answer
+    assert "do not mention" not in answer
+    with identity.run_as(identity.WORKER):
+        assert not UnansweredQuestion.objects.exists()
+        second_model.embed_due([source.pk])
+    answer = ask(client, "Wer hat den Eiffelturm gebaut?")
+    assert NOT_YET not in answer
+    assert "<strong>No answer</strong>" in answer
+    with identity.run_as(identity.WORKER):
+        assert UnansweredQuestion.objects.exists()
+
+
+def test_a_level_has_words_and_a_number(world: World) -> None:
+    ingest_text(world.source(), "notice", "The parties may end the agreement ninety days before the end of a quarter.")
+    answer = ask(browser(world.users["member"]), "How long before the end of a quarter may parties end the agreement?")
+    assert re.search(r"<strong>(High|Medium) confidence</strong> · \d+ % ", answer)
