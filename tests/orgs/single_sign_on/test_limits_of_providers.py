@@ -1,6 +1,8 @@
 """What an identity provider, and the organisation that configures it, cannot do to others."""
 
 import contextlib
+import gzip
+import json
 import re
 import uuid
 from typing import Any
@@ -21,6 +23,7 @@ from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.test_openid_connect import sign_in
 from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World
+from tests.support.servers.upstream import Upstream
 
 
 def test_an_organisation_locks_out_nobody_whose_address_it_does_not_own(
@@ -74,6 +77,17 @@ def test_a_provider_is_waited_for_until_a_deadline(
     monkeypatch.setattr(provider_requests, "_MAX_SECONDS", -1.0)
     with pytest.raises(IdentityProviderFailed, match="ReadTimeout"):
         request_keys(server)
+
+
+def test_a_compressed_response_is_not_decompressed(provider: IdentityProvider, server: Any) -> None:
+    """46 kilobytes, compressed three times, took 11 seconds of CPU time, and the deadline ended nothing meanwhile."""
+    body = gzip.compress(json.dumps(server.keys()).encode())
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with Upstream().running() as upstream:
+        upstream.once(head + body)
+        with pytest.raises(IdentityProviderFailed, match="compresses"):
+            provider_requests.request("GET", upstream.address, provider=new_provider())
+    assert b"accept-encoding: identity\n" in upstream.requests[0]
 
 
 def request_keys(server: Any, provider: Provider | None = None) -> dict[str, Any]:
