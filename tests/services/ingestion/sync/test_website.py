@@ -9,6 +9,7 @@ import pytest
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors import sitemaps
+from rag.providers.connectors import website as website_connector
 from rag.providers.connectors.base import ListingFailed
 from rag.services.ingestion.sync import connections
 from ragsite.http import private_networks
@@ -116,14 +117,15 @@ def test_redirects_stay_on_the_host(connection: SyncConnection, website: Website
         ("file", "file:///etc/passwd"),
         ("forbidden", "/private/x"),
         ("loop", "/loop"),
+        ("malformed", "http://a[b/"),
     ):
         website.pages[f"/{name}"] = Response(status=302, headers={"Location": target})
     website.pages["/robots.txt"] = Response(b"User-agent: ragsite\nDisallow: /private/")
     website.pages["/sitemap.xml"] = Response(
-        website.sitemap(own="", foreign="", inner="", file="", forbidden="", loop="")
+        website.sitemap(own="", foreign="", inner="", file="", forbidden="", loop="", malformed="")
     )
     run = run_to_end(connection)
-    assert (run.added, run.failed) == (1, 5)
+    assert (run.added, run.failed) == (1, 6)
     assert {error["code"] for error in run.errors} == {"REDIRECTED"}
     assert pages(connection, website) == {"/own"}
     assert "/private/x" not in website.requested()
@@ -173,6 +175,32 @@ def test_robots_txt_has_a_bounded_number_of_rules(connection: SyncConnection, we
     website.pages["/robots.txt"] = Response(f"User-agent: *\n{rules}".encode())
     run = run_to_end(connection)
     assert (run.state, "2,000 lines" in run.error) == (State.FAILED, True)
+
+
+@pytest.mark.parametrize("line", ["Disallow: //[", "Crawl-delay: ²"])
+def test_a_line_of_robots_txt_that_cannot_be_read_is_named(
+    connection: SyncConnection, website: Website, line: str
+) -> None:
+    website.pages["/robots.txt"] = Response(f"User-agent: *\n{line}".encode())
+    run = run_to_end(connection)
+    assert (run.state, run.error) == (State.FAILED, f"{website.address}/robots.txt has a line that cannot be read.")
+
+
+def test_a_delay_of_robots_txt_is_bounded(connection: SyncConnection, website: Website, monkeypatch: Any) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(website_connector.time, "sleep", pauses.append)
+    website.set_page("/a", "The page explains something.")
+    website.pages["/sitemap.xml"] = Response(website.sitemap(a=""))
+    website.pages["/robots.txt"] = Response(f"User-agent: *\nCrawl-delay: {'9' * 400}".encode())
+    assert (run_to_end(connection).added, pauses) == (1, [5.0])
+
+
+def test_a_byte_order_mark_hides_no_rule(connection: SyncConnection, website: Website) -> None:
+    website.set_page("/private/x", "Nobody may read this page.")
+    website.pages["/sitemap.xml"] = Response(website.sitemap(**{"private/x": ""}))
+    website.pages["/robots.txt"] = Response("\ufeffUser-agent: *\nDisallow: /private/".encode())
+    run = run_to_end(connection)
+    assert (run.state, run.skipped, run.added) == (State.FINISHED, 1, 0)
 
 
 def test_a_name_does_not_lead_into_an_allowed_network(settings: Any) -> None:
