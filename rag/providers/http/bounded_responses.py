@@ -26,7 +26,8 @@ class BoundedClient(httpx2.Client):
     def __init__(self, *, timeout: float | None = None, guarded: bool = False) -> None:
         """Create a client. If `guarded`, it refuses to connect to private networks (ragsite.http.private_networks)."""
         self._guarded = guarded
-        super().__init__(timeout=timeout, follow_redirects=False)
+        hooks = {"response": [_close_unless_successful]}
+        super().__init__(timeout=timeout, follow_redirects=False, event_hooks=hooks)
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
         if self._guarded:
@@ -38,6 +39,12 @@ class BoundedClient(httpx2.Client):
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
+
+
+def _close_unless_successful(response: httpx2.Response) -> None:
+    """Close a response that is an error: nobody needs its body, and the openai library would read it to its end."""
+    if not response.is_success:
+        response.close()
 
 
 class ResponseTooLarge(ValueError):
@@ -60,16 +67,16 @@ def read_until(deadline: float, parts: Iterable[bytes]) -> Iterator[bytes]:
         yield part
 
 
-def read_all(parts: Iterable[bytes]) -> bytes:
+def read_all(parts: Iterable[bytes], *, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the whole body.
 
     Raises:
-        ResponseTooLarge: If the body has more than MAX_BYTES bytes.
+        ResponseTooLarge: If the body has more than `max_bytes` bytes.
     """
     content = bytearray()
     for part in parts:
         content += part
-        if len(content) > MAX_BYTES:
+        if len(content) > max_bytes:
             raise ResponseTooLarge
     return bytes(content)
 
