@@ -22,6 +22,7 @@ from ragsite.postgres.models import UUIDModel
 from .audit.events import AuditEvent as AuditEvent
 from .audit.tracking import TrackedModelMixin
 
+MAX_NAME_CHARACTERS = 150
 _PLAIN = re.compile(r"[!-~]+")
 
 
@@ -56,6 +57,15 @@ class UserManager(BaseUserManager["User"]):
             return False
         return _PLAIN.fullmatch(email) is not None and email.count("@") == 1
 
+    @classmethod
+    def displayable_name(cls, name: str) -> str:
+        """Return a person's name as it can be shown and stored: with spaces for unprintable characters.
+
+        These are line ends, and controls of the direction of writing and of terminals.
+        """
+        displayable = "".join(character if character.isprintable() else " " for character in name)
+        return " ".join(displayable.split())[:MAX_NAME_CHARACTERS]
+
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
         """Create an account. Without a password it cannot sign in.
 
@@ -80,7 +90,7 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
     # Only sign-in may read it.
     password = HiddenCharField("password", max_length=128, read_as=identity.SIGN_IN)
     email = models.EmailField(max_length=254, unique=True)
-    name = models.CharField(max_length=150, blank=True)
+    name = models.CharField(max_length=MAX_NAME_CHARACTERS, blank=True)
     is_staff = models.BooleanField("may open the admin", default=False)
     is_active = models.BooleanField(
         default=True, help_text="Switch off instead of deleting: every credential stops working at once."
