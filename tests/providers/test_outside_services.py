@@ -13,6 +13,8 @@ import pytest
 
 from rag.errors import EmbeddingFailed, GenerationFailed, RerankFailed
 from rag.providers.embedders.openai import OpenAIEmbedder
+from rag.providers.http import bounded_responses
+from rag.providers.language_models.agent_loop import AgentLoop
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.rerankers.cohere import CohereReranker
 from rag.services.search.agent import selected_text_passage
@@ -53,8 +55,13 @@ def private_hosts(settings: Any) -> None:
 
 
 def embed(upstream: Upstream, timeout: float = 1.0) -> Any:
-    endpoint = {"base_url": upstream.address, "api_key_variable": "", "timeout": timeout, "max_retries": 0}
-    return OpenAIEmbedder(model="test-embedder", dimensions=384, **endpoint).embed(["bicycles"])
+    options: dict[str, Any] = {"base_url": upstream.address, "api_key_variable": "", "max_retries": 0}
+    return OpenAIEmbedder(model="test-embedder", dimensions=384, timeout=timeout, **options).embed(["bicycles"])
+
+
+def run_agent(upstream: Upstream, timeout: float = 1.0) -> str:
+    loop = AgentLoop(name="test-model", base_url=upstream.address, api_key="secret", timeout=timeout)
+    return loop.run(instructions="", text="Where are the bicycles?", tools=[])
 
 
 def completion(content: Any, **message: Any) -> bytes:
@@ -104,6 +111,18 @@ def test_the_body_of_an_error_is_not_read(upstream: Upstream, call: Call, status
     with pytest.raises(FAILURES):
         call(upstream, 1)
     assert upstream.gone.wait(5), "the endpoint still writes to a connection that nobody reads"
+
+
+@pytest.mark.parametrize("call", [stream, run_agent])
+@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request"])
+def test_responses_to_asynchronous_clients_have_a_maximum_size(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch, call: Call, status: bytes
+) -> None:
+    monkeypatch.setattr(bounded_responses, "MAX_ASYNC_BYTES", 1_000_000)
+    upstream.without_end(JSON.replace(b"200 OK", status), b"x" * 65536)
+    with pytest.raises(GenerationFailed) as caught:
+        call(upstream, 5)
+    assert not caught.value.is_timeout, "the size limit ended it, not the deadline"
 
 
 def test_the_text_of_a_stream_has_a_maximum_length(upstream: Upstream) -> None:

@@ -12,9 +12,11 @@ import httpx2
 
 from ragsite.http import private_networks
 
-# Maximum size of a response, and of a line of a stream.
+# Maximum size of a response, of a line of a stream, and of a response that an asynchronous client reads: that of a
+# stream has hundreds of bytes for each word.
 MAX_BYTES = 8 * 1024 * 1024
 MAX_LINE_BYTES = 1024 * 1024
+MAX_ASYNC_BYTES = 100 * 1024 * 1024
 
 
 class BoundedClient(httpx2.Client):
@@ -45,6 +47,27 @@ def _close_unless_successful(response: httpx2.Response) -> None:
     """Close a response that is an error: nobody needs its body, and the openai library would read it to its end."""
     if not response.is_success:
         response.close()
+
+
+async def limit_size(response: httpx2.Response) -> None:
+    """End a response of more than MAX_ASYNC_BYTES: libraries read some of them, such as errors, to their end."""
+    response.stream = _BoundedStream(response.stream)
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        length = 0
+        async for part in self._stream:
+            length += len(part)
+            if length > MAX_ASYNC_BYTES:
+                raise ResponseTooLarge
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class ResponseTooLarge(ValueError):

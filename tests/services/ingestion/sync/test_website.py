@@ -9,7 +9,6 @@ import pytest
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors import sitemaps
-from rag.providers.connectors import website as website_connector
 from rag.providers.connectors.base import ListingFailed
 from rag.services.ingestion.sync import connections
 from ragsite.http import private_networks
@@ -188,7 +187,7 @@ def test_a_line_of_robots_txt_that_cannot_be_read_is_named(
 
 def test_a_delay_of_robots_txt_is_bounded(connection: SyncConnection, website: Website, monkeypatch: Any) -> None:
     pauses: list[float] = []
-    monkeypatch.setattr(website_connector.time, "sleep", pauses.append)
+    monkeypatch.setattr("rag.providers.connectors.website.time.sleep", pauses.append)
     website.set_page("/a", "The page explains something.")
     website.pages["/sitemap.xml"] = Response(website.sitemap(a=""))
     website.pages["/robots.txt"] = Response(f"User-agent: *\nCrawl-delay: {'9' * 400}".encode())
