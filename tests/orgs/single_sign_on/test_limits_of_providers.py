@@ -4,10 +4,12 @@ import contextlib
 import gzip
 import json
 import re
+import secrets
 import uuid
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -88,6 +90,24 @@ def test_a_compressed_response_is_not_decompressed(provider: IdentityProvider, s
         with pytest.raises(IdentityProviderFailed, match="compresses"):
             provider_requests.request("GET", upstream.address, provider=new_provider())
     assert b"accept-encoding: identity\n" in upstream.requests[0]
+
+
+@pytest.mark.parametrize("is_endpoint", [True, False], ids=["a long endpoint", "a long ID token"])
+def test_sessions_store_no_long_addresses_of_providers(
+    provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch, is_endpoint: bool
+) -> None:
+    """Each sign-in could store a megabyte."""
+    padding = secrets.token_hex(50_000)
+    if is_endpoint:
+        configuration = {**server.configuration(), "end_session_endpoint": f"https://idp.example/{padding}"}
+        monkeypatch.setattr(server, "configuration", lambda: configuration)
+    else:
+        server.change_claims = lambda claims: claims.update(padding=padding)
+    browser = Client()
+    assert sign_in(browser).status_code == 302
+    (stored,) = Session.objects.values_list("session_data", flat=True)
+    assert len(stored) < 30_000
+    assert browser.post("/sign-out").headers["Location"] == "/sign-in", "only here"
 
 
 def request_keys(server: Any, provider: Provider | None = None) -> dict[str, Any]:
