@@ -23,6 +23,7 @@ from .audit.events import AuditEvent as AuditEvent
 from .audit.tracking import TrackedModelMixin
 
 MAX_NAME_CHARACTERS = 150
+_MAX_NORMALIZED_CHARACTERS = 1_000
 _PLAIN = re.compile(r"[!-~]+")
 
 
@@ -37,8 +38,11 @@ class UserManager(BaseUserManager["User"]):
     def normalize_email(cls, email: str | None) -> str:
         """Return the canonical spelling of an e-mail address: Unicode NFKC, lower case, an IDNA 2008 domain (xn--…).
 
-        Characters outside of ASCII that remain make the address invalid.
+        Characters outside of ASCII that remain make the address invalid. A text that is too long for an address is
+        returned as it is: with the square of its length grows the time of NFKC, in which no other thread runs.
         """
+        if email and len(email) > _MAX_NORMALIZED_CHARACTERS:
+            return email
         name, _, domain = unicodedata.normalize("NFKC", email or "").strip().lower().rpartition("@")
         with contextlib.suppress(UnicodeError):
             # Python's own codec knows the rules of 2003 only, by which straße.example is strasse.example.

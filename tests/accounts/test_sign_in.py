@@ -1,6 +1,7 @@
 """Locks after failed sign-ins, and the second factor, in the admin and at POST /api/auth/token (docs/security.md)."""
 
 import time
+import unicodedata
 from typing import Any
 
 import pytest
@@ -269,6 +270,22 @@ def test_email_addresses_that_could_be_read_as_another_one_are_rejected(world: W
     values = {"email": spelling, "usable_password": "false"}
     assert client.post("/admin/accounts/user/add/", values).status_code == 200
     assert not User.objects.filter(email=User.objects.normalize_email(spelling)).exists()
+
+
+def test_no_long_text_is_normalised(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """54 KB of combining characters took ten seconds, in which the process answered no other request."""
+    normalize, lengths = unicodedata.normalize, [0]
+
+    def record(form: Any, text: str) -> str:
+        lengths.append(len(text))
+        return normalize(form, text)
+
+    monkeypatch.setattr(unicodedata, "normalize", record)
+    typed = "a" + "\u0315\u0300" * 1_000 + "@home.example"
+    statuses = [Client().post("/sign-in", {"username": typed, "password": "x"}).status_code, sign_in(typed).status_code]
+    assert (statuses, request_token(typed).status_code, max(lengths) <= 1_000) == ([200, 200], 400, True)
+    with pytest.raises(ValueError, match="needs an e-mail address"):
+        User.objects.create_user("a" * 1_000 + "@home.example")
 
 
 def test_a_domain_in_another_script_is_stored_in_punycode(world: World) -> None:
