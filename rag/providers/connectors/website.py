@@ -23,6 +23,8 @@ from .http_client import READ_BYTES, ConnectorClient, describe
 USER_AGENT = "ragsite"
 _MAX_REDIRECTS = 5
 _MAX_ROBOTS_BYTES = 512 * 1024  # RFC 9309 asks for 500 KiB at least
+# A rule may have each of its bytes percent-encoded.
+_MAX_RULE_CHARACTERS = 4 * sitemaps.MAX_ADDRESS_CHARACTERS
 # Each address of a sitemap is compared with each of them.
 _MAX_ROBOTS_LINES = 2_000
 _MAX_CRAWL_DELAY_SECONDS = 5.0
@@ -138,7 +140,8 @@ class WebsiteConnector:
                         if len(content) > _MAX_ROBOTS_BYTES:
                             break
                     # A byte order mark is no part of the first line (RFC 9309, 2.2).
-                    lines = content[:_MAX_ROBOTS_BYTES].decode("utf-8-sig", errors="replace").splitlines()
+                    text = content[:_MAX_ROBOTS_BYTES].decode("utf-8-sig", errors="replace")
+                    lines = [line for line in text.splitlines() if len(line) <= _MAX_RULE_CHARACTERS]
                     if len(lines) > _MAX_ROBOTS_LINES:
                         raise ListingFailed(f"{url} has more than {_MAX_ROBOTS_LINES:,} lines.")
                     try:
@@ -165,6 +168,8 @@ class WebsiteConnector:
 
     def _is_own(self, url: str) -> bool:
         """Return whether an address belongs to the site: the same host and port, or its standard port with HTTPS."""
+        if len(url) > sitemaps.MAX_ADDRESS_CHARACTERS:
+            return False
         try:
             parts = urlsplit(url)
             is_same_port = (parts.scheme, parts.port) in {(self._site.scheme, self._site.port), ("https", None)}
@@ -176,6 +181,8 @@ class WebsiteConnector:
 def _resolve(url: str, location: str) -> str:
     """Return the address to which a page redirects."""
     try:
+        if len(location) > sitemaps.MAX_ADDRESS_CHARACTERS:
+            raise ValueError
         return urljoin(url, location)
     except ValueError as error:
         raise ItemFailed("The page redirects to a malformed address.", code="REDIRECTED") from error

@@ -19,12 +19,15 @@ from orgs.creation import add_member
 from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
 from orgs.single_sign_on import discovery, linked_accounts, provider_requests
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
+from orgs.single_sign_on.saml.metadata import read_metadata
 from tests.accounts.test_sign_in import current_totp
 from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.test_openid_connect import sign_in
 from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World
+from tests.support.normalization import record_normalized_lengths
+from tests.support.servers.saml_provider import SamlProvider
 from tests.support.servers.upstream import Upstream
 
 
@@ -90,6 +93,21 @@ def test_a_compressed_response_is_not_decompressed(provider: IdentityProvider, s
         with pytest.raises(IdentityProviderFailed, match="compresses"):
             provider_requests.request("GET", upstream.address, provider=new_provider())
     assert b"accept-encoding: identity\n" in upstream.requests[0]
+
+
+def test_no_long_address_of_a_provider_is_taken_apart(
+    provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Combining characters in its host, 100,000 of them, took seven seconds, in which no other thread ran."""
+    address = "https://a" + "\u0315\u0300" * 2_000
+    monkeypatch.setattr(server, "configuration", lambda: {"issuer": server.issuer, "token_endpoint": address})
+    lengths = record_normalized_lengths(monkeypatch)
+    with pytest.raises(IdentityProviderFailed, match="does not say where its token_endpoint is"):
+        discovery.find_endpoint(Provider(uuid.uuid4(), server.issuer), "token_endpoint", refresh=True)
+    described = SamlProvider().metadata(sign_in_url=address)
+    with pytest.raises(IdentityProviderFailed, match="too long"):
+        read_metadata(described)
+    assert max(lengths) <= 1_000
 
 
 @pytest.mark.parametrize("is_endpoint", [True, False], ids=["a long endpoint", "a long ID token"])

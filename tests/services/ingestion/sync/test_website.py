@@ -14,6 +14,7 @@ from rag.services.ingestion.sync import connections
 from ragsite.http import private_networks
 from tests.services.ingestion.sync.conftest import contents, run_to_end
 from tests.support.factories import World
+from tests.support.normalization import record_normalized_lengths
 from tests.support.servers.website import Response, Website
 
 pytestmark = pytest.mark.django_db
@@ -162,10 +163,14 @@ def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_long_addresses_of_sitemaps_are_refused(connection: SyncConnection, website: Website) -> None:
     """They are stored after each sitemap: 200 of 10,000 characters wrote 220 MB into the database's log."""
-    website.pages["/sitemap.xml"] = Response(website.index_of(*(f"/{number:0>10000}" for number in range(101))))
-    run = run_to_end(connection)
-    assert (run.state, run.cursor) == (State.FAILED, None)
-    assert "addresses have more than 1,000,000 characters" in run.error
+    for length, number, error in (
+        (1_900, 600, "addresses have more than 1,000,000 characters"),
+        (2_000, 1, "A sitemap's address has more than 2,000 characters."),
+    ):
+        paths = (f"/{index:0>{length}}" for index in range(number))
+        website.pages["/sitemap.xml"] = Response(website.index_of(*paths))
+        run = run_to_end(connection)
+        assert (run.state, run.cursor, error in run.error) == (State.FAILED, None, True)
 
 
 def test_robots_txt_has_a_bounded_number_of_rules(connection: SyncConnection, website: Website) -> None:
@@ -183,6 +188,19 @@ def test_a_line_of_robots_txt_that_cannot_be_read_is_named(
     website.pages["/robots.txt"] = Response(f"User-agent: *\n{line}".encode())
     run = run_to_end(connection)
     assert (run.state, run.error) == (State.FAILED, f"{website.address}/robots.txt has a line that cannot be read.")
+
+
+def test_no_long_address_of_a_website_is_taken_apart(
+    connection: SyncConnection, website: Website, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Combining characters in its host, 500,000 of them, took five minutes, in which no other thread ran."""
+    host = "//a" + "\u0315\u0300" * 5_000
+    website.set_page("/a", "The page explains something.")
+    website.pages["/robots.txt"] = Response(f"User-agent: *\nDisallow: {host}\nSitemap: http:{host}".encode())
+    website.pages["/sitemap.xml"] = Response(website.sitemap_of([(f"http:{host}", ""), (f"{website.address}/a", "")]))
+    lengths = record_normalized_lengths(monkeypatch)
+    assert run_to_end(connection).added == 1
+    assert max(lengths) <= 5_000
 
 
 def test_a_delay_of_robots_txt_is_bounded(connection: SyncConnection, website: Website, monkeypatch: Any) -> None:
