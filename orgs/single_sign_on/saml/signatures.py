@@ -92,12 +92,12 @@ def read_signed(element: xml.Element, certificates: Sequence[x509.Certificate]) 
 def _check_algorithms(element: xml.Element) -> None:
     """Raise InvalidSignatureOfProvider if the element has several signatures, or one that could be expensive."""
     methods, transforms = (
-        [found.get("Algorithm") for found in element.findall(f"ds:Signature/ds:SignedInfo/{path}", xml.NAMESPACES)]
+        [part.get("Algorithm") for part in element.findall(f"ds:Signature/ds:SignedInfo/{path}", xml.NAMESPACES)]
         for path in ("ds:CanonicalizationMethod", "ds:Reference/ds:Transforms/ds:Transform")
     )
     prefixes = [
-        found.get("PrefixList", "")
-        for found in element.iterfind(
+        part.get("PrefixList", "")
+        for part in element.iterfind(
             f"ds:Signature//{{{_EXCLUSIVE_CANONICALIZATION}}}InclusiveNamespaces", xml.NAMESPACES
         )
     ]
