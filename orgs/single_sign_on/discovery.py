@@ -49,10 +49,10 @@ def find_endpoint(provider: Provider, name: str, *, refresh: bool = False) -> st
         IdentityProviderFailed: If the provider does not say where it is.
     """
     url = read_configuration(provider, refresh=refresh).get(name)
-    is_address = isinstance(url, str) and len(url) <= _MAX_ADDRESS_CHARACTERS and is_storable(url)
-    if not is_address or not url.startswith(("https://", "http://")):
+    text = url if isinstance(url, str) and len(url) <= _MAX_ADDRESS_CHARACTERS and is_storable(url) else ""
+    if not text.startswith(("https://", "http://")):
         raise IdentityProviderFailed(f"The identity provider does not say where its {name} is.")
-    return url
+    return text
 
 
 def read_keys(provider: Provider, *, refresh: bool) -> dict[str, Any]:
