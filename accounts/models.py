@@ -22,6 +22,8 @@ from ragsite.postgres.models import UUIDModel
 from .audit.events import AuditEvent as AuditEvent
 from .audit.tracking import TrackedModelMixin
 
+MAX_NAME_CHARACTERS = 150
+_MAX_NORMALIZED_CHARACTERS = 1_000
 _PLAIN = re.compile(r"[!-~]+")
 
 
@@ -36,8 +38,11 @@ class UserManager(BaseUserManager["User"]):
     def normalize_email(cls, email: str | None) -> str:
         """Return the canonical spelling of an e-mail address: Unicode NFKC, lower case, an IDNA 2008 domain (xn--…).
 
-        Characters outside of ASCII that remain make the address invalid.
+        Characters outside of ASCII that remain make the address invalid. A text that is too long for an address is
+        returned as it is: with the square of its length grows the time of NFKC, in which no other thread runs.
         """
+        if email and len(email) > _MAX_NORMALIZED_CHARACTERS:
+            return email
         name, _, domain = unicodedata.normalize("NFKC", email or "").strip().lower().rpartition("@")
         with contextlib.suppress(UnicodeError):
             # Python's own codec knows the rules of 2003 only, by which straße.example is strasse.example.
@@ -55,6 +60,15 @@ class UserManager(BaseUserManager["User"]):
         except ValidationError:
             return False
         return _PLAIN.fullmatch(email) is not None and email.count("@") == 1
+
+    @classmethod
+    def displayable_name(cls, name: str) -> str:
+        """Return a person's name as it can be shown and stored: with spaces for unprintable characters.
+
+        These are line ends, and controls of the direction of writing and of terminals.
+        """
+        displayable = "".join(character if character.isprintable() else " " for character in name)
+        return " ".join(displayable.split())[:MAX_NAME_CHARACTERS]
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
         """Create an account. Without a password it cannot sign in.
@@ -80,7 +94,7 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
     # Only sign-in may read it.
     password = HiddenCharField("password", max_length=128, read_as=identity.SIGN_IN)
     email = models.EmailField(max_length=254, unique=True)
-    name = models.CharField(max_length=150, blank=True)
+    name = models.CharField(max_length=MAX_NAME_CHARACTERS, blank=True)
     is_staff = models.BooleanField("may open the admin", default=False)
     is_active = models.BooleanField(
         default=True, help_text="Switch off instead of deleting: every credential stops working at once."

@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from accounts.models import User
+from accounts.models import MAX_NAME_CHARACTERS, User
 from accounts.sign_in import known_devices, second_factor
 from orgs.models import Invitation
 from orgs.single_sign_on.enforcement import providers_enforced_for
@@ -31,7 +31,10 @@ class NewAccountForm(forms.Form):
     """The name and the password of a new account."""
 
     name = forms.CharField(
-        label=_("Your name"), max_length=150, required=False, widget=forms.TextInput(attrs={"autocomplete": "name"})
+        label=_("Your name"),
+        max_length=MAX_NAME_CHARACTERS,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
     password = forms.CharField(
         label=_("Password"),
@@ -49,6 +52,9 @@ class NewAccountForm(forms.Form):
     def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._email = email
+
+    def clean_name(self) -> str:
+        return User.objects.displayable_name(self.cleaned_data["name"])
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data

@@ -104,8 +104,9 @@ def _condition(comparison: Comparison, field: str | Constant) -> Q:
             raise ScimError(400, f"{comparison.attribute} is compared with eq, ne and pr.", "invalidFilter")
         matches_all = comparison.operator == "pr" or is_equal == (comparison.operator == "eq")
         return Q() if matches_all else Q(pk__in=[])
-    if comparison.operator == "pr":
-        return Q(**{f"{field}__isnull": False})
+    if comparison.operator == "pr":  # neither missing nor empty (RFC 7644, 3.4.2.2)
+        is_text = field != "is_active" and not field.endswith("pk")
+        return Q(**{f"{field}__gt": ""}) if is_text else Q(**{f"{field}__isnull": False})
     if isinstance(comparison.value, bool):
         matches = Q(**{field: comparison.value})
     elif field.endswith("pk"):

@@ -31,7 +31,7 @@ FIELDS: dict[str, str | filters.Constant] = {
     "active": "is_active",
 }
 _DEFAULT_ROLE = "member"
-_MAX_NAME_CHARACTERS, _MAX_ADDRESS_CHARACTERS = 150, 254
+_MAX_ADDRESS_CHARACTERS = 254
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,10 @@ def read_values(body: Any) -> UserValues:
     name = body.get("name")
     names = {str(part).lower(): value for part, value in name.items()} if isinstance(name, dict) else {}
     full_name = " ".join(part for part in (read_text(names, "givenname"), read_text(names, "familyname")) if part)
+    shown_name = read_text(body, "displayname") or read_text(names, "formatted") or full_name
     return UserValues(
         email=User.objects.normalize_email(read_text(body, "username", required=True)),
-        name=(read_text(body, "displayname") or read_text(names, "formatted") or full_name)[:_MAX_NAME_CHARACTERS],
+        name=User.objects.displayable_name(shown_name),
         external_id=read_text(body, "externalid"),
         is_active=_boolean(body.get("active", True)),
     )

@@ -13,6 +13,8 @@ _CACHE_SECONDS = 600.0
 # Anybody can send tokens that name a key which does not exist. A provider is asked again at most this often.
 _KEYS_PAUSE_SECONDS = 60.0
 _MAX_CACHED_ISSUERS = 1_000
+# Python takes a host apart in a time that grows with the square of its length.
+_MAX_ADDRESS_CHARACTERS = 2_000
 
 
 @dataclass(slots=True)
@@ -47,9 +49,10 @@ def find_endpoint(provider: Provider, name: str, *, refresh: bool = False) -> st
         IdentityProviderFailed: If the provider does not say where it is.
     """
     url = read_configuration(provider, refresh=refresh).get(name)
-    if not isinstance(url, str) or not url.startswith(("https://", "http://")) or not is_storable(url):
+    text = url if isinstance(url, str) and len(url) <= _MAX_ADDRESS_CHARACTERS and is_storable(url) else ""
+    if not text.startswith(("https://", "http://")):
         raise IdentityProviderFailed(f"The identity provider does not say where its {name} is.")
-    return url
+    return text
 
 
 def read_keys(provider: Provider, *, refresh: bool) -> dict[str, Any]:

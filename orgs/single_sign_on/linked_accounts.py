@@ -26,7 +26,6 @@ _DEFAULT_ROLE = "member"
 # (https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload).
 _GOOGLE = "https://accounts.google.com"
 _MAX_GROUPS = 1_000
-_MAX_NAME_CHARACTERS = 150
 _MAX_ADDRESS_CHARACTERS = 254
 
 
@@ -128,12 +127,9 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
 
 
 def _displayable_name(claims: dict[str, Any]) -> str:
-    """Return the person's name with spaces for unprintable characters; empty if the claim is not a text."""
+    """Return the person's name; empty if the claim is not a text."""
     name = claims.get("name")
-    displayable = (
-        "".join(character if character.isprintable() else " " for character in name) if isinstance(name, str) else ""
-    )
-    return " ".join(displayable.split())[:_MAX_NAME_CHARACTERS]
+    return User.objects.displayable_name(name) if isinstance(name, str) else ""
 
 
 def check_account(provider: IdentityProvider, user: User) -> None:

@@ -40,6 +40,7 @@ _CODE_PAGE = "accounts/single_sign_on_code.html"
 _UNKNOWN = gettext_noop("No organisation here has single sign-on for this address. Sign in with your password.")
 _LOST = gettext_noop("This sign-in has expired, or was begun in another browser. Begin it again.")
 _MAX_CHARACTERS = 4_000
+_MAX_END_SESSION_CHARACTERS = 16_000
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -93,7 +94,9 @@ class ResponsePage(SignInPage):
         try:
             claims, end_session_url = self.read_response(request, provider, attempt)
             response = _sign_in(request, find_or_create_account(provider, claims), attempt.next_url)
-            request.session[END_SESSION_URL] = end_session_url
+            # Servers refuse a longer address, and each session stores one.
+            is_short = len(end_session_url) <= _MAX_END_SESSION_CHARACTERS
+            request.session[END_SESSION_URL] = end_session_url if is_short else ""
         except SignInRefused as error:
             response = render_error(request, str(error), status=403)
         except IdentityProviderFailed as error:

@@ -159,7 +159,7 @@ class GuardedBackend(httpcore2.SyncBackend):
     ) -> httpcore2.NetworkStream:
         try:
             addresses = _resolve(host, port, self._setting, self._organization_slug)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # unknown, or too long for a name
             raise httpcore2.ConnectError(_UNKNOWN_HOST) from error
         deadline = time.monotonic() + timeout if timeout is not None else None
         for number, address in enumerate(addresses, start=1):

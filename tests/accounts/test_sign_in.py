@@ -16,6 +16,7 @@ from accounts.sign_in import second_factor
 from ragsite.http.addresses import parse_address, rate_limit_key
 from tests.support.factories import PASSWORD, World
 from tests.support.http import without_request_id
+from tests.support.normalization import record_normalized_lengths
 
 LOCAL_IP, OTHER_IP = "127.0.0.1", "127.0.0.2"
 
@@ -269,6 +270,16 @@ def test_email_addresses_that_could_be_read_as_another_one_are_rejected(world: W
     values = {"email": spelling, "usable_password": "false"}
     assert client.post("/admin/accounts/user/add/", values).status_code == 200
     assert not User.objects.filter(email=User.objects.normalize_email(spelling)).exists()
+
+
+def test_no_long_text_is_normalised(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """54 KB of combining characters took ten seconds, in which the process answered no other request."""
+    lengths = record_normalized_lengths(monkeypatch)
+    typed = "a" + "\u0315\u0300" * 1_000 + "@home.example"
+    statuses = [Client().post("/sign-in", {"username": typed, "password": "x"}).status_code, sign_in(typed).status_code]
+    assert (statuses, request_token(typed).status_code, max(lengths) <= 1_000) == ([200, 200], 400, True)
+    with pytest.raises(ValueError, match="needs an e-mail address"):
+        User.objects.create_user("a" * 1_000 + "@home.example")
 
 
 def test_a_domain_in_another_script_is_stored_in_punycode(world: World) -> None:

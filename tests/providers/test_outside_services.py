@@ -1,7 +1,7 @@
-"""Misbehaving language models and rerankers.
+"""Misbehaving language models, rerankers and embedding models.
 
 Whatever they send, no thread waits for ever, memory stays bounded, no request goes to another address, and the
-exception is GenerationFailed or RerankFailed.
+exception is GenerationFailed, RerankFailed or EmbeddingFailed.
 """
 
 import json
@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
-from rag.errors import GenerationFailed, RerankFailed
+from rag.errors import EmbeddingFailed, GenerationFailed, RerankFailed
+from rag.providers.embedders.openai import OpenAIEmbedder
+from rag.providers.http import bounded_responses
+from rag.providers.language_models.agent_loop import AgentLoop
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.rerankers.cohere import CohereReranker
 from rag.services.search.agent import selected_text_passage
@@ -46,6 +49,21 @@ def rank(upstream: Upstream, timeout: float = 1.0) -> list[float]:
     return reranker.rank("bicycles", [selected_text_passage("Bicycles are parked in the yard.")])
 
 
+@pytest.fixture(autouse=True)
+def private_hosts(settings: Any) -> None:
+    settings.RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]
+
+
+def embed(upstream: Upstream, timeout: float = 1.0) -> Any:
+    options: dict[str, Any] = {"base_url": upstream.address, "api_key_variable": "", "max_retries": 0}
+    return OpenAIEmbedder(model="test-embedder", dimensions=384, timeout=timeout, **options).embed(["bicycles"])
+
+
+def run_agent(upstream: Upstream, timeout: float = 1.0) -> str:
+    loop = AgentLoop(name="test-model", base_url=upstream.address, api_key="secret", timeout=timeout)
+    return loop.run(instructions="", text="Where are the bicycles?", tools=[])
+
+
 def completion(content: Any, **message: Any) -> bytes:
     return json.dumps({"choices": [{"index": 0, "message": {"content": content, **message}}]}).encode()
 
@@ -55,7 +73,8 @@ def token(text: str) -> bytes:
 
 
 Call = Callable[[Upstream, float], Any]
-CALLS = pytest.mark.parametrize("call", [complete, stream, rank])
+FAILURES = (GenerationFailed, RerankFailed, EmbeddingFailed)
+CALLS = pytest.mark.parametrize("call", [complete, stream, rank, embed])
 
 
 @CALLS
@@ -63,7 +82,7 @@ CALLS = pytest.mark.parametrize("call", [complete, stream, rank])
 def test_a_response_that_trickles_times_out(upstream: Upstream, call: Call, part: bytes) -> None:
     """Shared rules: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
     upstream.without_end(STREAM, part, every=0.05)
-    with pytest.raises((GenerationFailed, RerankFailed)) as caught:
+    with pytest.raises(FAILURES) as caught:
         call(upstream, 0.5)  # the response has no end: only the deadline ends it
     assert caught.value.is_timeout
 
@@ -71,7 +90,7 @@ def test_a_response_that_trickles_times_out(upstream: Upstream, call: Call, part
 @CALLS
 def test_a_response_that_stops_midway_times_out(upstream: Upstream, call: Call) -> None:
     upstream.without_end(STREAM + b"data: {", b"", every=5)
-    with pytest.raises((GenerationFailed, RerankFailed)) as caught:
+    with pytest.raises(FAILURES) as caught:
         call(upstream, 0.5)
     assert caught.value.is_timeout
 
@@ -80,8 +99,29 @@ def test_a_response_that_stops_midway_times_out(upstream: Upstream, call: Call) 
 def test_an_endless_response_is_not_read_completely(upstream: Upstream, call: Call) -> None:
     """A stream without line ends, which would fill the memory, is not read completely either."""
     upstream.without_end(JSON, b"x" * 65536)
-    with pytest.raises((GenerationFailed, RerankFailed), match="cannot be read") as caught:
+    with pytest.raises(FAILURES, match=r"cannot be read|with embeddings") as caught:
         call(upstream, 120)
+    assert not caught.value.is_timeout, "the size limit ended it, not the deadline"
+
+
+@pytest.mark.parametrize("call", [complete, rank, embed])
+@pytest.mark.parametrize("status", [b"500 Error", b"400 Bad Request", b"302 Found"])
+def test_the_body_of_an_error_is_not_read(upstream: Upstream, call: Call, status: bytes) -> None:
+    upstream.without_end(JSON.replace(b"200 OK", status), b"x" * 65536)
+    with pytest.raises(FAILURES):
+        call(upstream, 1)
+    assert upstream.gone.wait(5), "the endpoint still writes to a connection that nobody reads"
+
+
+@pytest.mark.parametrize("call", [stream, run_agent])
+@pytest.mark.parametrize("status", [b"200 OK", b"400 Bad Request"])
+def test_responses_to_asynchronous_clients_have_a_maximum_size(
+    upstream: Upstream, monkeypatch: pytest.MonkeyPatch, call: Call, status: bytes
+) -> None:
+    monkeypatch.setattr(bounded_responses, "MAX_ASYNC_BYTES", 1_000_000)
+    upstream.without_end(JSON.replace(b"200 OK", status), b"x" * 65536)
+    with pytest.raises(GenerationFailed) as caught:
+        call(upstream, 5)
     assert not caught.value.is_timeout, "the size limit ended it, not the deadline"
 
 
@@ -97,7 +137,7 @@ def test_the_text_of_a_stream_has_a_maximum_length(upstream: Upstream) -> None:
 @CALLS
 def test_a_broken_connection_is_a_failure_of_the_service(upstream: Upstream, call: Call) -> None:
     upstream.once(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 1000\r\n\r\ndata: {")
-    with pytest.raises((GenerationFailed, RerankFailed)):
+    with pytest.raises(FAILURES):
         call(upstream, 2)
 
 
@@ -123,7 +163,7 @@ def test_an_invalid_response_is_a_failure_of_the_service(upstream: Upstream, cal
     upstream.once(STREAM + b"data: " + body + b"\n\n" if call is stream else JSON + body)
     try:
         text = call(upstream, 2)
-    except (GenerationFailed, RerankFailed):
+    except FAILURES:
         return
     assert text == "", "a stream without text is empty; rag.pipeline.answering.generate reports it"
 
@@ -174,7 +214,7 @@ def test_redirects_are_not_followed(upstream: Upstream, call: Call) -> None:
         for status in (301, 307, 308):
             location = f"HTTP/1.1 {status} Moved\r\nLocation: {elsewhere.address}/x\r\nContent-Length: 0\r\n"
             upstream.once(location.encode() + b"Connection: close\r\n\r\n")
-            with pytest.raises((GenerationFailed, RerankFailed)):
+            with pytest.raises(FAILURES):
                 call(upstream, 2)
         assert len(upstream.requests) == 3
         assert elsewhere.requests == []

@@ -77,9 +77,9 @@ def _endpoint(role: xml.Element, service: str) -> xml.Element | None:
 
 
 def _read_address(url: str) -> str:
-    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=IdentityProviderFailed)
-    if len(url) > _MAX_ADDRESS_CHARACTERS:
+    if len(url) > _MAX_ADDRESS_CHARACTERS:  # before it is taken apart, which takes the square of its length
         raise IdentityProviderFailed(gettext_noop("The metadata has an address that is too long."))
+    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=IdentityProviderFailed)
     return str(url)
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 from lxml import etree
 from signxml.algorithms import DigestAlgorithm, SignatureMethod
-from signxml.exceptions import SignXMLException
+from signxml.exceptions import InvalidDigest, SignXMLException
 from signxml.verifier import SignatureConfiguration, XMLVerifier
 
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed
@@ -21,8 +21,16 @@ from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 from . import xml
 
 _MORE = "http://www.w3.org/2001/04/xmldsig-more#"
-# SAML Core, 5.4.3. Others take minutes for hostile XML, before anything is checked.
+# SAML Core, 5.4.3. Others take minutes for hostile XML: of anybody, before anything is checked, and of a provider.
 _EXCLUSIVE_CANONICALIZATION = "http://www.w3.org/2001/10/xml-exc-c14n#"
+# SAML Core, 5.4.4. Without the second one, the library would use another canonicalization.
+_ENVELOPED = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
+_TRANSFORMS = [
+    [_ENVELOPED, _EXCLUSIVE_CANONICALIZATION],
+    [_ENVELOPED, f"{_EXCLUSIVE_CANONICALIZATION}WithComments"],
+]
+# Of the prefixes that are treated as by other canonicalizations: those of SAML and of the types of its values.
+_MAX_PREFIXES_CHARACTERS = 100
 _RSA_SHA256 = f"{_MORE}rsa-sha256"
 _HASHES = {"sha256": hashes.SHA256(), "sha384": hashes.SHA384(), "sha512": hashes.SHA512()}
 _METHODS = {f"{_MORE}{kind}-{name}": (kind, hash_) for kind in ("rsa", "ecdsa") for name, hash_ in _HASHES.items()}
@@ -64,21 +72,38 @@ def read_signed(element: xml.Element, certificates: Sequence[x509.Certificate]) 
     Raises:
         InvalidSignatureOfProvider: If the element itself is not signed with a key of the certificates.
     """
-    methods = element.findall("ds:Signature/ds:SignedInfo/ds:CanonicalizationMethod", xml.NAMESPACES)
-    if [method.get("Algorithm") for method in methods] != [_EXCLUSIVE_CANONICALIZATION]:
-        raise InvalidSignatureOfProvider
+    _check_algorithms(element)
     content = etree.tostring(element, with_tail=False)
     for certificate in certificates:
         try:
             result: Any = XMLVerifier().verify(
                 content, x509_cert=certificate, id_attribute="ID", parser=xml.parser(), expect_config=_CONFIGURATION
             )
+        except InvalidDigest:  # the key has signed another content, whatever the other keys are
+            break
         except _ERRORS:
             continue
         signed = result.signed_xml
         if signed is not None and (signed.tag, signed.get("ID")) == (element.tag, element.get("ID")):
             return signed
     raise InvalidSignatureOfProvider
+
+
+def _check_algorithms(element: xml.Element) -> None:
+    """Raise InvalidSignatureOfProvider if the element has several signatures, or one that could be expensive."""
+    methods, transforms = (
+        [part.get("Algorithm") for part in element.findall(f"ds:Signature/ds:SignedInfo/{path}", xml.NAMESPACES)]
+        for path in ("ds:CanonicalizationMethod", "ds:Reference/ds:Transforms/ds:Transform")
+    )
+    prefixes = [
+        part.get("PrefixList", "")
+        for part in element.iterfind(
+            f"ds:Signature//{{{_EXCLUSIVE_CANONICALIZATION}}}InclusiveNamespaces", xml.NAMESPACES
+        )
+    ]
+    is_cheap = methods == [_EXCLUSIVE_CANONICALIZATION] and transforms in _TRANSFORMS
+    if not is_cheap or any(len(names) > _MAX_PREFIXES_CHARACTERS for names in prefixes):
+        raise InvalidSignatureOfProvider
 
 
 def read_signed_query(query: str, message: str, certificates: Sequence[x509.Certificate]) -> dict[str, str]:

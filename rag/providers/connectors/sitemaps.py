@@ -14,6 +14,8 @@ from .base import ListingFailed
 MAX_BYTES = 50 * 1024 * 1024
 MAX_ENTRIES = 50_000
 MAX_SITEMAPS = 5_000
+# A longer address is no document's path. Python takes a host apart in a time that grows with the square of its length.
+MAX_ADDRESS_CHARACTERS = 2_000
 # A page has elements for its address, the time of its last change, and perhaps its translations and pictures.
 _MAX_ELEMENTS = 20 * MAX_ENTRIES
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -95,6 +97,8 @@ def _add_entry(sitemap: Sitemap, element: etree._Element) -> None:
     if name == "url" and url:
         sitemap.pages.append(SitemapPage(url, (element.findtext("{*}lastmod") or "").strip()))
     elif name == "sitemap" and url:
+        if len(url) > MAX_ADDRESS_CHARACTERS:
+            raise ListingFailed(f"A sitemap's address has more than {MAX_ADDRESS_CHARACTERS:,} characters.")
         sitemap.sitemaps.append(url)
     if len(sitemap.pages) + len(sitemap.sitemaps) > MAX_ENTRIES:
         raise ListingFailed(f"A sitemap has more than {MAX_ENTRIES:,} entries.")

@@ -23,6 +23,8 @@ from .http_client import READ_BYTES, ConnectorClient, describe
 USER_AGENT = "ragsite"
 _MAX_REDIRECTS = 5
 _MAX_ROBOTS_BYTES = 512 * 1024  # RFC 9309 asks for 500 KiB at least
+# A rule may have each of its bytes percent-encoded.
+_MAX_RULE_CHARACTERS = 4 * sitemaps.MAX_ADDRESS_CHARACTERS
 # Each address of a sitemap is compared with each of them.
 _MAX_ROBOTS_LINES = 2_000
 _MAX_CRAWL_DELAY_SECONDS = 5.0
@@ -117,7 +119,7 @@ class WebsiteConnector:
                     if not response.has_redirect_location:
                         yield response
                         return
-                    url = urljoin(url, response.headers.get("Location", ""))
+                    url = _resolve(url, response.headers.get("Location", ""))
                 if not self._is_own(url):
                     raise ItemFailed("The page redirects to another host.", code="REDIRECTED")
                 if obey_robots and not self._is_permitted(url):
@@ -137,10 +139,15 @@ class WebsiteConnector:
                         content += part
                         if len(content) > _MAX_ROBOTS_BYTES:
                             break
-                    lines = content[:_MAX_ROBOTS_BYTES].decode(errors="replace").splitlines()
+                    # A byte order mark is no part of the first line (RFC 9309, 2.2).
+                    text = content[:_MAX_ROBOTS_BYTES].decode("utf-8-sig", errors="replace")
+                    lines = [line for line in text.splitlines() if len(line) <= _MAX_RULE_CHARACTERS]
                     if len(lines) > _MAX_ROBOTS_LINES:
                         raise ListingFailed(f"{url} has more than {_MAX_ROBOTS_LINES:,} lines.")
-                    robots.parse(lines)
+                    try:
+                        robots.parse(lines)
+                    except ValueError as error:  # an address or a number that is none
+                        raise ListingFailed(f"{url} has a line that cannot be read.") from error
                 elif 400 <= response.status_code < 500 and response.status_code != 429:
                     robots.parse([])
                 else:
@@ -157,16 +164,28 @@ class WebsiteConnector:
     def _wait(self) -> None:
         """Wait as long as robots.txt asks for between requests, five seconds at most."""
         if delay := self._robots.crawl_delay(USER_AGENT):
-            time.sleep(min(float(delay), _MAX_CRAWL_DELAY_SECONDS))
+            time.sleep(min(int(delay), _MAX_CRAWL_DELAY_SECONDS))
 
     def _is_own(self, url: str) -> bool:
         """Return whether an address belongs to the site: the same host and port, or its standard port with HTTPS."""
+        if len(url) > sitemaps.MAX_ADDRESS_CHARACTERS:
+            return False
         try:
             parts = urlsplit(url)
             is_same_port = (parts.scheme, parts.port) in {(self._site.scheme, self._site.port), ("https", None)}
         except ValueError:
             return False
         return is_same_port and parts.hostname == self._site.hostname and parts.username is None
+
+
+def _resolve(url: str, location: str) -> str:
+    """Return the address to which a page redirects."""
+    try:
+        if len(location) > sitemaps.MAX_ADDRESS_CHARACTERS:
+            raise ValueError
+        return urljoin(url, location)
+    except ValueError as error:
+        raise ItemFailed("The page redirects to a malformed address.", code="REDIRECTED") from error
 
 
 def _check_status(status: int) -> None:

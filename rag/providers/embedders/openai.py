@@ -7,16 +7,21 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import httpx2
 import numpy as np
 
 from rag.errors import EmbeddingFailed
 from rag.providers import backoff
 from rag.providers.base import Vectors
+from rag.providers.http import bounded_responses
 from rag.providers.http.concurrency import EMBEDDER_CALLS
 from rag.providers.http.openai_client import open_client, translate_error
 
 if TYPE_CHECKING:
     import openai
+
+# A number has about 25 characters, and some servers indent each of them.
+_MAX_NUMBER_BYTES = 64
 
 
 class OpenAIEmbedder:
@@ -64,14 +69,23 @@ class OpenAIEmbedder:
         """Request the vectors once, and check their number and length."""
         import openai
 
+        max_bytes = len(texts) * self.dimensions * _MAX_NUMBER_BYTES + bounded_responses.MAX_BYTES
         try:
+            # Importing and creating the client takes seconds, which must not count against the deadline.
+            client, deadline = self._client, time.monotonic() + self._timeout
             # Most servers reject empty inputs, and many do not know base64, the client library's default.
             # The raw response is read, because the client library would validate every number of every vector.
-            reply = self._client.embeddings.with_raw_response.create(
+            with client.embeddings.with_streaming_response.create(
                 model=self._model, input=[text or " " for text in texts], encoding_format="float"
-            )
-            entries = sorted(json.loads(reply.content)["data"], key=lambda entry: entry["index"])
+            ) as response:
+                parts = bounded_responses.read_until(deadline, response.iter_bytes())
+                content = bounded_responses.read_all(parts, max_bytes=max_bytes)
+            entries = sorted(json.loads(content)["data"], key=lambda entry: entry["index"])
             vectors = np.array([entry["embedding"] for entry in entries], np.float32)
+        except (TimeoutError, httpx2.TimeoutException) as error:
+            raise EmbeddingFailed(f"{self._model} did not answer in time.", is_timeout=True) from error
+        except httpx2.HTTPError as error:
+            raise EmbeddingFailed(f"{self._model} broke off its answer.") from error
         except openai.APIError as error:
             raise translate_error(error, self._model, EmbeddingFailed) from error
         except (TypeError, ValueError, LookupError, AttributeError, OverflowError, RecursionError) as error:

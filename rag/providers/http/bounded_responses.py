@@ -12,9 +12,11 @@ import httpx2
 
 from ragsite.http import private_networks
 
-# Maximum size of a response, and of a line of a stream.
+# Maximum size of a response, of a line of a stream, and of a response that an asynchronous client reads: that of a
+# stream has hundreds of bytes for each word.
 MAX_BYTES = 8 * 1024 * 1024
 MAX_LINE_BYTES = 1024 * 1024
+MAX_ASYNC_BYTES = 100 * 1024 * 1024
 
 
 class BoundedClient(httpx2.Client):
@@ -26,7 +28,8 @@ class BoundedClient(httpx2.Client):
     def __init__(self, *, timeout: float | None = None, guarded: bool = False) -> None:
         """Create a client. If `guarded`, it refuses to connect to private networks (ragsite.http.private_networks)."""
         self._guarded = guarded
-        super().__init__(timeout=timeout, follow_redirects=False)
+        hooks = {"response": [_close_unless_successful]}
+        super().__init__(timeout=timeout, follow_redirects=False, event_hooks=hooks)
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
         if self._guarded:
@@ -38,6 +41,33 @@ class BoundedClient(httpx2.Client):
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
+
+
+def _close_unless_successful(response: httpx2.Response) -> None:
+    """Close a response that is an error: nobody needs its body, and the openai library would read it to its end."""
+    if not response.is_success:
+        response.close()
+
+
+async def limit_size(response: httpx2.Response) -> None:
+    """End a response of more than MAX_ASYNC_BYTES: libraries read some of them, such as errors, to their end."""
+    response.stream = _BoundedStream(response.stream)
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        length = 0
+        async for part in self._stream:
+            length += len(part)
+            if length > MAX_ASYNC_BYTES:
+                raise ResponseTooLarge
+            yield part
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
 
 
 class ResponseTooLarge(ValueError):
@@ -60,16 +90,16 @@ def read_until(deadline: float, parts: Iterable[bytes]) -> Iterator[bytes]:
         yield part
 
 
-def read_all(parts: Iterable[bytes]) -> bytes:
+def read_all(parts: Iterable[bytes], *, max_bytes: int = MAX_BYTES) -> bytes:
     """Return the whole body.
 
     Raises:
-        ResponseTooLarge: If the body has more than MAX_BYTES bytes.
+        ResponseTooLarge: If the body has more than `max_bytes` bytes.
     """
     content = bytearray()
     for part in parts:
         content += part
-        if len(content) > MAX_BYTES:
+        if len(content) > max_bytes:
             raise ResponseTooLarge
     return bytes(content)
 

@@ -43,7 +43,10 @@ def open_async_client(*, api_key: str, base_url: str, **options: Any) -> "openai
     import openai
 
     http_client = openai.DefaultAsyncHttpxClient(
-        follow_redirects=False, timeout=options.get("timeout"), verify=trusted_authorities()
+        follow_redirects=False,
+        timeout=options.get("timeout"),
+        verify=trusted_authorities(),
+        event_hooks={"response": [bounded_responses.limit_size]},
     )
     return openai.AsyncOpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 

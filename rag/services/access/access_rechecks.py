@@ -27,7 +27,8 @@ def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
         source_ids: The data sources whose passages the answer uses.
 
     Raises:
-        AccessEnded: If the API key or the account is no longer usable, or a data source may no longer be queried.
+        AccessEnded: If the API key, the account or its sign-ins are no longer usable, or a data source may no longer be
+            queried.
     """
     with transaction.atomic(), identity.about_sources(source_ids):  # one transaction, which states the identity once
         _require_access(caller, source_ids)
@@ -37,7 +38,10 @@ def _require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
     if caller.key is not None:
         is_usable = key_lifecycle.is_usable(caller.key)
     else:
-        is_usable = User.objects.filter(pk=caller.authenticated_user.pk, is_active=True).exists()
+        user = caller.authenticated_user
+        # A sign-out everywhere and a new password end all tokens and sessions.
+        sign_in = {"signed_out_at": user.signed_out_at, "password_digest": user.password_digest}
+        is_usable = User.objects.filter(pk=user.pk, is_active=True, **sign_in).exists()
     if not is_usable:
         raise AccessEnded
     if source_ids:

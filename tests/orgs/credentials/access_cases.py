@@ -8,6 +8,7 @@ from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import User
+from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.permissions import Permission, Visibility
 from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member
@@ -92,6 +93,17 @@ def deactivate_by_directory(case: AccessCase) -> None:
     directory = connect(case.world.home, "home.example")
     operation = {"op": "replace", "path": "active", "value": False}
     assert directory.patch(f"/Users/{case.membership.pk}", operation).status_code == 200
+
+
+def sign_out_everywhere(case: AccessCase) -> None:
+    """As a sign-out at the identity provider does, too."""
+    end_sign_ins(case.user, requested_at=timezone.now(), method="page")
+
+
+def change_the_password(case: AccessCase) -> None:
+    user = User.objects.get(pk=case.user.pk)
+    user.set_password("another-password")
+    user.save(update_fields=["password"])
 
 
 def revoke_the_key(case: AccessCase) -> None:

@@ -15,11 +15,13 @@ from tests.orgs.credentials.access_cases import (
     QUESTION,
     TEXT,
     AccessCase,
+    change_the_password,
     deactivate_by_directory,
     deactivate_the_user,
     headers,
     remove_the_grant,
     revoke_the_key,
+    sign_out_everywhere,
 )
 from tests.support.factories import World
 from tests.support.http import Client
@@ -45,7 +47,15 @@ STREAMS = {
 
 @pytest.mark.parametrize("path", STREAMS)
 @pytest.mark.parametrize(
-    "lose_access", [deactivate_the_user, deactivate_by_directory, revoke_the_key, remove_the_grant]
+    "lose_access",
+    [
+        deactivate_the_user,
+        deactivate_by_directory,
+        sign_out_everywhere,
+        change_the_password,
+        revoke_the_key,
+        remove_the_grant,
+    ],
 )
 def test_a_stream_ends_when_access_is_lost(
     live: AccessCase,

@@ -44,6 +44,22 @@ def test_members_of_a_group_are_added_removed_and_replaced(directory: Directory,
     assert directory.send("PUT", path, {"displayName": "Sales", "members": []}).json()["members"] == []
 
 
+def test_an_empty_attribute_is_not_present(directory: Directory, world: World) -> None:
+    """RFC 7644, 3.4.2.2: `pr` means a value that is neither missing nor empty."""
+    directory.create("Group", displayName="Sales", externalId="g1")
+    directory.create("Group", displayName="Support")
+    names = {
+        attribute: [group["displayName"] for group in directory.get(f"/Groups?filter={attribute}%20pr")["Resources"]]
+        for attribute in ("externalId", "displayName", "id", "members")
+    }
+    both = ["Sales", "Support"]
+    assert names == {"externalId": ["Sales"], "displayName": both, "id": both, "members": []}
+    world.users["member"].memberships.update(is_active=False)
+    people = directory.get("/Users")["totalResults"]
+    totals = [directory.get(f"/Users?filter={name}%20pr")["totalResults"] for name in ("active", "externalId")]
+    assert totals == [people, 0]
+
+
 def test_the_team_of_a_renamed_group_keeps_its_name(directory: Directory, world: World) -> None:
     group = directory.create("Group", displayName="Sales & Co", externalId="g1", members=[])
     rename = {"op": "replace", "value": {"id": group["id"], "displayName": "Sales"}}

@@ -79,6 +79,12 @@ def test_a_name_is_removed(directory: Directory, name: str) -> None:
     assert User.objects.get(email="ada@home.example").name == ""
 
 
+def test_a_name_is_stored_as_it_can_be_shown(directory: Directory) -> None:
+    """Its controls would direct terminals, and mirror what follows it in the audit trail."""
+    body = directory.send("POST", "/Users", {**ADA, "displayName": "Ada\r\n\x1b[31m\u202eLovelace" + "e" * 200}).json()
+    assert body["displayName"] == ("Ada [31m Lovelace" + "e" * 200)[:150]
+
+
 def test_lists_have_pages_and_leave_out_attributes(directory: Directory, world: World) -> None:
     page = directory.get("/Users?startIndex=2&count=2&excludedAttributes=name,groups")
     assert (page["totalResults"], page["startIndex"], page["itemsPerPage"]) == (5, 2, 2)

@@ -1,11 +1,15 @@
 """What an identity provider, and the organisation that configures it, cannot do to others."""
 
 import contextlib
+import gzip
+import json
 import re
+import secrets
 import uuid
 from typing import Any
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -15,12 +19,16 @@ from orgs.creation import add_member
 from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
 from orgs.single_sign_on import discovery, linked_accounts, provider_requests
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
+from orgs.single_sign_on.saml.metadata import read_metadata
 from tests.accounts.test_sign_in import current_totp
 from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.openid_sign_in import sign_in
 from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World
+from tests.support.normalization import record_normalized_lengths
+from tests.support.servers.saml_provider import SamlProvider
+from tests.support.servers.upstream import Upstream
 
 
 def test_an_organisation_locks_out_nobody_whose_address_it_does_not_own(
@@ -74,6 +82,50 @@ def test_a_provider_is_waited_for_until_a_deadline(
     monkeypatch.setattr(provider_requests, "_MAX_SECONDS", -1.0)
     with pytest.raises(IdentityProviderFailed, match="ReadTimeout"):
         request_keys(server)
+
+
+def test_a_compressed_response_is_not_decompressed(provider: IdentityProvider, server: Any) -> None:
+    """46 kilobytes, compressed three times, took 11 seconds of CPU time, and the deadline ended nothing meanwhile."""
+    body = gzip.compress(json.dumps(server.keys()).encode())
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with Upstream().running() as upstream:
+        upstream.once(head + body)
+        with pytest.raises(IdentityProviderFailed, match="compresses"):
+            provider_requests.request("GET", upstream.address, provider=new_provider())
+    assert b"accept-encoding: identity\n" in upstream.requests[0]
+
+
+def test_no_long_address_of_a_provider_is_taken_apart(
+    provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Combining characters in its host, 100,000 of them, took seven seconds, in which no other thread ran."""
+    address = "https://a" + "\u0315\u0300" * 2_000
+    monkeypatch.setattr(server, "configuration", lambda: {"issuer": server.issuer, "token_endpoint": address})
+    lengths = record_normalized_lengths(monkeypatch)
+    with pytest.raises(IdentityProviderFailed, match="does not say where its token_endpoint is"):
+        discovery.find_endpoint(Provider(uuid.uuid4(), server.issuer), "token_endpoint", refresh=True)
+    described = SamlProvider().metadata(sign_in_url=address)
+    with pytest.raises(IdentityProviderFailed, match="too long"):
+        read_metadata(described)
+    assert max(lengths) <= 1_000
+
+
+@pytest.mark.parametrize("is_endpoint", [True, False], ids=["a long endpoint", "a long ID token"])
+def test_sessions_store_no_long_addresses_of_providers(
+    provider: IdentityProvider, server: Any, monkeypatch: pytest.MonkeyPatch, is_endpoint: bool
+) -> None:
+    """Each sign-in could store a megabyte."""
+    padding = secrets.token_hex(50_000)
+    if is_endpoint:
+        configuration = {**server.configuration(), "end_session_endpoint": f"https://idp.example/{padding}"}
+        monkeypatch.setattr(server, "configuration", lambda: configuration)
+    else:
+        server.change_claims = lambda claims: claims.update(padding=padding)
+    browser = Client()
+    assert sign_in(browser).status_code == 302
+    (stored,) = Session.objects.values_list("session_data", flat=True)
+    assert len(stored) < 30_000
+    assert browser.post("/sign-out").headers["Location"] == "/sign-in", "only here"
 
 
 def request_keys(server: Any, provider: Provider | None = None) -> dict[str, Any]:

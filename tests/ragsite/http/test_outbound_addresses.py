@@ -4,6 +4,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from django.test import Client
 
@@ -11,6 +12,7 @@ from accounts.models import User
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
+from rag.providers.connectors.http_client import ConnectorClient, describe
 from rag.providers.http import webhook_client
 from ragsite.http import private_networks
 from tests.support.factories import World
@@ -104,6 +106,13 @@ def test_a_failure_says_what_is_wrong_with_the_address(settings: Any, monkeypatc
     monkeypatch.setattr("socket.getaddrinfo", know_nobody)
     with pytest.raises(webhook_client.PostFailed, match="there is no host of this name"):
         webhook_client.post("https://hooks.example/", body=b"", headers={}, timeout_seconds=5)
+
+
+@pytest.mark.parametrize("host", ["a" * 64 + ".example", "hooks..example"], ids=["a long label", "an empty label"])
+def test_what_can_be_no_name_is_no_hosts_name(host: str) -> None:
+    with ConnectorClient(organization="home") as client, pytest.raises(httpx2.HTTPError) as caught:
+        client.get(f"https://{host}/")
+    assert describe(caught.value) == "The server could not be reached: there is no host of this name."
 
 
 def test_the_form_rejects_private_addresses(db: None, settings: Any) -> None:

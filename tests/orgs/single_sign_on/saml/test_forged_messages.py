@@ -20,6 +20,11 @@ from .conftest import EMAIL, sign_in
 
 _NAMESPACES = " ".join(f'xmlns:a{number}="u:{number}"' for number in range(50))
 _INCLUSIVE = "http://www.w3.org/TR/2001/REC-xml-c14n-20010315"
+_EXCLUSIVE = "http://www.w3.org/2001/10/xml-exc-c14n#"
+_ENVELOPED = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
+_PREFIXES = (
+    f'<i:InclusiveNamespaces xmlns:i="{_EXCLUSIVE}" PrefixList="{" ".join(f"a{number}" for number in range(50))}"/>'
+)
 
 
 def logout_address(provider: IdentityProvider) -> str:
@@ -48,10 +53,25 @@ def test_a_message_beside_the_signed_one_is_refused(provider: IdentityProvider, 
     assert victim.get("/").status_code == 200
 
 
+def transform(algorithm: str, content: str = "") -> str:
+    return f'<Transform Algorithm="{algorithm}">{content}</Transform>'
+
+
+@pytest.mark.parametrize(
+    ("method", "transforms"),
+    [
+        (_INCLUSIVE, transform(_ENVELOPED) + transform(_EXCLUSIVE)),
+        (_EXCLUSIVE, transform(_ENVELOPED) + transform(_INCLUSIVE)),
+        (_EXCLUSIVE, transform(_ENVELOPED)),
+        (_EXCLUSIVE, transform(_ENVELOPED) + transform(_EXCLUSIVE) * 20),
+        (_EXCLUSIVE, transform(_ENVELOPED) + transform(_EXCLUSIVE, _PREFIXES)),
+    ],
+    ids=["of the signature", "of the content", "of the library", "many times", "of many prefixes"],
+)
 def test_expensive_canonicalization_is_refused_before_it_begins(
-    provider: IdentityProvider, monkeypatch: pytest.MonkeyPatch
+    provider: IdentityProvider, monkeypatch: pytest.MonkeyPatch, method: str, transforms: str
 ) -> None:
-    """Nobody needs an account to send a message, and hostile namespaces took seconds of CPU time."""
+    """Nobody needs an account to send a message, and a provider's hostile namespaces took 14 seconds of CPU time."""
 
     def verify(*_: Any, **__: Any) -> None:
         pytest.fail("the signature was examined")
@@ -59,10 +79,28 @@ def test_expensive_canonicalization_is_refused_before_it_begins(
     monkeypatch.setattr(XMLVerifier, "verify", verify)
     message = (
         f'<r ID="i"><Signature xmlns="http://www.w3.org/2000/09/xmldsig#" {_NAMESPACES}><SignedInfo>'
-        f'<CanonicalizationMethod Algorithm="{_INCLUSIVE}"/></SignedInfo></Signature></r>'
+        f'<CanonicalizationMethod Algorithm="{method}"/><Reference><Transforms>{transforms}</Transforms></Reference>'
+        "</SignedInfo></Signature></r>"
     )
     fields = {"SAMLRequest": base64.b64encode(message.encode()).decode()}
     assert Client().post(logout_address(provider), fields).status_code == 502
+
+
+def test_a_message_is_examined_once_with_the_key_that_signed_it(
+    provider: IdentityProvider, idp: SamlProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A provider may have named ten certificates of one key, and the content is what costs."""
+    IdentityProvider.objects.update(certificates=idp.certificate * 10)
+    verify, calls = XMLVerifier.verify, []
+
+    def count(*args: Any, **options: Any) -> Any:
+        calls.append(args)
+        return verify(*args, **options)
+
+    monkeypatch.setattr(XMLVerifier, "verify", count)
+    form = base64.b64decode(idp.logout_form(logout_address(provider), "u-1")).replace(b"u-1", b"u-2")
+    fields = {"SAMLRequest": base64.b64encode(form).decode()}
+    assert (Client().post(logout_address(provider), fields).status_code, len(calls)) == (502, 1)
 
 
 def test_a_provider_cannot_sign_people_out_at_another_one(

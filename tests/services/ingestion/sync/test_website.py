@@ -14,6 +14,7 @@ from rag.services.ingestion.sync import connections
 from ragsite.http import private_networks
 from tests.services.ingestion.sync.conftest import contents, run_to_end
 from tests.support.factories import World
+from tests.support.normalization import record_normalized_lengths
 from tests.support.servers.website import Response, Website
 
 pytestmark = pytest.mark.django_db
@@ -116,14 +117,15 @@ def test_redirects_stay_on_the_host(connection: SyncConnection, website: Website
         ("file", "file:///etc/passwd"),
         ("forbidden", "/private/x"),
         ("loop", "/loop"),
+        ("malformed", "http://a[b/"),
     ):
         website.pages[f"/{name}"] = Response(status=302, headers={"Location": target})
     website.pages["/robots.txt"] = Response(b"User-agent: ragsite\nDisallow: /private/")
     website.pages["/sitemap.xml"] = Response(
-        website.sitemap(own="", foreign="", inner="", file="", forbidden="", loop="")
+        website.sitemap(own="", foreign="", inner="", file="", forbidden="", loop="", malformed="")
     )
     run = run_to_end(connection)
-    assert (run.added, run.failed) == (1, 5)
+    assert (run.added, run.failed) == (1, 6)
     assert {error["code"] for error in run.errors} == {"REDIRECTED"}
     assert pages(connection, website) == {"/own"}
     assert "/private/x" not in website.requested()
@@ -161,10 +163,14 @@ def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_long_addresses_of_sitemaps_are_refused(connection: SyncConnection, website: Website) -> None:
     """Addresses are stored after each sitemap: 200 of 10,000 characters wrote 220 MB into the database's log."""
-    website.pages["/sitemap.xml"] = Response(website.index_of(*(f"/{number:0>10000}" for number in range(101))))
-    run = run_to_end(connection)
-    assert (run.state, run.cursor) == (State.FAILED, None)
-    assert "addresses have more than 1,000,000 characters" in run.error
+    for length, number, error in (
+        (1_900, 600, "addresses have more than 1,000,000 characters"),
+        (2_000, 1, "A sitemap's address has more than 2,000 characters."),
+    ):
+        paths = (f"/{index:0>{length}}" for index in range(number))
+        website.pages["/sitemap.xml"] = Response(website.index_of(*paths))
+        run = run_to_end(connection)
+        assert (run.state, run.cursor, error in run.error) == (State.FAILED, None, True)
 
 
 def test_robots_txt_has_a_bounded_number_of_rules(connection: SyncConnection, website: Website) -> None:
@@ -173,6 +179,45 @@ def test_robots_txt_has_a_bounded_number_of_rules(connection: SyncConnection, we
     website.pages["/robots.txt"] = Response(f"User-agent: *\n{rules}".encode())
     run = run_to_end(connection)
     assert (run.state, "2,000 lines" in run.error) == (State.FAILED, True)
+
+
+@pytest.mark.parametrize("line", ["Disallow: //[", "Crawl-delay: ²"])
+def test_a_line_of_robots_txt_that_cannot_be_read_is_named(
+    connection: SyncConnection, website: Website, line: str
+) -> None:
+    website.pages["/robots.txt"] = Response(f"User-agent: *\n{line}".encode())
+    run = run_to_end(connection)
+    assert (run.state, run.error) == (State.FAILED, f"{website.address}/robots.txt has a line that cannot be read.")
+
+
+def test_no_long_address_of_a_website_is_taken_apart(
+    connection: SyncConnection, website: Website, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Combining characters in its host, 500,000 of them, took five minutes, in which no other thread ran."""
+    host = "//a" + "\u0315\u0300" * 5_000
+    website.set_page("/a", "The page explains something.")
+    website.pages["/robots.txt"] = Response(f"User-agent: *\nDisallow: {host}\nSitemap: http:{host}".encode())
+    website.pages["/sitemap.xml"] = Response(website.sitemap_of([(f"http:{host}", ""), (f"{website.address}/a", "")]))
+    lengths = record_normalized_lengths(monkeypatch)
+    assert run_to_end(connection).added == 1
+    assert max(lengths) <= 5_000
+
+
+def test_a_delay_of_robots_txt_is_bounded(connection: SyncConnection, website: Website, monkeypatch: Any) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("rag.providers.connectors.website.time.sleep", pauses.append)
+    website.set_page("/a", "The page explains something.")
+    website.pages["/sitemap.xml"] = Response(website.sitemap(a=""))
+    website.pages["/robots.txt"] = Response(f"User-agent: *\nCrawl-delay: {'9' * 400}".encode())
+    assert (run_to_end(connection).added, pauses) == (1, [5.0])
+
+
+def test_a_byte_order_mark_hides_no_rule(connection: SyncConnection, website: Website) -> None:
+    website.set_page("/private/x", "Nobody may read this page.")
+    website.pages["/sitemap.xml"] = Response(website.sitemap(**{"private/x": ""}))
+    website.pages["/robots.txt"] = Response("\ufeffUser-agent: *\nDisallow: /private/".encode())
+    run = run_to_end(connection)
+    assert (run.state, run.skipped, run.added) == (State.FINISHED, 1, 0)
 
 
 def test_a_name_does_not_lead_into_an_allowed_network(settings: Any) -> None:
