@@ -13,7 +13,7 @@ from rag.services.sources import readable_sources
 from ragsite.http.errors import field_errors
 from ragsite.postgres.models import as_uuid
 
-from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from .error_format import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from .tools import MAX_TEXT_CHARACTERS, TOOLS, URI, Request, document_out
 
 # Newest first. A client that asks for another one is offered the newest.

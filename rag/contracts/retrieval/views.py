@@ -17,11 +17,11 @@ from rag.services.search import permitted_queries
 from rag.types import ConfidentAnswer, GenerationOptions
 from ragsite.http.openapi import request_example, response_example
 
-from . import answer_serializers, errors, examples, serializers
+from . import answer_serializers, error_format, examples, serializers
 
 
 class RetrievalViewSet(CreateViewSet):
-    error_handler = staticmethod(errors.handle_exception)
+    error_handler = staticmethod(error_format.handle_exception)
     error_body = serializers.RetrievalError
     rate_limit = QUERIES
 

@@ -19,11 +19,11 @@ from rag.services.search import chat_replies, permitted_queries
 from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 
-from . import chat_serializers, errors, examples, serializers
+from . import chat_serializers, error_format, examples, serializers
 
 
 class V3ViewSet(CreateViewSet):
-    error_handler = staticmethod(errors.handle_exception)
+    error_handler = staticmethod(error_format.handle_exception)
 
 
 class Ingest(V3ViewSet):
