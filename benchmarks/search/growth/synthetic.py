@@ -73,7 +73,7 @@ class SyntheticChunks:
         file = self._folder / f"{name}.npy"
         if not file.exists():
             from rag.models import EmbeddingModel
-            from rag.pipeline.embed import embed_texts
+            from rag.pipeline.embed_documents import embed_texts
 
             model = EmbeddingModel.objects.default()
             np.save(file, embed_texts(texts, len(texts), model=model, on_batch=lambda _: None).vectors)
