@@ -15,8 +15,8 @@ from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
-from rag.text.markup.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
+from rag.text.markup.writing_direction import end_directions
 from rag.types import (
     Answer,
     AnswerEvents,

@@ -12,8 +12,8 @@ from rag.pipeline.untrusted_notice import untrusted_notice
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.text.citation_markers import format_marker
-from rag.text.markup.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
+from rag.text.markup.writing_direction import end_directions
 from rag.types import Citation, Context, GenerationOptions, Message, SearchedQuestion
 
 _SYSTEM = (

@@ -8,7 +8,7 @@ from itertools import pairwise
 from rag.parsing import markdown
 from rag.text import citation_markers
 from rag.text.markup import html_tags, links, pictures, references
-from rag.text.markup.directions import end_directions
+from rag.text.markup.writing_direction import end_directions
 from rag.text.quotable_units import LABEL, UnitKind
 from rag.types import Citation, Passage
 
