@@ -7,7 +7,8 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.gaps import select_reportable_gaps
