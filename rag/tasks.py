@@ -154,7 +154,7 @@ def delete_expired_requests() -> None:
 
 
 @shared_task(name="rag.delete_expired_sign_ins")
-def delete_expired_sign_ins() -> None:
+def delete_expired_credentials() -> None:
     """Delete expired sessions and refresh tokens, old failed sign-ins, and ended invitations."""
     delete_old_sign_ins.delete_expired_sign_ins()
     invitations.delete_ended()

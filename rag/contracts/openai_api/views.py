@@ -95,7 +95,7 @@ class ChatCompletions(OpenAIViewSet):
         if values["stream"]:
             include_usage = (values.get("stream_options") or {}).get("include_usage", False)
             chunks = ChunkFormat(model=values["model"], include_usage=include_usage)
-            return stream_as(chunks, events, on_error=type(self).error_handler)
+            return stream_as(chunks, events, on_error=self.get_exception_handler())
         return Response(completion_out(permitted_queries.run_to_completion(events), model=values["model"]))
 
 

@@ -85,7 +85,7 @@ class Answer(RetrievalViewSet):
                 events,
                 render_sources=answer_serializers.sources_out,
                 render_result=render_result,
-                on_error=type(self).error_handler,
+                on_error=self.get_exception_handler(),
             )
         return Response(render_result(permitted_queries.run_to_completion(events)))
 

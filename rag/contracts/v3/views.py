@@ -110,7 +110,7 @@ class Chat(V3ViewSet):
                 events,
                 render_sources=chat_serializers.sources_out,
                 render_result=chat_serializers.chat_out,
-                on_error=type(self).error_handler,
+                on_error=self.get_exception_handler(),
             )
         return Response(chat_serializers.chat_out(permitted_queries.run_to_completion(events)))
 

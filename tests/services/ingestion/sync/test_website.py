@@ -160,7 +160,10 @@ def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_long_addresses_of_sitemaps_are_refused(connection: SyncConnection, website: Website) -> None:
-    """Addresses are stored after each sitemap: 200 of 10,000 characters wrote 220 MB into the database's log."""
+    """The remaining addresses are stored again after each sitemap, so that all of them together have a limit.
+
+    200 addresses of 10,000 characters would write 220 MB into the database's log. 101 of them are too many.
+    """
     website.pages["/sitemap.xml"] = Response(website.index_of(*(f"/{number:0>10000}" for number in range(101))))
     run = run_to_end(connection)
     assert (run.state, run.cursor) == (State.FAILED, None)
