@@ -25,7 +25,7 @@ class SyntheticChunks:
     Attributes:
         source_of: The number of each chunk's source.
         document_of: The number of each chunk's document. Chunks of a document follow each other.
-        year_of: A number of each document, uniform between 0 and 1, for filters by date.
+        age_of_document: A number of each document, uniform between 0 and 1, for filters by date.
     """
 
     def __init__(self, count: int, folder: Path) -> None:
