@@ -112,7 +112,7 @@ def _measure_between_languages(api: Api, source: str, questions: dict[str, Any])
             paths = api.find(source, row[question_lang])
             for passage_lang in _PASSAGE_LANGUAGES:
                 hits[question_lang, passage_lang].append(f"{key}/{passage_lang}" in paths)
-    return {langs: fmean(found) for langs, found in hits.items()}
+    return {langs: fmean(outcomes) for langs, outcomes in hits.items()}
 
 
 def _print_between_languages(recalls: dict[tuple[str, str], float]) -> None:
