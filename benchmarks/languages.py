@@ -11,13 +11,14 @@ import sys
 import time
 import urllib.request
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 _DATA = Path(__file__).parent / "data"
 _LANGUAGES = ("de", "es", "fr", "zh", "ar")
+_PASSAGE_LANGUAGES = (*_LANGUAGES, "en")
 _ACCOUNT = "editor@acme.example"
 _WAIT_SECONDS = 600
 
@@ -71,8 +72,9 @@ def main(address: str, distractors: Sequence[str]) -> None:
             api.send("POST", "/api/rag/sources", {"name": name, "slug": name, "visibility": "personal"})
             api.ingest(name, texts)
             _wait_for_second_vectors(api, name, questions)
-        _print_to_english(api, names[0], questions)
-        _print_between_languages(api, names[1], {key: questions[key] for key in translations})
+        _print_to_english(_measure_to_english(api, names[0], questions))
+        translated_questions = {key: questions[key] for key in translations}
+        _print_between_languages(_measure_between_languages(api, names[1], translated_questions))
     finally:
         for name in names:
             api.send("DELETE", f"/api/rag/sources/{name}")
@@ -89,29 +91,42 @@ def _wait_for_second_vectors(api: Api, source: str, questions: dict[str, Any]) -
         counts = [*counts[-2:], sum(path.startswith(key) for key, path in results)]
 
 
-def _print_to_english(api: Api, source: str, questions: dict[str, Any]) -> None:
-    print("| question | " + " | ".join(_LANGUAGES) + " |\n" + "| --- " * (len(_LANGUAGES) + 1) + "|")
-    recalls = [
-        fmean(f"{key}/en" in api.find(source, row[lang]) for key, row in questions.items()) for lang in _LANGUAGES
-    ]
-    print("| English passage, recall@10 | " + " | ".join(f"{recall:.2f}" for recall in recalls) + " |\n")
+def _measure_to_english(api: Api, source: str, questions: dict[str, Any]) -> dict[str, float]:
+    """Return the recall@10 of the English passages by the language of the questions."""
+    return {
+        lang: fmean(f"{key}/en" in api.find(source, row[lang]) for key, row in questions.items()) for lang in _LANGUAGES
+    }
 
 
-def _print_between_languages(api: Api, source: str, questions: dict[str, Any]) -> None:
+def _print_to_english(recalls: dict[str, float]) -> None:
+    _print_header("question", list(recalls))
+    _print_row("English passage, recall@10", recalls.values())
+    print()
+
+
+def _measure_between_languages(api: Api, source: str, questions: dict[str, Any]) -> dict[tuple[str, str], float]:
+    """Return the recall@10 by the languages of question and passage."""
     hits: dict[tuple[str, str], list[bool]] = defaultdict(list)
     for key, row in questions.items():
         for question_lang in _LANGUAGES:
             paths = api.find(source, row[question_lang])
-            for target in (*_LANGUAGES, "en"):
-                hits[question_lang, target].append(f"{key}/{target}" in paths)
-    targets = (*_LANGUAGES, "en")
-    print("| question \\ passage | " + " | ".join(targets) + " |\n" + "| --- " * (len(targets) + 1) + "|")
+            for passage_lang in _PASSAGE_LANGUAGES:
+                hits[question_lang, passage_lang].append(f"{key}/{passage_lang}" in paths)
+    return {langs: fmean(outcomes) for langs, outcomes in hits.items()}
+
+
+def _print_between_languages(recalls: dict[tuple[str, str], float]) -> None:
+    _print_header("question \\ passage", _PASSAGE_LANGUAGES)
     for question_lang in _LANGUAGES:
-        print(
-            f"| {question_lang} | "
-            + " | ".join(f"{fmean(hits[question_lang, target]):.2f}" for target in targets)
-            + " |"
-        )
+        _print_row(question_lang, [recalls[question_lang, passage_lang] for passage_lang in _PASSAGE_LANGUAGES])
+
+
+def _print_header(first: str, others: Sequence[str]) -> None:
+    print(f"| {first} | " + " | ".join(others) + " |\n" + "| --- " * (len(others) + 1) + "|")
+
+
+def _print_row(first: str, recalls: Iterable[float]) -> None:
+    print(f"| {first} | " + " | ".join(f"{recall:.2f}" for recall in recalls) + " |")
 
 
 def _rows(file: str) -> list[Any]:

@@ -1,4 +1,8 @@
-"""The errors of the core, without HTTP: each contract decides how a kind of error looks in its responses."""
+"""The errors of the core with their messages, without HTTP.
+
+A message that differs is written where the error is raised. Each contract decides in its `error_format.py` how a kind
+of error looks in its responses.
+"""
 
 import enum
 from typing import Any

@@ -17,7 +17,7 @@ from orgs.invitations import invitation_lifecycle as invitations
 from rag.services.operations.measurements import recording
 from ragsite.observability import tracing
 
-from .providers import early_imports
+from .providers import load_before_fork
 from .services import idempotency
 from .services.evaluation import quality
 from .services.ingestion import document_processing, recovery_sweep
@@ -154,7 +154,7 @@ def delete_expired_requests() -> None:
 
 
 @shared_task(name="rag.delete_expired_sign_ins")
-def delete_expired_sign_ins() -> None:
+def delete_expired_credentials() -> None:
     """Delete expired sessions and refresh tokens, old failed sign-ins, and ended invitations."""
     delete_old_sign_ins.delete_expired_sign_ins()
     invitations.delete_ended()
@@ -193,7 +193,7 @@ _traces: dict[str, Any] = {}
 def import_before_first_fork(**_: object) -> None:
     """Import what the processes of this worker use, before the first one is forked from it. Threads need nothing."""
     signals.worker_before_create_process.disconnect(import_before_first_fork)
-    early_imports.import_for_ingestion()
+    load_before_fork.import_for_ingestion()
     connection.close()
     gc.collect()
     gc.freeze()  # the processes share what is loaded: collecting garbage would write to it, and so copy it

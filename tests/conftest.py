@@ -15,7 +15,7 @@ from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
 
 from ragsite.postgres import identity
-from ragsite.settings.rag.files import in_folder
+from ragsite.settings.rag.files import folder_storage
 from tests.support.cache import delete_own_keys
 from tests.support.database import delete_all_rows
 from tests.support.database_copies import prepare_database
@@ -144,7 +144,7 @@ def stored_files(settings: Any, tmp_path: Path) -> Path:
     """Give each test a file storage and a temporary folder of its own."""
     folder, temporary_folder = tmp_path / "files", tmp_path / "tmp"
     temporary_folder.mkdir()
-    settings.STORAGES = {**settings.STORAGES, "default": in_folder(folder)}
+    settings.STORAGES = {**settings.STORAGES, "default": folder_storage(folder)}
     settings.RAG_STORAGE_FOLDER, settings.RAG_TEMP_FOLDER = folder, temporary_folder
     settings.FILE_UPLOAD_TEMP_DIR = str(temporary_folder)
     return folder

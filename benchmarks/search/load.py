@@ -56,7 +56,7 @@ def _bare_rate(questions: Sequence[str]) -> float:
 def _search_alone(questions: Sequence[str]) -> float:
     set_up_django()
     from rag.models import DataSource, EmbeddingModel
-    from rag.pipeline.embed import embed_question
+    from rag.pipeline.embed_question import embed_question
     from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
     from rag.providers.stores.candidates import ScopeQuery

@@ -67,9 +67,9 @@ def main() -> None:
 
 
 def _report_tokens(questions: Sequence[str]) -> None:
-    from rag.pipeline.embed import question_token_vectors
+    from rag.pipeline.embed_question import embed_question_locally
 
-    counts = [len(question_token_vectors(question)) for question in questions]
+    counts = [len(embed_question_locally(question)[1]) for question in questions]
     print(
         f"{len(counts)} questions of {statistics.median(counts):.0f} tokens (median), at most {max(counts)}", flush=True
     )

@@ -10,15 +10,15 @@ from rest_framework.response import Response
 from accounts.oauth import errors as oauth
 from orgs.scim import errors as scim
 
-from .agent import errors as agent
+from .agent import error_format as agent
 from .common.base import ERROR_HANDLER_META_KEY
-from .common.errors import ErrorHandler
-from .mcp import errors as mcp
-from .openai_api import errors as openai_api
-from .pipeline import errors as pipeline
-from .retrieval import errors as retrieval
-from .search_service import errors as search_service
-from .v3 import errors as v3
+from .common.error_rendering import ErrorHandler
+from .mcp import error_format as mcp
+from .openai_api import error_format as openai_api
+from .pipeline import error_format as pipeline
+from .retrieval import error_format as retrieval
+from .search_service import error_format as search_service
+from .v3 import error_format as v3
 
 # The contract whose error format a path has: the first match. Paths outside all contracts have the format of v3.
 _HANDLERS_BY_PATH: tuple[tuple[re.Pattern[str], ErrorHandler], ...] = (

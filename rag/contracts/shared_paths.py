@@ -8,7 +8,7 @@ from ragsite.http.bodies.parsers import BoundedJSONParser, BoundedMultipartParse
 from ragsite.http.openapi import COMMON_STATUSES
 
 from .common.base import CreateViewSet, SharedPathViewSet
-from .common.errors import ErrorHandler
+from .common.error_rendering import ErrorHandler
 from .common.rate_limits import INGESTIONS, QUERIES
 from .pipeline.jobs.views import IngestionJobs
 from .retrieval import views as retrieval

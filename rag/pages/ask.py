@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
-from rag.contracts.common.errors import render_error as render_contract_error
+from rag.contracts.common.error_rendering import render_error as render_contract_error
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream
 from rag.errors import RagError

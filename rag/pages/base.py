@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 
 from accounts.sign_in.pages import sign_in_redirect
 from orgs.access.caller import get_caller
-from rag.contracts.common.errors import http_status
+from rag.contracts.common.error_rendering import http_status
 from rag.contracts.common.rate_limits import CHANGES, RateLimit, seconds_until_allowed
 from rag.errors import (
     AccessEnded,

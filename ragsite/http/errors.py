@@ -138,7 +138,10 @@ def retry_after(exception: Exception) -> dict[str, str]:
 
 
 def whole_seconds(seconds: float) -> int:
-    """Return a time for `Retry-After`, which has no fractions: rounded up, so that nobody comes too early."""
+    """Return a time in whole seconds, as `Retry-After` and messages have it.
+
+    It is rounded up, so that no client retries too early, and at least 1: after 0 a client would try again at once.
+    """
     return max(1, math.ceil(seconds))
 
 

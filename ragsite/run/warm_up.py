@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import connection
 from django.urls import get_resolver
 
-from rag.providers import early_imports
+from rag.providers import load_before_fork
 from rag.services.operations import readiness_checks
 
 
@@ -14,9 +14,9 @@ def import_libraries() -> None:
     Processes that are forked later share them.
     """
     assert get_resolver().url_patterns
-    early_imports.load_tables()
-    if settings.LLM_MODEL or early_imports.has_remote_embedding_model():
-        early_imports.import_client_of_remote_models()
+    load_before_fork.load_tables()
+    if settings.LLM_MODEL or load_before_fork.has_remote_embedding_model():
+        load_before_fork.import_client_of_remote_models()
     connection.close()
 
 

@@ -100,10 +100,10 @@ def line(text: str, left: float, top: float, *, height: float = 30) -> Line:
     return Line(text, 1.0, Rectangle(left + width / 2, top + height / 2, width, height, 0.0))
 
 
-def ordered(lines: list[Line]) -> str:
-    composer = MarkdownBuilder()
-    layout.add_lines(composer, lines)
-    return composer.build().text
+def page_text(lines: list[Line]) -> str:
+    builder = MarkdownBuilder()
+    layout.add_lines(builder, lines)
+    return builder.build().text
 
 
 @pytest.fixture(params=[0.0, 0.05], ids=["straight", "skewed"])
@@ -119,7 +119,7 @@ def lay(request: pytest.FixtureRequest) -> Callable[[list[Line]], str]:
             Rectangle(box.x * cos - box.y * sin, box.x * sin + box.y * cos, box.width, box.height, request.param),
         )
 
-    return lambda lines: ordered([turned(one) for one in lines])
+    return lambda lines: page_text([turned(one) for one in lines])
 
 
 def test_columns_are_read_one_after_the_other(lay: Callable[[list[Line]], str]) -> None:
@@ -144,6 +144,6 @@ def test_tables_keep_rows_and_columns(lay: Callable[[list[Line]], str]) -> None:
 def test_paragraphs_and_divided_words_are_joined() -> None:
     first = [line("Bees are remark-", 0, 0), line("able insects of the", 0, 40), line("garden.", 0, 80)]
     assert (
-        ordered([*first, line("Wasps are too.", 0, 180)])
+        page_text([*first, line("Wasps are too.", 0, 180)])
         == "Bees are remarkable insects of the garden.\n\nWasps are too."
     )

@@ -2,7 +2,8 @@
 
 import uuid
 
-from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.types import Passage
 
 _ID = uuid.UUID(int=1)

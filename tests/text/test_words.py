@@ -2,7 +2,8 @@
 
 import pytest
 
-from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.validate import find_supporting_passages, validate_answer
 from rag.services.search.agent import selected_text_passage

@@ -25,7 +25,7 @@ class SyntheticChunks:
     Attributes:
         source_of: The number of each chunk's source.
         document_of: The number of each chunk's document. Chunks of a document follow each other.
-        year_of: A number of each document, uniform between 0 and 1, for filters by date.
+        age_of_document: A number of each document, uniform between 0 and 1, for filters by date.
     """
 
     def __init__(self, count: int, folder: Path) -> None:
@@ -73,7 +73,7 @@ class SyntheticChunks:
         file = self._folder / f"{name}.npy"
         if not file.exists():
             from rag.models import EmbeddingModel
-            from rag.pipeline.embed import embed_texts
+            from rag.pipeline.embed_documents import embed_texts
 
             model = EmbeddingModel.objects.default()
             np.save(file, embed_texts(texts, len(texts), model=model, on_batch=lambda _: None).vectors)

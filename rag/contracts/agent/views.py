@@ -15,14 +15,14 @@ from rag.services.search import agent, permitted_queries
 from rag.types import Question
 from ragsite.http.openapi import request_example, response_example
 
-from . import errors, examples
+from . import error_format, examples
 from .serializers import ErrorBody, HealthOut, RespondIn, RespondOut, check_lengths, health_out, respond_out
 
 
 class Agent(ContractViewSet):
     """Grounded answers by the agent, and the state of the services that they need."""
 
-    error_handler = staticmethod(errors.handle_exception)
+    error_handler = staticmethod(error_format.handle_exception)
     error_body = ErrorBody
     rate_limit = AGENT_REQUESTS
     scopes = {"POST": Scope.QUERY, "GET": Scope.QUERY}

@@ -20,7 +20,7 @@ from rag.services.sources import lookup
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
 
-from .errors import ErrorHandler
+from .error_rendering import ErrorHandler
 from .rate_limits import CHANGES, RateLimit, consume
 
 ERROR_HANDLER_META_KEY = "ragsite.error_handler"

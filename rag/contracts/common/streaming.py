@@ -15,7 +15,7 @@ from rag.types import AnswerEvents, Result, Retrieval
 from ragsite.http.bodies.json_renderer import render_line
 from ragsite.http.openapi.field_types import EventStream
 
-from .errors import ErrorHandler
+from .error_rendering import ErrorHandler
 
 _Result = TypeVar("_Result", contravariant=True)
 

@@ -9,11 +9,11 @@ from rest_framework.renderers import JSONRenderer
 
 import ragsite
 from rag.errors import RagError, UnknownDocument
-from rag.services.sources import readable_sources
+from rag.services.sources import sources_for_agents
 from ragsite.http.errors import field_errors
 from ragsite.postgres.models import as_uuid
 
-from .errors import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from .error_format import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from .tools import MAX_TEXT_CHARACTERS, TOOLS, URI, Request, document_out
 
 # Newest first. A client that asks for another one is offered the newest.
@@ -70,7 +70,7 @@ def _list_resources(params: dict[str, Any], request: Request) -> dict[str, objec
     after = as_uuid(str(cursor)) if cursor else None
     if cursor and after is None:
         raise RpcError(INVALID_PARAMS, "cursor must be the nextCursor of the previous page.")
-    documents, has_more = readable_sources.list_documents(request.caller, request.organization, after=after)
+    documents, has_more = sources_for_agents.list_documents(request.caller, request.organization, after=after)
     resources = [
         {"uri": URI.format(id=document.pk), "name": document.path, "title": document.title, "mimeType": "text/plain"}
         for document in documents
@@ -83,7 +83,7 @@ def _read_resource(params: dict[str, Any], request: Request) -> dict[str, object
     prefix = URI.removesuffix("{id}")
     document_id = as_uuid(uri.removeprefix(prefix)) if uri.startswith(prefix) else None
     try:
-        document = readable_sources.get_document(request.caller, request.organization, document_id)
+        document = sources_for_agents.get_document(request.caller, request.organization, document_id)
     except UnknownDocument as error:
         raise RpcError(_RESOURCE_NOT_FOUND, error.message) from None
     text = document.text[:MAX_TEXT_CHARACTERS]

@@ -13,7 +13,7 @@ from rag.contracts.common.base import validate
 from rag.models import DataSource, Document
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.search import chat_completion_replies, permitted_queries
-from rag.services.sources import readable_sources
+from rag.services.sources import sources_for_agents
 from rag.types import AnswerOptions, Message, Passage, Question
 from ragsite.postgres.models import as_uuid
 
@@ -106,12 +106,12 @@ def _ask(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
 
 
 def _list_sources(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
-    sources, has_more = readable_sources.list_sources(request.caller, request.organization, page=arguments["page"])
+    sources, has_more = sources_for_agents.list_sources(request.caller, request.organization, page=arguments["page"])
     return {"sources": [_source_out(source) for source in sources], "has_more": has_more}
 
 
 def _get_document(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
-    document = readable_sources.get_document(request.caller, request.organization, as_uuid(arguments["document_id"]))
+    document = sources_for_agents.get_document(request.caller, request.organization, as_uuid(arguments["document_id"]))
     start = arguments["offset"]
     end = start + MAX_TEXT_CHARACTERS
     return {

@@ -14,14 +14,15 @@ from rag.contracts.common.base import ContractViewSet, get_caller, organization
 from rag.contracts.common.rate_limits import QUERIES, consume
 from ragsite.postgres.models import is_storable
 
-from . import errors, messages, tools
+from . import messages, tools
+from .error_format import INVALID_REQUEST, RpcError, error_message, handle_exception
 
 
 class Mcp(ContractViewSet):
     """Tools and documents for agents."""
 
     authentication_classes = (OAuthTokenAuthentication, *ContractViewSet.authentication_classes)
-    error_handler = staticmethod(errors.handle_exception)
+    error_handler = staticmethod(handle_exception)
     scopes = {"POST": Scope.QUERY}
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
@@ -32,20 +33,20 @@ class Mcp(ContractViewSet):
     def create(self, request: Request) -> Response:
         message = request.data
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
-            body = errors.error_message(errors.INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message.")
+            body = error_message(INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message.")
             return Response(body, status=400)
         method, request_id, params = message.get("method"), message.get("id"), message.get("params") or {}
         if not isinstance(method, str) or request_id is None:  # a notification or a response
             return Response(status=202)
         is_id = isinstance(request_id, int) or (isinstance(request_id, str) and is_storable(request_id))
         if not is_id or not isinstance(params, dict):
-            return Response(errors.error_message(errors.INVALID_REQUEST, "id or params have a wrong type."), status=400)
+            return Response(error_message(INVALID_REQUEST, "id or params have a wrong type."), status=400)
         if method in messages.COUNTED_METHODS:
             consume(request, QUERIES)
         try:
             result = messages.answer(method, params, tools.Request(get_caller(request), organization(request)))
-        except errors.RpcError as error:
-            return Response(errors.error_message(error.code, error.message, request_id))
+        except RpcError as error:
+            return Response(error_message(error.code, error.message, request_id))
         return Response({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 

@@ -15,7 +15,7 @@ from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.http.openapi.field_types import EventStream
 
-from . import chat_serializers, errors, examples
+from . import chat_serializers, error_format, examples
 from .completions import Chunk, ChunkFormat, CompletionOut, completion_out
 from .embedding_serializers import EmbeddingIn, EmbeddingOut, embedding_out
 from .model_serializers import Model, ModelsOut, model_out, models_out
@@ -23,12 +23,12 @@ from .model_serializers import Model, ModelsOut, model_out, models_out
 _INSTRUCTIONS_IGNORED = (
     "Messages with the role system or developer were ignored. Answers follow the instructions of this server only."
 )
-_CHUNKS = EventStream("OpenaiApi", {"": Chunk | errors.ErrorBody}, " The stream ends with `data: [DONE]`.")
+_CHUNKS = EventStream("OpenaiApi", {"": Chunk | error_format.ErrorBody}, " The stream ends with `data: [DONE]`.")
 
 
 class OpenAIViewSet(ContractViewSet):
-    error_handler = staticmethod(errors.handle_exception)
-    error_body = errors.ErrorBody
+    error_handler = staticmethod(error_format.handle_exception)
+    error_body = error_format.ErrorBody
 
 
 class Models(OpenAIViewSet):
@@ -95,7 +95,7 @@ class ChatCompletions(OpenAIViewSet):
         if values["stream"]:
             include_usage = (values.get("stream_options") or {}).get("include_usage", False)
             chunks = ChunkFormat(model=values["model"], include_usage=include_usage)
-            return stream_as(chunks, events, on_error=type(self).error_handler)
+            return stream_as(chunks, events, on_error=self.get_exception_handler())
         return Response(completion_out(permitted_queries.run_to_completion(events), model=values["model"]))
 
 

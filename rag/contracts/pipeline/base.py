@@ -9,11 +9,11 @@ from rag.contracts.common import etags
 from rag.contracts.common.base import ContractViewSet
 from ragsite.http.openapi import COMMON_STATUSES
 
-from . import errors
+from . import error_format
 
 
 class PipelineViewSet(ContractViewSet):
-    error_handler = staticmethod(errors.handle_exception)
+    error_handler = staticmethod(error_format.handle_exception)
     error_statuses: tuple[int, ...] = (*COMMON_STATUSES, 404)
     # Its JSON responses have an ETag, except those that no cache may store.
     has_etag = True

@@ -17,11 +17,11 @@ from rag.services.search import permitted_queries
 from rag.types import ConfidentAnswer, GenerationOptions
 from ragsite.http.openapi import request_example, response_example
 
-from . import answer_serializers, errors, examples, serializers
+from . import answer_serializers, error_format, examples, serializers
 
 
 class RetrievalViewSet(CreateViewSet):
-    error_handler = staticmethod(errors.handle_exception)
+    error_handler = staticmethod(error_format.handle_exception)
     error_body = serializers.RetrievalError
     rate_limit = QUERIES
 
@@ -85,7 +85,7 @@ class Answer(RetrievalViewSet):
                 events,
                 render_sources=answer_serializers.sources_out,
                 render_result=render_result,
-                on_error=type(self).error_handler,
+                on_error=self.get_exception_handler(),
             )
         return Response(render_result(permitted_queries.run_to_completion(events)))
 

@@ -13,13 +13,13 @@ from rag.services.search import permitted_queries, search_history
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 
-from . import errors, examples, serializers
+from . import error_format, examples, serializers
 
 
 class Searches(ContractViewSet):
     """Search, and show the stored results of a search."""
 
-    error_handler = staticmethod(errors.handle_exception)
+    error_handler = staticmethod(error_format.handle_exception)
     rate_limit = SERVICE_SEARCHES
     scopes = {"POST": Scope.QUERY, "GET": Scope.QUERY}
     extra_error_statuses = {"retrieve": (404,)}

@@ -19,11 +19,11 @@ from rag.services.search import chat_replies, permitted_queries
 from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 
-from . import chat_serializers, errors, examples, serializers
+from . import chat_serializers, error_format, examples, serializers
 
 
 class V3ViewSet(CreateViewSet):
-    error_handler = staticmethod(errors.handle_exception)
+    error_handler = staticmethod(error_format.handle_exception)
 
 
 class Ingest(V3ViewSet):
@@ -110,7 +110,7 @@ class Chat(V3ViewSet):
                 events,
                 render_sources=chat_serializers.sources_out,
                 render_result=chat_serializers.chat_out,
-                on_error=type(self).error_handler,
+                on_error=self.get_exception_handler(),
             )
         return Response(chat_serializers.chat_out(permitted_queries.run_to_completion(events)))
 

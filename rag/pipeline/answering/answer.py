@@ -7,7 +7,8 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.gaps import select_reportable_gaps
@@ -15,8 +16,8 @@ from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
-from rag.text.markup.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
+from rag.text.markup.writing_direction import end_directions
 from rag.types import (
     Answer,
     AnswerEvents,

@@ -5,15 +5,16 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, render_quotes
-from rag.pipeline.answering.extractive.quotes import CitationFormatter, Quote
+from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL
+from rag.pipeline.answering.extractive.quotes import Quote
+from rag.pipeline.answering.extractive.render_quotes import CitationFormatter, render_quotes
 from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.pipeline.untrusted_notice import untrusted_notice
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
 from rag.text.citation_markers import format_marker
-from rag.text.markup.directions import end_directions
 from rag.text.markup.pictures import disable_pictures
+from rag.text.markup.writing_direction import end_directions
 from rag.types import Citation, Context, GenerationOptions, Message, SearchedQuestion
 
 _SYSTEM = (

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from rag.pipeline.answering.extractive.parts.pointers import mostly_points
+from rag.pipeline.answering.extractive.parts.cross_references import mostly_points
 from rag.pipeline.answering.extractive.question.answer_types import expected_answer_type, has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import is_negated, is_procedure
 from rag.pipeline.answering.extractive.quotes import Quote

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 
 from rag.models import Chunk, DataSource
-from rag.pipeline.embed import embed_token_signatures
+from rag.pipeline.embed_documents import embed_token_signatures
 from rag.providers import provider_factory
 from rag.text.indexed_text import embedded_text
 

@@ -57,7 +57,7 @@ def chunk(parsed: ParsedDocument, options: ChunkingOptions) -> Iterator[ChunkDra
         Neighbours share up to `options.overlap` tokens, in whole sentences or words, but never across a heading.
     """
     text = parsed.text
-    remaining_units = _units(parsed, options.size)
+    remaining_units = _split_into_units(parsed, options.size)
     units: list[_Unit] = []
     headings = _HeadingPath(parsed.headings)
     pages = _PageNumbers(parsed.pages)
@@ -97,21 +97,25 @@ def _read_ahead(units: list["_Unit"], first: int, remaining_units: Iterator["_Un
         tokens += unit.tokens
 
 
-def _units(parsed: ParsedDocument, size: int) -> Iterator[_Unit]:
-    """Split the text, without its leading white space, into units of less than `size` tokens."""
+def _split_into_units(parsed: ParsedDocument, size: int) -> Iterator[_Unit]:
+    """Split the text, without its leading white space, into units of less than `size` tokens.
+
+    A line is a unit if it is small enough; otherwise each of its sentences is, and otherwise each word of the sentence.
+    The first part has the level of the whole: a split before it is as good as one before the line.
+    """
     text = parsed.text
     for start, end, level in _find_lines(parsed):
         if unit := _as_unit(text, start, end, level, size):
             yield unit
             continue
-        for sentence, sentence_end in itertools.pairwise([start, *_sentence_ends(text, start, end), end]):
-            sentence_level = level if sentence == start else _SENTENCE
-            if unit := _as_unit(text, sentence, sentence_end, sentence_level, size):
+        for sentence_start, sentence_end in itertools.pairwise([start, *_sentence_ends(text, start, end), end]):
+            sentence_level = level if sentence_start == start else _SENTENCE
+            if unit := _as_unit(text, sentence_start, sentence_end, sentence_level, size):
                 yield unit
                 continue
-            for word, word_end in _find_words(text, sentence, sentence_end, size):
-                word_level = sentence_level if word == sentence else _WORD
-                yield _Unit(word, word_end, word_level, count_tokens(text[word:word_end]))
+            for word_start, word_end in _find_words(text, sentence_start, sentence_end, size):
+                word_level = sentence_level if word_start == sentence_start else _WORD
+                yield _Unit(word_start, word_end, word_level, count_tokens(text[word_start:word_end]))
 
 
 def _as_unit(text: str, start: int, end: int, level: int, size: int) -> _Unit | None:

@@ -14,7 +14,7 @@ from django.conf import settings
 from rag.errors import DocumentTooLarge
 from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import parse
-from rag.pipeline.embed import EmbeddedTexts, embed_texts, estimate_local_tokens
+from rag.pipeline.embed_documents import EmbeddedTexts, embed_texts, estimate_local_tokens
 from rag.providers import file_storage, provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.text import languages

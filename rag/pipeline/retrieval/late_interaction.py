@@ -1,37 +1,21 @@
 """Step: passages -> the same with their MaxSim scores (late interaction, ColBERT: Khattab & Zaharia 2020).
 
-A query's token vectors are compared with the one-bit signatures that are stored of a passage's tokens, read as vectors
-of length 1. Similarities are about -0.8...0.8.
+A question's token vectors are compared with the one-bit signatures that are stored of a passage's tokens, read as
+vectors of length 1. Similarities are about -0.8...0.8.
 """
 
 import uuid
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import structlog
 from django.conf import settings
 
-from rag.errors import EmbeddingFailed
-from rag.pipeline.embed import question_token_vectors
+from rag.pipeline.embed_question import embed_question_tokens
 from rag.providers import provider_factory
 from rag.types import Passage
 from rag.types.token_vectors import Similarities, TokenSignatures, TokenVectors
 
-logger = structlog.get_logger(__name__)
-
-# A query of the maximum length can have two thousand tokens; the first ones say what it asks.
-MAX_QUERY_TOKENS = 128
 _BLOCK_TOKENS = 256
-
-
-def embed_question_tokens(question: str) -> TokenVectors | None:
-    """Return the vectors of the question's first tokens; None if it has none or the local model fails."""
-    try:
-        token_vectors = question_token_vectors(question)[:MAX_QUERY_TOKENS]
-    except EmbeddingFailed as error:
-        logger.warning("late_interaction_skipped", reason=error.message)
-        return None
-    return token_vectors if len(token_vectors) else None
 
 
 def read_signatures(passages: Sequence[Passage]) -> dict[uuid.UUID, TokenSignatures]:
@@ -94,42 +78,44 @@ def _with_scores(passage: Passage, scores: tuple[float, float] | None, signature
     return passage.copy_with(maxsim=scores[0], weighted_maxsim=scores[1], signatures=signatures)
 
 
-def max_similarities(query: TokenVectors, passages: Sequence[TokenSignatures]) -> Similarities:
-    """Return the best similarity of each query token to any token of each passage.
+def max_similarities(question: TokenVectors, passages: Sequence[TokenSignatures]) -> Similarities:
+    """Return the best similarity of each token of the question to any token of each passage.
 
     The tokens of all passages are compared together: 50 passages of 150 tokens take 2 ms of CPU time instead of
     390 ms one by one. Their bits are read as numbers block by block, which are then still in the processor's cache.
 
     Args:
-        query: The query's token vectors, shape (query tokens, dimensions).
+        question: The question's token vectors, shape (question tokens, dimensions).
         passages: The signatures of each passage, shape (tokens, dimensions / 8); no passage is empty.
 
     Returns:
-        The similarities, float32 of shape (passages, query tokens).
+        The similarities, float32 of shape (passages, question tokens).
     """
     starts = np.cumsum([0, *(len(passage) for passage in passages[:-1])])
     signatures = np.concatenate(passages)
-    products = np.empty((len(query), len(signatures)), np.float32)
+    products = np.empty((len(question), len(signatures)), np.float32)
     for start in range(0, len(signatures), _BLOCK_TOKENS):
-        products[:, start : start + _BLOCK_TOKENS] = _dot_products(query, signatures[start : start + _BLOCK_TOKENS]).T
+        block = slice(start, start + _BLOCK_TOKENS)
+        products[:, block] = _dot_products(question, signatures[block]).T
     # The highest product belongs to the highest similarity, so only this one is scaled. Along rows it is found faster.
-    best = _scale(np.maximum.reduceat(products, starts, axis=1).T, query) / np.sqrt(query.shape[1])
+    best = _scale(np.maximum.reduceat(products, starts, axis=1).T, question) / np.sqrt(question.shape[1])
     return np.ascontiguousarray(best, np.float32)
 
 
-def token_similarities(query: TokenVectors, passage: TokenSignatures) -> Similarities:
-    """Return the similarity of each token of a passage to each token of the query: float32 (tokens, query tokens)."""
-    similarities: Similarities = _scale(_dot_products(query, passage), query) / np.float32(np.sqrt(query.shape[1]))
+def token_similarities(question: TokenVectors, passage: TokenSignatures) -> Similarities:
+    """Return the similarity of each token of a passage to each of the question: float32 (tokens, question tokens)."""
+    length = np.float32(np.sqrt(question.shape[1]))
+    similarities: Similarities = _scale(_dot_products(question, passage), question) / length
     return similarities
 
 
 def weighted_maxsim(similarities: Similarities) -> Similarities:
-    """Return MaxSim with each query token weighted by how much the passages differ in it.
+    """Return MaxSim with each token of the question weighted by how much the passages differ in it.
 
     A token to which all passages are equally similar says nothing about any of them.
 
     Args:
-        similarities: The result of `max_similarities`, shape (passages, query tokens).
+        similarities: The result of `max_similarities`, shape (passages, question tokens).
 
     Returns:
         The scores, float32 of shape (passages,).
@@ -140,14 +126,14 @@ def weighted_maxsim(similarities: Similarities) -> Similarities:
     return scores
 
 
-def _dot_products(query: TokenVectors, signatures: TokenSignatures) -> Similarities:
-    """Return the dot products of the signatures' bits (0 or 1) with the vectors of the query."""
-    bits = np.unpackbits(signatures, axis=1, count=query.shape[1]).astype(np.float32)
-    products: Similarities = bits @ query.T
+def _dot_products(question: TokenVectors, signatures: TokenSignatures) -> Similarities:
+    """Return the dot products of the signatures' bits (0 or 1) with the vectors of the question."""
+    bits = np.unpackbits(signatures, axis=1, count=question.shape[1]).astype(np.float32)
+    products: Similarities = bits @ question.T
     return products
 
 
-def _scale(products: Similarities, query: TokenVectors) -> Similarities:
+def _scale(products: Similarities, question: TokenVectors) -> Similarities:
     """Return similarities times the square root of the dimensions, the length of a vector of signs (-1 or 1)."""
-    similarities: Similarities = 2 * products - query.sum(axis=1)
+    similarities: Similarities = 2 * products - question.sum(axis=1)
     return similarities

@@ -13,7 +13,7 @@ from rag.text.words import content_words
 from rag.types import Hit, Mode, Question, SearchTrace
 
 from .fuse_dense_and_lexical import fuse
-from .query.embed_query import EmbeddedQuery
+from .query.embed_in_scopes import EmbeddedQuestion
 
 # How many candidates the dense and the lexical search of each scope contribute, before the cut to top_k.
 MAX_CANDIDATES = 100
@@ -23,7 +23,7 @@ UNDER_FILLED = "UNDER_FILLED"
 
 
 def find_candidates(
-    question: Question, queries: Sequence[EmbeddedQuery]
+    question: Question, embedded: Sequence[EmbeddedQuestion]
 ) -> tuple[list[Hit], tuple[str, ...], SearchTrace]:
     """Search every scope and rank the candidates.
 
@@ -31,7 +31,7 @@ def find_candidates(
 
     Args:
         question: The question.
-        queries: The question, embedded for each scope.
+        embedded: The question, embedded for each scope.
 
     Returns:
         The hits, best first; warnings; and the candidates that each search found.
@@ -41,12 +41,12 @@ def find_candidates(
         IndexUnavailable: If the store does not answer.
     """
     mode = retrieval_mode(question)
-    failures = [query.failure for query in queries if query.failure]
-    if failures and len(failures) == len(queries) and mode != Mode.LEXICAL:
+    failures = [of_scope.failure for of_scope in embedded if of_scope.failure]
+    if failures and len(failures) == len(embedded) and mode != Mode.LEXICAL:
         raise failures[0]
     candidates_by_scope = provider_factory.chunk_store().search(
         question.text,
-        [ScopeQuery(query.scope, query.vector, query.token_vectors) for query in queries],
+        [ScopeQuery(of_scope.scope, of_scope.vector, of_scope.token_vectors) for of_scope in embedded],
         mode=mode,
         limit=max(MAX_CANDIDATES, question.top_k),
     )

@@ -16,7 +16,7 @@ from ragsite.postgres.replicas import routing as replicas
 from .deduplicate import deduplicate
 from .late_interaction import add_maxsim
 from .load_passages import read_passages
-from .query.embed_query import EmbeddedQuery, embed_query, multilingual_vector
+from .query.embed_in_scopes import EmbeddedQuestion, embed_in_scopes, multilingual_vector
 from .query.spelling import WARNING as SPELLING_CORRECTED
 from .query.spelling import correct_spelling
 from .rank_candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
@@ -45,14 +45,14 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     """
     question = correct_spelling(question, scopes)
     with measurement_buffer.measure("query_stage", "embed"):
-        queries = embed_query(question, scopes)
+        embedded = embed_in_scopes(question, scopes)
     organization_ids = {key for scope in scopes for key in scope.organization_ids}
     for attempt in range(_MAX_ATTEMPTS):
         with measurement_buffer.measure("query_stage", "search"):
             if attempt:  # a replica may not have the new version yet
-                outcome = _search(question, queries, scopes)
+                outcome = _search(question, embedded, scopes)
             else:
-                outcome = replicas.read(functools.partial(_search, question, queries, scopes), organization_ids)
+                outcome = replicas.read(functools.partial(_search, question, embedded, scopes), organization_ids)
         hits, passages, source_ids, warnings, trace, is_complete = outcome
         if is_complete:
             break
@@ -66,7 +66,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     trace = dataclasses.replace(trace, deduplicated=tuple(passage.chunk_id for passage in passages))
     if question.rerank and passages:  # outside of the transaction: a reranker may be a remote service
         with measurement_buffer.measure("query_stage", "rerank"):
-            passages, rerank_warnings = rerank(question, passages, multilingual_vector(question, queries))
+            passages, rerank_warnings = rerank(question, passages, multilingual_vector(question, embedded))
         warnings += rerank_warnings
     return Retrieval(
         passages=with_ranks(add_standout_scores(passages, question.top_k)),
@@ -77,7 +77,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     )
 
 
-def _search(question: Question, queries: Sequence[EmbeddedQuery], scopes: Sequence[SearchScope]) -> _Outcome:
+def _search(question: Question, embedded: Sequence[EmbeddedQuestion], scopes: Sequence[SearchScope]) -> _Outcome:
     """Find the candidates of the scopes, on a read replica if there is one, and read the best passages.
 
     The passages are read from the primary, where access is checked again: what was revoked or deleted is not returned.
@@ -87,7 +87,7 @@ def _search(question: Question, queries: Sequence[EmbeddedQuery], scopes: Sequen
     removes_copies = question.deduplicate and retrieval_mode(question) != Mode.DENSE
     # One transaction, so that the caller's identity is set once for all queries.
     with transaction.atomic():
-        hits, warnings, trace = find_candidates(question, queries)
+        hits, warnings, trace = find_candidates(question, embedded)
         with replicas.on_primary():
             passages, is_complete = _read_best(hits, limit, removes_copies=removes_copies)
             source_ids = searched_sources.list_ids(scopes, with_unlisted=question.names_sources)

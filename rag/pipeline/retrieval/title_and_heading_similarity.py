@@ -14,6 +14,7 @@ import structlog
 from numpy.typing import NDArray
 
 from rag.errors import EmbeddingFailed, IndexUnavailable
+from rag.pipeline.embed_question import embed_question_tokens
 from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.providers.rerankers.local import standard_scores
@@ -21,7 +22,7 @@ from rag.text.indexed_text import embedded_text
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures
 
-from .late_interaction import embed_question_tokens, read_signatures
+from .late_interaction import read_signatures
 
 logger = structlog.get_logger(__name__)
 

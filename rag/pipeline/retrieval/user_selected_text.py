@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import structlog
 
 from rag.errors import EmbeddingFailed
-from rag.pipeline.embed import embed_question_locally
+from rag.pipeline.embed_question import MAX_QUESTION_TOKENS, embed_question_locally
 from rag.providers import provider_factory
 from rag.text.languages import detect_language
 from rag.text.quotable_units import split_units
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures
 
-from .late_interaction import MAX_QUERY_TOKENS, max_similarities
+from .late_interaction import max_similarities
 
 logger = structlog.get_logger(__name__)
 
@@ -80,7 +80,7 @@ def score_selected_text(question: str, text: str) -> SelectedText:
     for passage, vector, of_passage in zip(passages, vectors, signatures, strict=True):
         maxsim = None
         if len(of_passage) and len(question_tokens):
-            maxsim = float(max_similarities(question_tokens[:MAX_QUERY_TOKENS], [of_passage]).mean())
+            maxsim = float(max_similarities(question_tokens[:MAX_QUESTION_TOKENS], [of_passage]).mean())
         score = min(1.0, max(0.0, float(vector @ question_vector)))
         scored.append(passage.copy_with(score=score, maxsim=maxsim))
     by_passage = {

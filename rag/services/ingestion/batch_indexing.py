@@ -10,7 +10,7 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from rag.errors import ProviderFailed, RagError
 from rag.models import DataSource, IngestionDocument
-from rag.pipeline.embed import uses_local_model
+from rag.pipeline.embed_documents import uses_local_model
 from rag.pipeline.ingestion import index, parse_chunk_embed
 from rag.services.jobs import close_and_cancel
 

@@ -7,7 +7,7 @@ from django.db import transaction
 from orgs.access.caller import Caller
 from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, Document
-from rag.pipeline.embed import uses_local_model
+from rag.pipeline.embed_documents import uses_local_model
 from rag.pipeline.ingestion import index, parse_chunk_embed, quota
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.services.maintenance import apply_index_changes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from orgs.access.caller import Caller
 from rag.errors import InvalidRequest, UnknownModel
 from rag.models import EmbeddingModel
-from rag.pipeline.embed import estimate_local_tokens
+from rag.pipeline.embed_documents import estimate_local_tokens
 from rag.providers import provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import structlog
 
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL as EXTRACTIVE
-from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_signatures
 from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.pipeline.answering.prompt import MAX_PROMPT_TOKENS

@@ -121,7 +121,7 @@ def ask(
     options: AnswerOptions,
     *,
     query: MeasuredQuery | None = None,
-    keeps_unanswered: bool = False,
+    stores_unanswered: bool = False,
 ) -> AnswerEvents[AnswerResult]:
     """Stream a grounded answer (rag.pipeline.answering.answer). Access is rechecked while the answer is streamed.
 
@@ -130,7 +130,7 @@ def ask(
         selection: The caller, and the sources to search.
         options: How to answer.
         query: Receives the durations of the stages.
-        keeps_unanswered: Store the question if it is not answered (rag.services.evaluation.record_unanswered).
+        stores_unanswered: Store the question if it is not answered (rag.services.evaluation.record_unanswered).
 
     Raises:
         NoAccessibleSources: If the caller may not query any source.
@@ -143,7 +143,7 @@ def ask(
     events = _measure_answer(
         query, access_rechecks.watch_access(answering.ask(question, query.scopes, options), selection.caller)
     )
-    return _keep_unanswered(question, selection.caller, query, events) if keeps_unanswered else events
+    return _store_unanswered(question, selection.caller, query, events) if stores_unanswered else events
 
 
 def _measure_answer(query: MeasuredQuery, events: AnswerEvents[AnswerResult]) -> AnswerEvents[AnswerResult]:
@@ -154,7 +154,7 @@ def _measure_answer(query: MeasuredQuery, events: AnswerEvents[AnswerResult]) ->
         return result
 
 
-def _keep_unanswered(
+def _store_unanswered(
     question: Question, caller: Caller, query: MeasuredQuery, events: AnswerEvents[AnswerResult]
 ) -> AnswerEvents[AnswerResult]:
     with closing(events):

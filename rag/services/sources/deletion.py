@@ -35,7 +35,7 @@ def delete_by_reference(
     """Delete the source with this id or slug, if the caller may manage it, and cancel its jobs.
 
     Raises:
-        VersionChanged: If the source is in none of the expected versions (services.sources.versions).
+        VersionChanged: If the source is in none of the expected versions (overwrite_protection).
         NotAllowed: If the caller may see the source, but not manage it.
         UnknownSource: If the source does not exist for the caller.
         InvalidRequest: If sources of several organisations have this slug.

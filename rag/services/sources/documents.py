@@ -98,7 +98,7 @@ def delete_by_reference(
         document_id: The document's id.
         path: The document's path; empty to look for the id.
         organization: The organisation that the request names, if any.
-        expected_versions: The versions that may be deleted (services.sources.versions); None for any.
+        expected_versions: The versions that may be deleted (overwrite_protection); None for any.
 
     Raises:
         VersionChanged: If the document is in another version.

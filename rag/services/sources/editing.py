@@ -61,7 +61,7 @@ def update_source(
         reference: The id or slug of the source.
         settings: The new settings.
         organization: The organisation that the request names, if any.
-        expected_versions: The versions that may be changed (services.sources.versions); None for any.
+        expected_versions: The versions that may be changed (overwrite_protection); None for any.
 
     Returns:
         The changed source.

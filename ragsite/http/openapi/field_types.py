@@ -16,12 +16,13 @@ Id = Annotated[str, {"format": "uuid"}]
 Share = Annotated[float, {"minimum": 0, "maximum": 1}]
 Count = Annotated[int, {"minimum": 0}]
 
-_open: set[Any] = set()
+# The TypedDicts that may have more fields than they declare.
+_with_additional_fields: set[Any] = set()
 
 
 def allow_additional_fields(body: Body) -> Body:
     """Class decorator: the TypedDict may have more fields than it declares."""
-    _open.add(body)
+    _with_additional_fields.add(body)
     return body
 
 
@@ -50,7 +51,7 @@ def schema_of(hint: Any, registry: Any) -> dict[str, Any]:
     """Build the JSON Schema of a type. TypedDicts become components; Annotated adds JSON Schema keywords."""
     origin, args = get_origin(hint), get_args(hint)
     if is_typeddict(hint):
-        return _component(hint, registry)
+        return _register_typed_dict(hint, registry)
     if hint in (Any, object):
         return {}
     if hint is type(None):
@@ -67,7 +68,8 @@ def schema_of(hint: Any, registry: Any) -> dict[str, Any]:
     if origin in (dict, Mapping):
         return {"type": "object", "additionalProperties": schema_of(args[1], registry)}
     if origin is Literal:
-        return {"enum": list(args), **({"type": "string"} if all(isinstance(value, str) for value in args) else {})}
+        are_texts = all(isinstance(value, str) for value in args)
+        return {"enum": list(args)} | ({"type": "string"} if are_texts else {})
     if origin in (Union, types.UnionType):
         return _any_of([schema_of(member, registry) for member in args if member is not type(None)], type(None) in args)
     return dict(resolve_type_hint(hint))
@@ -82,22 +84,28 @@ def _any_of(choices: list[dict[str, Any]], nullable: bool) -> dict[str, Any]:
     return {"anyOf": choices}
 
 
-def _component(body: Any, registry: Any) -> dict[str, Any]:
+def _register_typed_dict(body: Any, registry: Any) -> dict[str, Any]:
+    """Register a TypedDict as a component, unless it is one already, and return a reference to it (`$ref`)."""
     name = component_prefix(body) + body.__name__
-    name = f"{name[:-3]}Response" if name.endswith("Out") else name
+    name = f"{name.removesuffix('Out')}Response" if name.endswith("Out") else name
     component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, schema={}, object=body)
     if component not in registry:
-        registry.register(component)
-        component.schema = {
-            "type": "object",
-            **({"description": " ".join(body.__doc__.split())} if body.__doc__ else {}),
-            "properties": {
-                field: schema_of(hint, registry) for field, hint in get_type_hints(body, include_extras=True).items()
-            },
-            **({"required": sorted(body.__required_keys__)} if body.__required_keys__ else {}),
-            **({"additionalProperties": {}} if body in _open else {}),
-        }
+        registry.register(component)  # before its fields, which may refer to it
+        component.schema = _typed_dict_schema(body, registry)
     return dict(component.ref)
+
+
+def _typed_dict_schema(body: Any, registry: Any) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object"}
+    if body.__doc__:
+        schema["description"] = " ".join(body.__doc__.split())
+    hints = get_type_hints(body, include_extras=True)
+    schema["properties"] = {field: schema_of(hint, registry) for field, hint in hints.items()}
+    if body.__required_keys__:
+        schema["required"] = sorted(body.__required_keys__)
+    if body in _with_additional_fields:
+        schema["additionalProperties"] = {}
+    return schema
 
 
 _NULLABLE_ANYTHING = {"oneOf": [{}, {"type": "null"}]}
@@ -126,7 +134,7 @@ class EventStream:
             _event(self.name, event, schema_of(data or error_body, registry), registry)
             for event, data in self.events.items()
         ]
-        item = _named_component(f"{self.name}Event", {"anyOf": events}, registry) if len(events) > 1 else events[0]
+        item = _register_component(f"{self.name}Event", {"anyOf": events}, registry) if len(events) > 1 else events[0]
         return {
             "type": "string",
             "description": f"Server-sent events. `x-item-schema` is an event; its `data` is sent as JSON.{self.end}",
@@ -139,7 +147,7 @@ def _event(name: str, event: str, data: dict[str, Any], registry: Any) -> dict[s
         return data
     properties = {"event": {"type": "string", "const": event}, "data": data}
     schema = {"type": "object", "properties": properties, "required": ["data", "event"]}
-    return _named_component(f"{name}{event.capitalize()}Event", schema, registry)
+    return _register_component(f"{name}{event.capitalize()}Event", schema, registry)
 
 
 def apply_rules(schema: dict[str, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +157,7 @@ def apply_rules(schema: dict[str, Any], rules: Mapping[str, Any]) -> dict[str, A
     for name, more in rules.get("properties", {}).items():
         known = {} if properties[name] == _NULLABLE_ANYTHING else properties[name]
         properties[name] = {**known, **more}
-    return {**schema, **({"properties": properties} if properties else {}), **keywords}
+    return schema | ({"properties": properties} if properties else {}) | keywords
 
 
 def without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
@@ -188,11 +196,13 @@ def split_variants(
         keywords = {keyword: rule for keyword, rule in rules.items() if keyword not in ("properties", "required")}
         variant = apply_rules({"type": "object", "properties": kept}, {"properties": changed, **keywords})
         variant |= {"required": required} if required else {}
-        references.append(_named_component(f"{prefix}{name}Request", variant, registry))
-    return {"oneOf": references, **({"description": schema["description"]} if "description" in schema else {})}
+        references.append(_register_component(f"{prefix}{name}Request", variant, registry))
+    description = {"description": schema["description"]} if "description" in schema else {}
+    return {"oneOf": references} | description
 
 
-def _named_component(name: str, schema: dict[str, Any], registry: Any) -> dict[str, Any]:
+def _register_component(name: str, schema: dict[str, Any], registry: Any) -> dict[str, Any]:
+    """Register a schema as a component, unless its name is taken, and return a reference to it (`$ref`)."""
     component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, schema=schema, object=name)
     registry.register_on_missing(component)
     return dict(component.ref)

@@ -27,14 +27,18 @@ RAG_STORAGE_S3_BUCKET = env.str("RAG_STORAGE_S3_BUCKET", default="")
 RAG_STORAGE_S3_ENDPOINT = env.str("RAG_STORAGE_S3_ENDPOINT", default="")
 
 
-def in_folder(folder: Path) -> dict[str, object]:
+def folder_storage(folder: Path) -> dict[str, object]:
     """Return the storage settings of a folder whose files only the owner may read."""
     options = {"location": str(folder), "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
     return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": options}
 
 
-def in_bucket(bucket: str, *, endpoint: str = "") -> dict[str, object]:
-    """Return the storage settings of a bucket: one part of 8 MiB in memory at a time, no Amazon-specific checksums."""
+def bucket_storage(bucket: str, *, endpoint: str = "") -> dict[str, object]:
+    """Return the storage settings of a bucket of an S3-compatible store.
+
+    A file is sent in parts of 8 MiB (boto3's size), one at a time, so that only one is in memory. Checksums that other
+    stores than Amazon's do not know are left out.
+    """
     from boto3.s3.transfer import TransferConfig
     from botocore.config import Config
 
@@ -57,7 +61,7 @@ def in_bucket(bucket: str, *, endpoint: str = "") -> dict[str, object]:
 
 
 FILES = (
-    in_bucket(RAG_STORAGE_S3_BUCKET, endpoint=RAG_STORAGE_S3_ENDPOINT)
+    bucket_storage(RAG_STORAGE_S3_BUCKET, endpoint=RAG_STORAGE_S3_ENDPOINT)
     if RAG_STORAGE_S3_BUCKET
-    else in_folder(RAG_STORAGE_FOLDER)
+    else folder_storage(RAG_STORAGE_FOLDER)
 )

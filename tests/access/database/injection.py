@@ -155,21 +155,25 @@ RESIDUE = {
     "BEGIN ISOLATION LEVEL SERIALIZABLE": "SELECT current_setting('transaction_isolation') = 'serializable'",
 }
 
+_ANY_STATEMENT = re.compile(b"")
+
 
 @contextmanager
 def web_process(*, is_restricted: bool = False) -> Iterator[None]:
-    """Connect as a web process does: with a login of its own for each role. Other connections are not touched.
+    """Connect as a web process does: with a login of its own for each role.
+
+    The connection that the test had before is kept open, and is used again afterwards.
 
     Args:
-        is_restricted: The cursor refuses other kinds of statements. Without it, PostgreSQL must refuse them.
+        is_restricted: The cursor refuses statements that requests never send. Without it, PostgreSQL must refuse them.
     """
     earlier, permitted = connections["default"], restricted_cursor.PERMITTED_STATEMENT
     logins.close_all()
-    identity.run_process_as(identity.NOBODY)
+    identity.run_process_as(identity.NOBODY)  # opens connections with logins of web processes
     if not is_restricted:
-        restricted_cursor.PERMITTED_STATEMENT = re.compile(b"")
+        restricted_cursor.PERMITTED_STATEMENT = _ANY_STATEMENT
     try:
-        with identity.run_as(identity.NOBODY):
+        with identity.run_as(identity.NOBODY):  # the test itself may run as somebody
             yield
     finally:
         restricted_cursor.PERMITTED_STATEMENT = permitted

@@ -11,7 +11,8 @@ from orgs.access.permissions import Visibility
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.models import Document
 from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
-from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.answering.sanitize import sanitize

@@ -5,7 +5,7 @@ from typing import Any
 
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, EmbeddingModel
-from rag.pipeline.embed import embed_question
+from rag.pipeline.embed_question import embed_question
 from rag.providers import provider_factory
 from rag.providers.stores.candidates import ScopeQuery
 from rag.providers.stores.qdrant import collection

@@ -13,7 +13,7 @@ from orgs.access.caller import Caller
 from rag.models import DataSource, Document
 from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationTerm, SourceConfig, SourceTerm
 from rag.models.grants import AccessList
-from rag.pipeline.embed import embed_question
+from rag.pipeline.embed_question import embed_question
 from rag.providers import provider_factory
 from rag.providers.stores.candidates import ScopeQuery
 from rag.providers.stores.pgvector.store import PgVectorStore

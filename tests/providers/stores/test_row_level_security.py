@@ -4,7 +4,7 @@ import pytest
 
 from orgs.access.caller import Caller
 from rag.models import DataSource
-from rag.pipeline.embed import embed_question
+from rag.pipeline.embed_question import embed_question
 from rag.providers.stores.pgvector import bm25_query, search
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres import identity

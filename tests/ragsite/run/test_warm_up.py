@@ -15,7 +15,7 @@ from django.urls import get_resolver
 
 from rag import tasks
 from rag.models import EmbeddingModel
-from rag.providers import early_imports, provider_factory
+from rag.providers import load_before_fork, provider_factory
 from ragsite.run import warm_up
 from tests.support.factories import World
 
@@ -23,7 +23,7 @@ from tests.support.factories import World
 @pytest.fixture
 def imported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
-    monkeypatch.setattr(early_imports, "importlib", SimpleNamespace(import_module=names.append))
+    monkeypatch.setattr(load_before_fork, "importlib", SimpleNamespace(import_module=names.append))
     return names
 
 
@@ -60,7 +60,7 @@ def test_a_worker_imports_before_its_first_fork(
     live_world: World, monkeypatch: pytest.MonkeyPatch, fork: Any, imported: list[str], is_remote: bool, expected: Any
 ) -> None:
     counted: list[str] = []
-    monkeypatch.setattr(early_imports, "count_tokens", counted.append)
+    monkeypatch.setattr(load_before_fork, "count_tokens", counted.append)
     collector = Mock()
     monkeypatch.setattr(tasks, "gc", collector)
     if is_remote:

@@ -12,7 +12,7 @@ from rag.providers import file_storage
 from rag.services.ingestion import embedding_outages
 from rag.services.jobs import uploads
 from rag.services.sources import original_files
-from ragsite.settings.rag.files import in_bucket
+from ragsite.settings.rag.files import bucket_storage
 from tests.services.jobs.uploading import OPTIONS, purge_unused_files, store, upload
 from tests.support import factories
 from tests.support.factories import World
@@ -27,7 +27,7 @@ def bucket(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[BucketSer
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "test-1")
     with BucketServer().running() as server:
-        default = in_bucket("documents", endpoint=server.address)
+        default = bucket_storage("documents", endpoint=server.address)
         settings.STORAGES = {**settings.STORAGES, "default": default}
         yield server
 

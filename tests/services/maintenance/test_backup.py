@@ -21,7 +21,7 @@ from rag.services.maintenance.backup import create
 from rag.services.maintenance.backup.archive import ArchiveReader
 from rag.services.sources import documents, purge
 from ragsite.postgres import identity
-from ragsite.settings.rag.files import in_folder
+from ragsite.settings.rag.files import folder_storage
 from tests.services.jobs.uploading import purge_unused_files, send, store, upload
 from tests.support.factories import World, ingest_text
 
@@ -73,7 +73,7 @@ def empty_target(transactional_db: None, settings: Any, tmp_path: Path) -> Itera
     def use(database: str, folder: Path) -> None:
         connection.close()
         connection.settings_dict["NAME"] = database
-        settings.STORAGES = {**settings.STORAGES, "default": in_folder(folder)}
+        settings.STORAGES = {**settings.STORAGES, "default": folder_storage(folder)}
 
     @contextlib.contextmanager
     def switch() -> Iterator[None]:
@@ -193,7 +193,7 @@ def test_a_storage_with_files_is_refused(live_world: World, tmp_path: Path, empt
     store(live_world.source())
     create.create(archive, lambda step, count: None)
     with empty_target():
-        settings.STORAGES = {**settings.STORAGES, "default": in_folder(settings.RAG_STORAGE_FOLDER)}
+        settings.STORAGES = {**settings.STORAGES, "default": folder_storage(settings.RAG_STORAGE_FOLDER)}
         with pytest.raises(CommandError, match="storage has original files"):
             call_command("restore", archive, stderr=io.StringIO())
 

@@ -8,8 +8,8 @@ from django.db import connection
 from orgs.access.caller import Caller
 from rag.models import DataSource, EmbeddingModel, Grant
 from rag.models.search import granted_scopes
-from rag.pipeline.embed import embed_question
-from rag.pipeline.retrieval.query import embed_query
+from rag.pipeline.embed_question import embed_question
+from rag.pipeline.retrieval.query import embed_in_scopes
 from rag.providers.base import Vectors
 from rag.services.search import permitted_queries
 from rag.services.search.permitted_queries import SourceSelection
@@ -93,7 +93,7 @@ def test_a_changed_embedding_model_is_used_at_once(world: World, monkeypatch: py
         used.append(model.query_prefix)
         return embed_question(text, model=model)
 
-    monkeypatch.setattr(embed_query, "embed_question", embed)
+    monkeypatch.setattr(embed_in_scopes, "embed_question", embed)
     for prefix in ("", "", "query: ", ""):
         EmbeddingModel.objects.update(query_prefix=prefix)
         count_statements(world, [])

@@ -71,11 +71,11 @@ class Queries(PipelineViewSet):
             build_question(values),
             _build_source_selection(request, values),
             build_answer_options(values),
-            keeps_unanswered=True,
+            stores_unanswered=True,
         )
         if values["stream"]:
             return stream(
-                events, render_sources=retrieval_out, render_result=query_out, on_error=type(self).error_handler
+                events, render_sources=retrieval_out, render_result=query_out, on_error=self.get_exception_handler()
             )
         return Response(query_out(permitted_queries.run_to_completion(events)))
 

@@ -7,8 +7,8 @@ from rag.types import Passage
 from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.passage_structure import PassageStructure
 from .question.question_type import AnalysedQuestion, analyse_question
-from .quotes import Quote, quote_parts
-from .quotes import render_quotes as render_quotes
+from .quote_parts import quote_parts
+from .quotes import Quote
 from .scores.multilingual_similarity import compare_in_other_languages
 from .scores.sentence_similarity import MAX_PASSAGES, SentenceSimilarity, compare_token_signatures
 from .selection.select_parts import Selection, select_parts

@@ -66,10 +66,13 @@ _PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 
 
 def divide_question(question: str) -> tuple[str, ...]:
-    """Return the two questions of one, each of which can be understood alone; empty if there are not two.
+    """Split a question that asks two things into two, each of which can be understood alone.
 
     What both have in common is repeated, and a pronoun in the second one is replaced: "How do I create a team and
     rename it?" becomes "How do I create a team" and "How do I rename a team?".
+
+    Returns:
+        The two questions; empty if the question asks one thing, or if it is unclear what the second one is about.
     """
     text = question[:_MAX_CHARACTERS].strip()
     halves = _BETWEEN_QUESTIONS.split(text)

@@ -18,7 +18,7 @@ def find_plain_words(text: str) -> list[str]:
 
 
 def replace_words(text: str, replacements: dict[str, str]) -> str:
-    """Replace words that `find_plain_words` found. A capital stays one."""
+    """Replace words that `find_plain_words` found. What replaces a word with a capital begins with one, too."""
 
     def replace(match: re.Match[str]) -> str:
         word = match.group()

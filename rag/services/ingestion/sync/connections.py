@@ -35,26 +35,24 @@ def check(connection: SyncConnection) -> None:
 
 @transaction.atomic
 def save(connection: SyncConnection, *, secret: str, by: User) -> None:
-    """Store a checked connection, which acts for this user from now on. A schedule begins immediately.
+    """Store a checked connection, which acts for this user from now on. With a schedule, a sync is due at once.
 
     Args:
         connection: The connection, with its new values.
         secret: The new secret key; empty to keep the stored one.
         by: Who saves it.
     """
-    is_new = connection._state.adding
-    if not is_new:
-        _end_runs_elsewhere(connection)
     connection.acts_for = by
     connection.due_at = timezone.now() if connection.interval_minutes else None
     if secret:
         connection.secret = encryption.encrypt(secret, encryption.Purpose.SYNC)
-    hidden = {"secret"} if not (is_new or secret) else set()
-    names = [field.name for field in connection._meta.concrete_fields if not field.primary_key]
-    if is_new:
+    if connection._state.adding:
         connection.save(force_insert=True)
     else:
-        connection.save(update_fields=[name for name in names if name not in {*hidden, "created_at"}])
+        _end_runs_if_moved(connection)
+        kept = {"created_at"} if secret else {"created_at", "secret"}
+        names = {field.name for field in connection._meta.concrete_fields if not field.primary_key}
+        connection.save(update_fields=names - kept)
 
 
 def check_secret(connection: SyncConnection, new: SyncConnection, *, secret: str) -> None:
@@ -77,7 +75,7 @@ def _credentials_scope(connection: SyncConnection) -> tuple[str, str, str, str]:
     return connection.kind, connection.location.partition("/")[0], connection.endpoint, connection.access_key
 
 
-def _end_runs_elsewhere(connection: SyncConnection) -> None:
+def _end_runs_if_moved(connection: SyncConnection) -> None:
     """End the runs that could continue, if the new values name another location."""
     stored = SyncConnection.objects.select_for_update(no_key=True, of=("self",)).get(pk=connection.pk)
     if all(getattr(stored, name) == getattr(connection, name) for name in _LOCATION_FIELDS):

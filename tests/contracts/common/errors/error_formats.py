@@ -3,12 +3,12 @@
 import datetime
 from typing import Any
 
-from rag.contracts.agent import errors as agent
-from rag.contracts.common.errors import ErrorHandler
-from rag.contracts.pipeline import errors as pipeline
-from rag.contracts.retrieval import errors as retrieval
-from rag.contracts.search_service import errors as search_service
-from rag.contracts.v3 import errors as v3
+from rag.contracts.agent import error_format as agent
+from rag.contracts.common.error_rendering import ErrorHandler
+from rag.contracts.pipeline import error_format as pipeline
+from rag.contracts.retrieval import error_format as retrieval
+from rag.contracts.search_service import error_format as search_service
+from rag.contracts.v3 import error_format as v3
 from ragsite.http.errors import TITLES
 
 HANDLERS: dict[str, ErrorHandler] = {

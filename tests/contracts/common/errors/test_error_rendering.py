@@ -10,8 +10,8 @@ from structlog.testing import capture_logs
 
 from rag import errors
 from rag.contracts import fallback_errors
-from rag.contracts.retrieval import errors as retrieval
-from rag.contracts.search_service import errors as search_service
+from rag.contracts.retrieval import error_format as retrieval
+from rag.contracts.search_service import error_format as search_service
 from rag.providers.stores.qdrant.client import CollectionMissing
 from ragsite.http.errors import TITLES
 from tests.contracts.common.errors.error_formats import HANDLERS, parse_error

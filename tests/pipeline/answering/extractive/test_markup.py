@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from rag.parsing.markdown import parse_markdown
-from rag.pipeline.answering.extractive.extract import extract_quotes, render_quotes
+from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.generate import BY_TITLE
 from tests.support.passages import answer, passage
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.parts.cross_references import is_pointer, mostly_points
 from rag.pipeline.answering.extractive.parts.passage_parts import says_nothing
-from rag.pipeline.answering.extractive.parts.pointers import is_pointer, mostly_points
-from rag.pipeline.answering.extractive.quotes import render_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from rag.text.quotable_units import UnitKind
 from rag.types.token_vectors import TokenVectors

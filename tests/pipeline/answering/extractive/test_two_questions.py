@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rag.pipeline.answering.extractive.extract import render_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.types import SearchedQuestion
 from tests.support.passages import passage

@@ -162,7 +162,10 @@ def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_long_addresses_of_sitemaps_are_refused(connection: SyncConnection, website: Website) -> None:
-    """Addresses are stored after each sitemap: 200 of 10,000 characters wrote 220 MB into the database's log."""
+    """The remaining addresses are stored again after each sitemap, so that all of them together have a limit.
+
+    200 addresses of 10,000 characters would write 220 MB into the database's log.
+    """
     for length, number, error in (
         (1_900, 600, "addresses have more than 1,000,000 characters"),
         (2_000, 1, "A sitemap's address has more than 2,000 characters."),

@@ -22,8 +22,9 @@ from .tables import split_cells
 
 STEP = re.compile(r"\d{1,3}[.)]\s")
 _TITLE = re.compile(r"# |= [^=]")
+_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]*_`]*(?=\s)")
 # A very long sentence is cut between two words; a row or a code block is not.
-MAX_QUOTE_CHARACTERS = 600
+_MAX_QUOTE_CHARACTERS = 600
 
 
 class PassageLayout:
@@ -68,7 +69,19 @@ class PassageLayout:
         """Return how many characters of a part are quoted."""
         part = self.parts[index]
         is_cut = part.kind not in (UnitKind.ROW, UnitKind.CODE)
-        return min(MAX_QUOTE_CHARACTERS, part.end - part.start) if is_cut else part.end - part.start
+        return min(_MAX_QUOTE_CHARACTERS, part.end - part.start) if is_cut else part.end - part.start
+
+    def quote_end(self, index: int) -> int:
+        """Return where the quote of a part ends."""
+        part, text = self.parts[index], self.passage.text
+        max_end = part.start + _MAX_QUOTE_CHARACTERS
+        if part.end <= max_end or part.kind in (UnitKind.ROW, UnitKind.CODE):
+            return part.end
+        shortened = text[part.start : max_end]
+        sentence_end = max((match.end() for match in _SENTENCE_END.finditer(shortened)), default=0)
+        if sentence_end > _MAX_QUOTE_CHARACTERS / 2:
+            return part.start + sentence_end
+        return part.start + (len(shortened.rsplit(None, 1)[0]) or _MAX_QUOTE_CHARACTERS)
 
     def block_of(self, index: int) -> range:
         """Return the indexes of the parts of the same paragraph, list or table."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rag.text.markup import pictures
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 
-from .pointers import is_pointer
+from .cross_references import is_pointer
 from .tables import find_headers, join_grid_rows
 from .tables_of_contents import without_contents
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from rag.pipeline.answering.extractive.parts.cross_references import mostly_points
 from rag.pipeline.answering.extractive.parts.passage_parts import SENTENCE_ENDINGS
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
-from rag.pipeline.answering.extractive.parts.pointers import mostly_points
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.pipeline.answering.extractive.parts.extent import readable_parts, section_beginning
+from rag.pipeline.answering.extractive.parts.neighbouring_parts import readable_parts, section_beginning
 from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rag.pipeline.answering.extractive.parts.extent import (
+from rag.pipeline.answering.extractive.parts.neighbouring_parts import (
     rest_of_section,
     section_beginning,
     with_first_steps,
@@ -22,9 +22,9 @@ from rag.pipeline.answering.extractive.scores.sentence_similarity import Sentenc
 from rag.pipeline.retrieval.title_and_heading_similarity import logit
 
 from .comparisons import names_both, select_comparison
-from .nearly_as_good import nearly_as_good
+from .extend_quote import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
+from .second_best_parts import second_best_parts
 from .subsections import with_subsections
-from .surroundings import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
 
 # A part elsewhere is quoted, too, only if the question asks two things, the part adds at least this share of the
 # question's weighted words, and its score is not far below average: it answers the other one. The average of few parts
@@ -88,7 +88,7 @@ def select_parts(
         parts = with_surroundings(structure, candidate.index, question, limit)
         if candidate is chosen[0]:
             parts = with_section(structure, candidate.index, parts, question, weights)
-            others = nearly_as_good(candidates, scores, candidate, structure, parts)
+            others = second_best_parts(candidates, scores, candidate, structure, parts)
             parts = with_second_part(structure, candidate.index, parts, others, question)
             parts = with_all_steps(structure, parts, question)
         selected.setdefault(candidate.passage_number, set()).update(parts)

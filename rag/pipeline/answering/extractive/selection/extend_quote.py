@@ -1,8 +1,8 @@
-"""What is quoted together with a part: what surrounds it, what its section adds, and what answers nearly as well."""
+"""Extends the quote of a chosen part: by what surrounds it, by its section, by the part that answers nearly as well."""
 
 from collections.abc import Mapping, Sequence
 
-from rag.pipeline.answering.extractive.parts.extent import (
+from rag.pipeline.answering.extractive.parts.neighbouring_parts import (
     characters_of,
     find_typed_sentence,
     is_typed_answer,
@@ -17,7 +17,7 @@ from rag.pipeline.answering.extractive.parts.repetitions import without_repetiti
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.text.quotable_units import UnitKind
 
-from .section_context import parts_of_section
+from .add_section import parts_of_section
 
 # How much is quoted around the best part, in characters: most of what says how something is done, less where yes, no, a
 # time or a number is the answer, and least around a second part.

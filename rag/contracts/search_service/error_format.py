@@ -2,7 +2,7 @@
 
 from rest_framework.response import Response
 
-from rag.contracts.common.errors import render_error
+from rag.contracts.common.error_rendering import render_error
 from rag.errors import RagError, UnknownQuery
 from ragsite.http.errors import error_body
 

@@ -4,7 +4,7 @@ from typing import TypedDict
 
 from rest_framework.response import Response
 
-from rag.contracts.common.errors import render_error
+from rag.contracts.common.error_rendering import render_error
 from rag.errors import InvalidRequest, RagError, UnknownSource
 
 _INVALID = "invalid_request_error"

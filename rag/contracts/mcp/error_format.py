@@ -3,7 +3,7 @@
 from rest_framework.exceptions import ParseError
 from rest_framework.response import Response
 
-from rag.contracts.common.errors import render_error
+from rag.contracts.common.error_rendering import render_error
 from rag.errors import RagError
 
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603

@@ -1,4 +1,4 @@
-"""Step: question -> its vector for each scope."""
+"""Step: question -> its vector in each scope, by the model of the scope."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ from django.conf import settings
 
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
-from rag.pipeline.embed import embed_question
-from rag.pipeline.retrieval.late_interaction import embed_question_tokens
+from rag.pipeline.embed_question import embed_question, embed_question_tokens
 from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.text.question_language import is_english
@@ -21,7 +20,7 @@ logger = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedQuery:
+class EmbeddedQuestion:
     """A question in one scope.
 
     Attributes:
@@ -38,7 +37,7 @@ class EmbeddedQuery:
     token_vectors: TokenVectors | None = None
 
 
-def embed_query(question: Question, scopes: Sequence[SearchScope]) -> list[EmbeddedQuery]:
+def embed_in_scopes(question: Question, scopes: Sequence[SearchScope]) -> list[EmbeddedQuestion]:
     """Embed the question with the model of each scope.
 
     A model that fails does not end the search: other scopes may have a model of another organisation.
@@ -50,13 +49,13 @@ def embed_query(question: Question, scopes: Sequence[SearchScope]) -> list[Embed
     return [_embed_in_scope(question, scope, models[scope.model_id]) for scope in scopes]
 
 
-def _embed_in_scope(question: Question, scope: SearchScope, model: EmbeddingModel) -> EmbeddedQuery:
+def _embed_in_scope(question: Question, scope: SearchScope, model: EmbeddingModel) -> EmbeddedQuestion:
     try:
         vector = embed_question(question.text, model=model)
-        return EmbeddedQuery(scope, model.name, vector, token_vectors=_token_vectors(question, model))
+        return EmbeddedQuestion(scope, model.name, vector, token_vectors=_token_vectors(question, model))
     except EmbeddingFailed as error:
         logger.warning("question_not_embedded", model=model.name, code=error.code)
-        return EmbeddedQuery(scope, model.name, None, error)
+        return EmbeddedQuestion(scope, model.name, None, error)
 
 
 def _token_vectors(question: Question, model: EmbeddingModel) -> TokenVectors | None:
@@ -64,8 +63,9 @@ def _token_vectors(question: Question, model: EmbeddingModel) -> TokenVectors | 
     return embed_question_tokens(question.text) if compares_tokens else None
 
 
-def multilingual_vector(question: Question, queries: Sequence[EmbeddedQuery]) -> Vectors | None:
+def multilingual_vector(question: Question, embedded: Sequence[EmbeddedQuestion]) -> Vectors | None:
     """Return the vector of a question that is not English by the multilingual model; None if it is not used."""
     if is_english(question.text):
         return None
-    return next((query.vector for query in queries if query.model_name == settings.RAG_MULTILINGUAL_MODEL), None)
+    name = settings.RAG_MULTILINGUAL_MODEL
+    return next((of_scope.vector for of_scope in embedded if of_scope.model_name == name), None)

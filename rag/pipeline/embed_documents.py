@@ -1,6 +1,5 @@
-"""Step: texts -> vectors and token signatures, one batch per call of the embedder."""
+"""Step: texts of documents -> vectors and token signatures, one batch per call of the embedder."""
 
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.base import HalfVectors, Vectors
-from rag.types.token_vectors import TokenSignatures, TokenVectors
+from rag.types.token_vectors import TokenSignatures
 
 logger = structlog.get_logger(__name__)
 
@@ -126,40 +125,3 @@ def embed_token_signatures(texts: Sequence[str], model: EmbeddingModel) -> Seque
     if token_embedder is provider_factory.embedder(model):
         texts = [model.document_prefix + text for text in texts]
     return token_embedder.embed_with_token_signatures(texts)[1] if token_embedder else ()
-
-
-def embed_question(text: str, *, model: EmbeddingModel) -> Vectors:
-    """Embed a query.
-
-    Returns:
-        float32 (model.dimensions,), of length 1.
-
-    Raises:
-        EmbeddingFailed: If the model did not answer.
-    """
-    prefixed, embedder = model.query_prefix + text, provider_factory.embedder(model)
-    if embedder is provider_factory.token_embedder(model):
-        return embed_question_locally(prefixed)[0]
-    vector: Vectors = embedder.embed([prefixed])[0]
-    return vector
-
-
-def question_token_vectors(text: str) -> TokenVectors:
-    """Return the token vectors of a query. This costs nothing if the local model has just embedded the same text.
-
-    Raises:
-        EmbeddingFailed: If the local model cannot be loaded.
-    """
-    return embed_question_locally(text)[1]
-
-
-@functools.lru_cache(maxsize=16)
-def embed_question_locally(text: str) -> tuple[Vectors, TokenVectors]:
-    """Return the vector and the token vectors of a query by the local model.
-
-    Cached, because the steps of a query use different parts of the result.
-
-    Raises:
-        EmbeddingFailed: If the local model cannot be loaded.
-    """
-    return provider_factory.local_embedder().embed_with_token_vectors(text)

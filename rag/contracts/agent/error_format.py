@@ -5,7 +5,7 @@ from http import HTTPStatus
 from django.utils import timezone
 from rest_framework.response import Response
 
-from rag.contracts.common.errors import http_status, render_error
+from rag.contracts.common.error_rendering import http_status, render_error
 from rag.errors import (
     DatabaseUnavailable,
     EmbeddingFailed,

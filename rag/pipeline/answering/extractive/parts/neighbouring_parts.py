@@ -1,4 +1,4 @@
-"""How much is quoted: the beginning of a section, or what people read together with the best part."""
+"""Which neighbouring parts are quoted, as far as they fit: of a section's beginning, or of the part that is quoted."""
 
 from collections.abc import Sequence
 

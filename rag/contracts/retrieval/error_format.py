@@ -2,7 +2,7 @@
 
 from rest_framework.response import Response
 
-from rag.contracts.common.errors import http_status, render_error
+from rag.contracts.common.error_rendering import http_status, render_error
 from rag.errors import ErrorKind, NoLanguageModel, ProviderFailed, RagError
 from ragsite.http.errors import TITLES, error_body
 

@@ -12,7 +12,7 @@ from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCand
 _MAX_DIFFERENCE = 0.5
 
 
-def nearly_as_good(
+def second_best_parts(
     candidates: Sequence[QuoteCandidate],
     scores: Sequence[float],
     best: QuoteCandidate,

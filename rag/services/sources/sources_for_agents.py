@@ -1,4 +1,4 @@
-"""The data sources and documents whose texts a caller may read, for agents (MCP): those that they may query."""
+"""The data sources and documents that an agent lists and reads over MCP: those that its caller may query."""
 
 import uuid
 from collections.abc import Sequence

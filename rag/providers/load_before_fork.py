@@ -1,4 +1,4 @@
-"""Imports what the children of a process need before it forks, so that each does not take the time and memory."""
+"""Loads what the children of a process need before it forks, so that not each of them takes the time and memory."""
 
 import contextlib
 import importlib

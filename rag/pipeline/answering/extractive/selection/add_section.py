@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rag.pipeline.answering.extractive.parts.extent import characters_of, readable_parts
+from rag.pipeline.answering.extractive.parts.neighbouring_parts import characters_of, readable_parts
 from rag.pipeline.answering.extractive.parts.passage_parts import QUESTION_ENDINGS
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion

@@ -1,0 +1,73 @@
+"""Makes quotes of the chosen parts of a passage: parts without a gap between them are one quote."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from rag.text.quotable_units import UnitKind
+from rag.types import Citation
+
+from .parts.passage_structure import PassageStructure
+from .quotes import Quote
+from .render_quotes import render_lines
+from .scores.section_headings import is_in_section
+
+
+def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]) -> list[Quote]:
+    """Quote parts of a passage, in reading order; parts without a gap between them become one quote.
+
+    Args:
+        number: The passage's number in the prompt, from 1.
+        structure: The passage.
+        indexes: The indexes of the parts.
+    """
+    ordered = sorted(indexes)
+    if not ordered:
+        return []
+    runs: list[list[int]] = []
+    for index in ordered:
+        if runs and structure.follows(runs[-1][-1], index) and not structure.is_heading(index):
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    selected = set(ordered)
+    followed = [_belong_together(structure, run[-1], following[0]) for run, following in pairwise(runs)]
+    return [
+        _quote_run(number, structure, run, continues=continues, is_cut=_is_cut(structure, run, selected))
+        for run, continues in zip(runs, [*followed, False], strict=True)
+    ]
+
+
+def _cite(number: int, structure: PassageStructure, index: int) -> Citation:
+    passage, start, end = structure.passage, structure.parts[index].start, structure.quote_end(index)
+    return Citation(number, passage, passage.text[start:end], passage.start + start, passage.start + end)
+
+
+def _belong_together(structure: PassageStructure, index: int, following: int) -> bool:
+    """Return whether two parts belong to one list or table, or one introduces the other."""
+    part, other = structure.parts[index], structure.parts[following]
+    is_same_list = part.block == other.block and part.kind is not UnitKind.SENTENCE
+    return is_same_list or structure.lead_in(following) == index
+
+
+def _is_cut(structure: PassageStructure, run: Sequence[int], selected: set[int]) -> bool:
+    """Return whether a list or table is quoted from its beginning, but not to its end."""
+    block = [index for index in structure.block_of(run[-1]) if structure.is_readable(index)]
+    is_list = structure.parts[run[-1]].kind in (UnitKind.ITEM, UnitKind.ROW) and len(block) > 1
+    return is_list and set(block[:2]) <= set(run) and not set(block) <= selected
+
+
+def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, continues: bool, is_cut: bool) -> Quote:
+    """Quote consecutive parts."""
+    lines = render_lines(structure, run, is_cut=is_cut)
+    kinds = {structure.parts[index].kind for index in run}
+    citations = tuple(_cite(number, structure, index) for index in run)
+    heading = structure.heading_index(run[0])
+    return Quote(
+        number,
+        citations,
+        "\n".join(lines),
+        is_block=kinds != {UnitKind.SENTENCE} or len(lines) > 1,
+        continues=continues,
+        is_in_section=is_in_section(structure, run[0]),
+        heading="" if heading is None else structure.visible_text(heading),
+    )

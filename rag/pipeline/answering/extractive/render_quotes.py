@@ -1,0 +1,146 @@
+"""Renders quotes as text that people can read: sentences, items, the rows of tables, code."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from rag.parsing import markdown
+from rag.text import citation_markers
+from rag.text.markup import html_tags, links, pictures, references
+from rag.text.markup.writing_direction import end_directions
+from rag.text.quotable_units import LABEL, UnitKind
+from rag.types import Passage
+
+from .parts.passage_structure import PassageStructure
+from .parts.tables import split_cells
+from .quotes import Quote
+
+# Renders the citation of a quote from its passage's number (from 1) and its passage.
+CitationFormatter = Callable[[int, Passage], str]
+
+# Manual pages divide words with this hyphen at the ends of lines.
+_HYPHENATION = re.compile(r"\u2010[ \t]*\n\s*")
+# A line that ends with a backslash is broken there.
+_LINE_BREAK = re.compile(r"\\[ \t]*(?:\n|\Z)")
+_QUOTATION_MARK = re.compile(r"^\s*(?:>\s*)+", re.MULTILINE)
+_HEADING_MARKS = re.compile(r"^#{1,6}\s+|\s+#+$|^(?:\*\*|__)|(?:\*\*|__)$")
+
+
+def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | None = None) -> str:
+    """Join quotes into one text, each followed by its citation: `A sentence. [1]`.
+
+    Rows, items and code are on lines of their own. Bracketed numbers inside a quote are written (3), because [3] would
+    be a citation, except in code.
+    """
+    text = ""
+    previous_is_block = False
+    neutralized = citation_markers.neutralize_in_quotes([quote.text for quote in quotes])
+    for quote, rendered in zip(quotes, neutralized, strict=True):
+        if format_citation and not quote.continues:
+            separator = "\n" if rendered.endswith(("```", "~~~")) else " "
+            rendered += f"{separator}{format_citation(quote.number, quote.citations[0].passage)}"
+        text += ("\n" if quote.is_block or previous_is_block else " ") + rendered if text else rendered
+        previous_is_block = quote.is_block
+    return pictures.keep_pictures_in_code(text, to_html=markdown.to_html)
+
+
+def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: bool) -> list[str]:
+    """Return consecutive parts as lines of an answer.
+
+    Args:
+        structure: The passage.
+        run: The indexes of the parts.
+        is_cut: Whether a list or table has more than is quoted, which a line `- …` says.
+    """
+    lines: list[str] = []
+    previous_block = None
+    for index in run:
+        part = structure.parts[index]
+        rendered = _render_part(structure, index)
+        is_labelled = bool(LABEL.match(structure.text(index)))  # a line of its own: "Decision: …"
+        term = structure.term_of(index) if index == run[0] else structure.term_above(index)
+        if term is not None and part.kind is UnitKind.SENTENCE:
+            lines.append(f"{_plain(structure, structure.text(term))}: {rendered}")
+        elif lines and part.kind is UnitKind.SENTENCE and part.block == previous_block and not is_labelled:
+            # The text of a link may be on several lines.
+            lines[-1] = _without_links_and_pictures(f"{lines[-1]} {rendered}")
+        else:
+            lines.append(rendered)
+        previous_block = part.block
+    if structure.parts[run[0]].kind in (UnitKind.ITEM, UnitKind.ROW) and not _is_clear(structure, run[0]):
+        lines = [label for label in (_label(structure, run[0]),) if label] + lines
+    if is_cut:
+        lines.append("- …")
+    return lines
+
+
+def _is_clear(structure: PassageStructure, index: int) -> bool:
+    """Return whether an item or row can be read without its heading: after its lead-in, or as a sentence."""
+    if structure.lead_in(index) is not None:
+        return True
+    if structure.parts[index].kind is UnitKind.ROW:
+        return bool(structure.header_cells(index))
+    text = structure.text(index)
+    return text.endswith((".", "!", "。")) and len(text.split()) >= 5
+
+
+def _label(structure: PassageStructure, index: int) -> str:
+    """Return the heading above a list or table, as its introduction."""
+    heading = structure.heading_index(index)
+    title = structure.visible_text(heading) if heading is not None else next(iter(structure.passage.headings[-1:]), "")
+    title = _plain(structure, _HEADING_MARKS.sub("", title.strip()))
+    return f"{title}:" if title and title[-1].isalnum() else title
+
+
+def _render_part(structure: PassageStructure, index: int) -> str:
+    part = structure.parts[index]
+    text = structure.passage.text[part.start : structure.quote_end(index)]
+    if part.kind is UnitKind.CODE:
+        return f"```\n{html_tags.code_of(_dedent(structure, index))}\n```"
+    if part.kind is UnitKind.ROW:
+        return _render_row(structure, index)
+    return _plain(structure, text)
+
+
+def _plain(structure: PassageStructure, text: str) -> str:
+    """Return a text on one line, without tags, pictures, marks of quotations and links within the documents."""
+    unbroken = _LINE_BREAK.sub("\n", _HYPHENATION.sub("", text))
+    unmarked = " ".join(pictures.without_pictures(_QUOTATION_MARK.sub("", unbroken)).split())
+    plain = _readable(references.as_words(unmarked, is_restructured=structure.is_restructured))
+    return plain[:-1] if plain.endswith("::") else plain  # code follows, in reStructuredText
+
+
+def _readable(text: str) -> str:
+    """Return a line without tags and links within the documents.
+
+    No picture is left in it that a client loads, and no control of the direction of writing that goes on behind it.
+    """
+    return end_directions(_without_links_and_pictures(html_tags.remove_tags(text)))
+
+
+def _without_links_and_pictures(text: str) -> str:
+    return pictures.disable_pictures(links.without_relative_links(text))
+
+
+def _dedent(structure: PassageStructure, index: int) -> str:
+    """Return the lines of a code block without their common indentation."""
+    part, text = structure.parts[index], structure.passage.text
+    line_start = text.rfind("\n", 0, part.start) + 1
+    indentation = text[line_start : part.start]
+    lines = text[part.start : part.end].split("\n")
+    return "\n".join([lines[0], *(line.removeprefix(indentation) for line in lines[1:])])
+
+
+def _render_row(structure: PassageStructure, index: int) -> str:
+    """Return a row as `- first cell — name of the column: cell — name: cell`.
+
+    The first cell is usually what the row is about and needs no name, unless it is a number.
+    """
+    cells, names = split_cells(structure.text(index)), structure.header_cells(index)
+    shown = []
+    for column, cell in enumerate(cells):
+        name = names[column] if column < len(names) else ""
+        is_subject = column == 0 and any(character.isalpha() for character in cell)
+        if cell:
+            shown.append(f"{name}: {cell}" if name and not is_subject else cell)
+    words = references.as_words(" — ".join(shown), is_restructured=structure.is_restructured)
+    return "- " + _readable(pictures.without_pictures(words))
