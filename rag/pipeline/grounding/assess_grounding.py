@@ -138,7 +138,7 @@ def _reconsider_weak_evidence(
     """Return the probability and the passages to answer from of a question whose evidence is weak."""
     if score >= _MIN_RELEVANT and (new_score := adjust_to_margin(query, passages, score)) >= _MIN_STANDOUT:
         return new_score, list(passages)
-    if score >= _MIN_WITH_HEADING and heading_stands_out(passages):
+    if score >= _MIN_WITH_HEADING and heading_stands_out(passages, score):
         return _PROBABILITY_WITH_HEADING, list(passages[:1])
     return score, relevant
 

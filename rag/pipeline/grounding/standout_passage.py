@@ -26,6 +26,9 @@ _MAX_PROBABILITY = 0.6
 # How similar the heading of the best passage must be, and by how much it must exceed the others, also in the logit of
 # the relevance. Of the declined questions for which this is so, about seven of ten are answered right.
 _MIN_HEADING_SIMILARITY, _MIN_HEADING_MARGIN, _MIN_RELEVANCE_MARGIN = 0.35, 0.08, 2.5
+# The same if only the relevance exceeds that of the others, but more clearly. Such questions often have words that only
+# describe the occasion ("for the rehearsal", "when Tom was here"), which no document has.
+_MIN_SIMILARITY_IF_CLEAR, _MIN_CLEAR_MARGIN, _MIN_PROBABILITY_IF_CLEAR = 0.26, 3.0, 0.1
 
 
 def adjust_to_margin(query: str, passages: Sequence[Passage], probability: float) -> float:
@@ -50,13 +53,14 @@ def adjust_to_margin(query: str, passages: Sequence[Passage], probability: float
     return min(_MAX_PROBABILITY, 1 / (1 + math.exp(-new_logit)))
 
 
-def heading_stands_out(passages: Sequence[Passage]) -> bool:
+def heading_stands_out(passages: Sequence[Passage], probability: float) -> bool:
     """Return whether the heading of the best passage means what the question asks, and no other heading does.
 
     The passage then probably answers the question, though it has hardly any of its words.
 
     Args:
         passages: The passages, best first, with the similarities of their headings.
+        probability: The estimate by the evidence of each passage.
     """
     compared = [passage for passage in passages if passage.heading_similarity is not None]
     if len(compared) < _MIN_PASSAGES or compared[0] != passages[0]:
@@ -64,11 +68,12 @@ def heading_stands_out(passages: Sequence[Passage]) -> bool:
     best, *others = compared
     others = [passage for passage in others if passage.headings != best.headings]
     similarity = best.heading_similarity or 0.0
-    return (
-        similarity >= _MIN_HEADING_SIMILARITY
-        and all(similarity - (passage.heading_similarity or 0.0) >= _MIN_HEADING_MARGIN for passage in others)
-        and all(logit(best.relevance) - logit(passage.relevance) >= _MIN_RELEVANCE_MARGIN for passage in others)
-    )
+    heading_margin = min((similarity - (passage.heading_similarity or 0.0) for passage in others), default=math.inf)
+    margin = min((logit(best.relevance) - logit(passage.relevance) for passage in others), default=math.inf)
+    if similarity >= _MIN_HEADING_SIMILARITY and heading_margin >= _MIN_HEADING_MARGIN:
+        return margin >= _MIN_RELEVANCE_MARGIN
+    is_clear = margin >= _MIN_CLEAR_MARGIN and probability >= _MIN_PROBABILITY_IF_CLEAR
+    return is_clear and similarity >= _MIN_SIMILARITY_IF_CLEAR
 
 
 def _margin(query: str, passages: Sequence[Passage]) -> float | None:

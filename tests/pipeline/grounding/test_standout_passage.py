@@ -113,9 +113,24 @@ def test_a_question_is_answered_from_the_passage_whose_heading_stands_out() -> N
     ],
 )
 def test_a_heading_that_does_not_stand_out_changes_nothing(passages: list[Passage]) -> None:
-    assert not heading_stands_out(passages)
+    assert not heading_stands_out(passages, 0.05)
 
 
 def test_a_heading_repeated_by_the_next_passage_stands_out() -> None:
     first, second, *rest = below_headings(0.45, 0.45, 0.2, 0.2, 0.1, 0.1)
-    assert heading_stands_out([first, second.copy_with(headings=first.headings), *rest])
+    assert heading_stands_out([first, second.copy_with(headings=first.headings), *rest], 0.05)
+
+
+@pytest.mark.parametrize(
+    ("passages", "probability", "stands_out"),
+    [
+        pytest.param(below_headings(0.3, 0.4, 0.1, 0.1, 0.1), 0.2, True, id="only the relevance is higher"),
+        pytest.param(below_headings(0.3, 0.4, 0.1, 0.1, 0.1), 0.05, False, id="improbable"),
+        pytest.param(below_headings(0.2, 0.1, 0.1, 0.1, 0.1), 0.2, False, id="hardly similar"),
+        pytest.param(below_headings(0.3, 0.1, 0.1, 0.1, 0.1, relevances=(0.97, 0.7)), 0.2, False, id="hardly higher"),
+    ],
+)
+def test_a_passage_that_is_clearly_more_relevant_needs_a_less_similar_heading(
+    passages: list[Passage], probability: float, stands_out: bool
+) -> None:
+    assert heading_stands_out(passages, probability) == stands_out
