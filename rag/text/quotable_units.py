@@ -92,7 +92,7 @@ def split_units(text: str, lang: str = "") -> list[TextUnit]:
     """Split a text into units.
 
     Wrapped lines of a paragraph or list item are joined before sentences are split. The marker of a list item stays
-    with the item's first sentence. A table row and a line of code are one unit each, also if they have sentences.
+    with the item's first sentence. A table row and a line of code are one unit each, even with several sentences.
 
     Args:
         text: Plain text, Markdown or source code.
