@@ -21,7 +21,7 @@ class RagConfig(AppConfig):
         audited_events.register()
         connection_created.connect(tracing.trace_connection)
         gc.freeze()  # what is imported stays
-        gc.enable()
+        gc.enable()  # ragsite.settings, with which the start begins, has disabled it
 
 
 def _check_addresses(**_: object) -> list[CheckMessage]:

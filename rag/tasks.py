@@ -72,7 +72,7 @@ def reembed() -> None:
 @shared_task(name="rag.embed_other_languages")
 def embed_other_languages(source_ids: Sequence[str] = ()) -> None:
     """Add vectors of the second, multilingual model to sources: to these and to all that need them."""
-    second_model.embed_due([uuid.UUID(source_id) for source_id in source_ids])
+    second_model.embed_other_languages([uuid.UUID(source_id) for source_id in source_ids])
 
 
 @shared_task(name="rag.maintain_vector_index")
@@ -107,7 +107,7 @@ def check_term_statistics() -> None:
 
 @shared_task(name="rag.check_usage")
 def check_usage() -> None:
-    """Compare the counters of the quotas with the documents."""
+    """Log an error for each organisation whose usage counters differ from its documents."""
     usage.find_differences()
 
 

@@ -15,10 +15,16 @@ class MultiKeyTokenBackend(TokenBackend):
     Every token names its key (`kid`). A token with an unknown `kid` is rejected; no other key is tried.
     """
 
-    def __init__(self, given: APISettings, old_keys: list[str]) -> None:
-        super().__init__("HS256", given.SIGNING_KEY, audience=given.AUDIENCE, issuer=given.ISSUER, leeway=given.LEEWAY)
-        self._current = key_id(given.SIGNING_KEY)
-        self._keys = {key_id(key): key for key in [*old_keys, given.SIGNING_KEY]}
+    def __init__(self, jwt_settings: APISettings, old_keys: list[str]) -> None:
+        super().__init__(
+            "HS256",
+            jwt_settings.SIGNING_KEY,
+            audience=jwt_settings.AUDIENCE,
+            issuer=jwt_settings.ISSUER,
+            leeway=jwt_settings.LEEWAY,
+        )
+        self._current = key_id(jwt_settings.SIGNING_KEY)
+        self._keys = {key_id(key): key for key in [*old_keys, jwt_settings.SIGNING_KEY]}
 
     def encode(self, payload: dict[str, Any]) -> str:
         claims = {**payload, "aud": self.audience, "iss": self.issuer}

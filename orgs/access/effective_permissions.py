@@ -32,10 +32,11 @@ class EffectivePermissions:
     only_organization: uuid.UUID | None = None
 
     @property
-    def restriction(self) -> frozenset[uuid.UUID] | None:
-        """The ids of the data sources that the API key is restricted to; without these, the id of its organisation.
+    def source_ids_or_organization_id(self) -> frozenset[uuid.UUID] | None:
+        """What the API key is restricted to: ids of data sources, or without these only the id of its organisation.
 
-        None if the key is not restricted.
+        Ids are unique across tables, so a conversation can store either kind and compare it as a set. None if the key
+        is not restricted.
         """
         if self.sources is None and self.only_organization is not None:
             return frozenset({self.only_organization})

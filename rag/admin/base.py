@@ -28,18 +28,23 @@ def managed_organizations(request: HttpRequest) -> QuerySet[Organization]:
     return organizations_with_permission(request, Permission.SOURCES_MANAGE)
 
 
-def visible_sources(request: HttpRequest, *actions: Action) -> QuerySet[DataSource]:
+def visible_sources(request: HttpRequest, action: Action) -> QuerySet[DataSource]:
+    """Return the data sources on which this request's user may perform the action."""
+    return sources_with_any_action(request, action)
+
+
+def sources_with_any_action(request: HttpRequest, *actions: Action) -> QuerySet[DataSource]:
     """Return the data sources on which this request's user may perform at least one of the actions.
 
     Managing in the admin needs the permission sources.manage: the forms offer more than an owner may change. A page
     that changes nothing asks for the sources many times, so the first result is kept.
     """
     if request.method == "GET":
-        return remember(request, ("sources", actions), lambda: _find_visible_sources(request, actions)).all()
-    return _find_visible_sources(request, actions)
+        return remember(request, ("sources", actions), lambda: _find_sources_with_any(request, actions)).all()
+    return _find_sources_with_any(request, actions)
 
 
-def _find_visible_sources(request: HttpRequest, actions: tuple[Action, ...]) -> QuerySet[DataSource]:
+def _find_sources_with_any(request: HttpRequest, actions: tuple[Action, ...]) -> QuerySet[DataSource]:
     caller, organizations = get_caller(request), managed_organizations(request).values("pk")
     return reduce(
         or_,

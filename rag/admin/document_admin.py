@@ -25,7 +25,14 @@ from rag.providers import file_storage
 from rag.services.sources import documents, excerpts
 from ragsite.postgres.models import as_uuid
 
-from .base import CountedDeletionMixin, ReadOnlyMixin, SourceContentAdmin, field_names, visible_sources
+from .base import (
+    CountedDeletionMixin,
+    ReadOnlyMixin,
+    SourceContentAdmin,
+    field_names,
+    sources_with_any_action,
+    visible_sources,
+)
 from .large_lists import LargeListMixin, NewestValuesFilter
 from .reparsing import reparse
 
@@ -141,7 +148,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
         if model is DataSource:
-            return visible_sources(request, Action.MANAGE, Action.INGEST).select_related("organization")
+            return sources_with_any_action(request, Action.MANAGE, Action.INGEST).select_related("organization")
         return super().selectable_rows(request, model)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:

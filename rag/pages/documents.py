@@ -61,7 +61,7 @@ def show_page_picture(request: HttpRequest, document_id: uuid.UUID) -> HttpRespo
         chunk_id=as_uuid(request.GET.get("chunk", "")),
         marked=(marked.start, marked.end),
     )
-    return HttpResponse(page_pictures.draw_page(excerpt), content_type="image/webp")
+    return HttpResponse(page_pictures.get_page_picture(excerpt), content_type="image/webp")
 
 
 def _divide(excerpt: excerpts.Excerpt) -> dict[str, list[TextBlock]]:

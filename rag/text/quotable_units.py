@@ -91,8 +91,8 @@ _LINE_ENDINGS = ".!?:;"
 def split_units(text: str, lang: str = "") -> list[TextUnit]:
     """Split a text into units.
 
-    Wrapped lines of a paragraph or list item are joined before sentences are split. Rows, markers of list items and
-    lines of code are never split.
+    Wrapped lines of a paragraph or list item are joined before sentences are split. The marker of a list item stays
+    with the item's first sentence. A table row and a line of code are one unit each, even with several sentences.
 
     Args:
         text: Plain text, Markdown or source code.

@@ -1,5 +1,6 @@
-"""The database engine: Django's PostgreSQL backend, which sets the database identity of each session and transaction.
+"""The database engine `ragsite.postgres`: Django fixes the name `base` of this module.
 
+It is Django's PostgreSQL backend, which also sets the database identity of each session and transaction.
 A session has the identity of the process, and a transaction the current one (`identity.current`), signed. The settings
 of a transaction end with it, and a web process resets its session before each request, so a persistent connection
 carries nothing over (docs/decisions/0035-row-level-security.md).

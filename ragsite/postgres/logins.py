@@ -93,7 +93,11 @@ def has_pooler() -> bool:
 
 
 def address_parameters(address: dict[str, Any]) -> dict[str, Any]:
-    """Return where a server or its pooler is (as Django's settings say it), as parameters of a connection."""
+    """Return the connection parameters of a server or its pooler: host, port, database name and its options.
+
+    Args:
+        address: HOST, PORT, NAME and OPTIONS, like an entry of Django's setting DATABASES.
+    """
     parameters = {"host": address.get("HOST"), "port": address.get("PORT"), "dbname": address.get("NAME")}
     return {name: value for name, value in parameters.items() if value} | dict(address.get("OPTIONS", {}))
 

@@ -34,7 +34,7 @@ def test_a_question_whose_language_is_not_ready_is_not_called_unanswered(world: 
     assert "do not mention" not in answer
     with identity.run_as(identity.WORKER):
         assert not UnansweredQuestion.objects.exists()
-        second_model.embed_due([source.pk])
+        second_model.embed_other_languages([source.pk])
     answer = ask(client, "Wer hat den Eiffelturm gebaut?")
     assert NOT_YET not in answer
     assert "<strong>No answer</strong>" in answer

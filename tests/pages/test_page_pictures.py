@@ -113,7 +113,7 @@ def test_a_picture_is_remembered_and_a_pdf_that_cannot_be_drawn_is_not_found(
     def fail(*_: object) -> bytes:
         raise ParseFailed("It is damaged.")
 
-    monkeypatch.setattr(parse_in_sandbox, "draw_page", fail)
+    monkeypatch.setattr(parse_in_sandbox, "draw_cited_page_in_sandbox", fail)
     assert owner.get(url).content == picture
     caches["page_pictures"].clear()
     assert owner.get(url).status_code == 404

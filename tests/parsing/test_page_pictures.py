@@ -7,7 +7,8 @@ import pytest
 from PIL import Image
 
 from rag.errors import ParseFailed
-from rag.parsing.sandbox import parse_in_sandbox, passage_picture
+from rag.parsing.sandbox import parse_in_sandbox
+from rag.parsing.sandbox.draw_cited_page import draw_cited_page
 from tests.parsing.files.pdfs import pdf
 
 WORDS = "The quick brown fox jumps over the lazy dog."
@@ -22,21 +23,21 @@ def file(tmp_path: Path) -> Path:
 def test_damaged_and_encrypted_files_and_pages_that_do_not_exist_are_refused(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     with pytest.raises(ParseFailed):
-        parse_in_sandbox.draw_page(file, [1], WORDS)
+        parse_in_sandbox.draw_cited_page_in_sandbox(file, [1], WORDS)
     file.write_bytes(pdf([WORDS]))
     with pytest.raises(ParseFailed, match="no such page"):
-        parse_in_sandbox.draw_page(file, [2, 10**9], WORDS)
+        parse_in_sandbox.draw_cited_page_in_sandbox(file, [2, 10**9], WORDS)
 
 
 def test_the_picture_of_a_huge_page_is_small(file: Path) -> None:
     file.write_bytes(pdf([WORDS]).replace(b"[0 0 612 792]", b"[0 0 14400 14400]"))
-    picture = Image.open(io.BytesIO(parse_in_sandbox.draw_page(file, [1], WORDS)))
+    picture = Image.open(io.BytesIO(parse_in_sandbox.draw_cited_page_in_sandbox(file, [1], WORDS)))
     assert picture.width <= 1_100
     assert picture.height <= 2_200
 
 
 def test_the_page_with_most_of_the_passage_is_drawn() -> None:
     content = pdf(["Nothing of it, but the quick brown fox jumps.", WORDS, "Nothing"])
-    assert passage_picture.draw_page(content, [1, 2, 3], WORDS) == passage_picture.draw_page(content, [2], WORDS)
-    assert passage_picture.draw_page(content, [3], WORDS) == passage_picture.draw_page(content, [3], "")
-    assert passage_picture.draw_page(content, [2], "") != passage_picture.draw_page(content, [2], WORDS)
+    assert draw_cited_page(content, [1, 2, 3], WORDS) == draw_cited_page(content, [2], WORDS)
+    assert draw_cited_page(content, [3], WORDS) == draw_cited_page(content, [3], "")
+    assert draw_cited_page(content, [2], "") != draw_cited_page(content, [2], WORDS)

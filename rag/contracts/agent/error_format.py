@@ -18,7 +18,7 @@ from rag.errors import (
     RerankFailed,
 )
 
-# The first matching class; errors of other classes have the type of their status.
+# The first matching class counts.
 _TYPES_BY_CLASS: tuple[tuple[type[RagError], str], ...] = (
     (DatabaseUnavailable, "SERVICE_UNAVAILABLE"),
     (IndexUnavailable, "RETRIEVAL_FAILED"),
@@ -44,16 +44,25 @@ _TYPES_BY_STATUS = {
 def format_error(
     status: int, message: str, details: dict[str, object], error: RagError | None = None
 ) -> dict[str, object]:
-    error_type = next((name for error_class, name in _TYPES_BY_CLASS if isinstance(error, error_class)), None)
-    type_of_status = _TYPES_BY_STATUS.get(status, "AGENT_ERROR")
     return {
         "error": {
-            "type": type_of_status if status == HTTPStatus.TOO_MANY_REQUESTS else error_type or type_of_status,
+            "type": _error_type(status, error),
             "message": message,
             "details": details or None,
             "timestamp": timezone.now().isoformat(),
         }
     }
+
+
+def _error_type(status: int, error: RagError | None) -> str:
+    """Return the type of the error's class, if there is one, else that of the status.
+
+    A 429 always has the type of its status: the server is busy, and nothing has failed, whatever the class is.
+    """
+    type_of_status = _TYPES_BY_STATUS.get(status, "AGENT_ERROR")
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return type_of_status
+    return next((name for error_class, name in _TYPES_BY_CLASS if isinstance(error, error_class)), type_of_status)
 
 
 def handle_exception(exception: Exception, context: dict[str, object]) -> Response | None:

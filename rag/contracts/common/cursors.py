@@ -48,7 +48,8 @@ def read(request: Request) -> Position | None:
         encoded = _signer(request).unsign(cursor[: MAX_CHARACTERS + 1])
         page, *after = json.loads(base64.urlsafe_b64decode(encoded))
     except (signing.BadSignature, ValueError):
-        raise ValidationError({"cursor": "cursor must be the one of a Link header of this list"}) from None
+        message = "cursor must be copied from the Link header of a previous page of this list"
+        raise ValidationError({"cursor": message}) from None
     return Position(page, tuple(after))
 
 

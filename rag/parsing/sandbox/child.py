@@ -24,7 +24,7 @@ from rag.parsing.readers import web
 from rag.parsing.readers.registry import get_reader
 from rag.types import ParsedDocument
 
-from . import passage_picture
+from .draw_cited_page import draw_cited_page
 from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -118,7 +118,7 @@ def _parse(request: ParseRequest, limits: Limits) -> dict[str, Any]:
     """
     content = Path(request["file"]).read_bytes()
     if picture := request["picture"]:
-        return {"picture": passage_picture.draw_page(content, picture["pages"], picture["passage"])}
+        return {"picture": draw_cited_page(content, picture["pages"], picture["passage"])}
     media_type = container_formats.detect_container_type(content, request["media_type"])
     parsed = get_reader(media_type)(content, limits)
     return {**asdict(parsed), "text": _encode_text(parsed, limits), "media_type": media_type}

@@ -78,8 +78,8 @@ def parse_file(file: Path, *, media_type: str, ocr: bool = False) -> ParsedDocum
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def draw_page(file: Path, pages: Sequence[int], passage: str) -> bytes:
-    """Draw a page of a PDF within RAG_PARSE_MAX_MEMORY_MB and a few seconds (`passage_picture.draw_page`).
+def draw_cited_page_in_sandbox(file: Path, pages: Sequence[int], passage: str) -> bytes:
+    """Run `draw_cited_page` in the sandbox, within RAG_PARSE_MAX_MEMORY_MB and a few seconds.
 
     Raises:
         ParseFailed: If the PDF has none of the pages, cannot be drawn, or a limit is exceeded.

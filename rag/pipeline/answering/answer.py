@@ -13,6 +13,7 @@ from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
+from rag.pipeline.grounding.remove_unsupported import remove_unsupported_end
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
@@ -35,7 +36,7 @@ from rag.types import (
 )
 from ragsite.observability import measurement_buffer
 
-from .citations import CitedAnswer, drop_unsupported_end, extract_citations
+from .citations import CitedAnswer, extract_citations
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .no_answer_sentences import sentences_for
@@ -175,10 +176,12 @@ def _validate(cited: CitedAnswer, known: str, langs: Sequence[str]) -> tuple[Cit
     validation = validate_answer(cited.text, known, langs)
     if validation.is_valid or not cited.citations:
         return cited, validation
-    shortened = drop_unsupported_end(cited, validation.sentences)
-    if shortened.text == cited.text:
+    text, removed = remove_unsupported_end(cited.text, validation.sentences)
+    if not removed:
         return cited, validation
-    return shortened, validate_answer(shortened.text, known, langs)
+    unsupported = (*cited.unsupported_sentences, *removed)
+    shortened = dataclasses.replace(cited, text=text, unsupported_sentences=unsupported)
+    return shortened, validate_answer(text, known, langs)
 
 
 def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citation, ...]:

@@ -1,6 +1,5 @@
 """Step: generated answer -> the answer with verified citations, each with a quote from its passage."""
 
-import dataclasses
 import functools
 import re
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,7 @@ from rag.text.markup.pictures import disable_in_answer
 from rag.text.question_language import query_language
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, stem, stems
-from rag.types import CheckedSentence, Citation, Passage
+from rag.types import Citation, Passage
 
 # Minimum share of a sentence's words in all of its cited passages together, and in each of them.
 _MIN_TOGETHER = 0.5
@@ -36,8 +35,8 @@ class CitedAnswer:
         dropped: How many citations were dropped: no passage has that number, or the passage does not support the
             sentence.
         unsupported_sentences: The sentences whose cited passages all fail to support them. They are removed from `text`
-            if their citations follow them. A sentence that one of its citations supports is not among them. Also those
-            that `drop_unsupported_end` has removed.
+            if their citations follow them. A sentence that one of its citations supports is not among them. After the
+            validation, also those without a citation that `remove_unsupported_end` has removed.
     """
 
     text: str
@@ -93,27 +92,6 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
 
 def _without_markers(sentence: str) -> str:
     return citation_markers.remove_markers(sentence).strip(" .!?。！？")
-
-
-def drop_unsupported_end(cited: CitedAnswer, sentences: Sequence[CheckedSentence]) -> CitedAnswer:
-    """Remove the last sentences of an answer as far as nothing supports them and they have no verified citation.
-
-    A sentence in the middle stays, because a later one may refer to it.
-
-    Args:
-        cited: The answer.
-        sentences: The sentences of its text, in order, checked against the passages.
-    """
-    text, dropped = cited.text, []
-    for sentence in reversed(sentences):
-        is_last = not _WORD.search(text[sentence.end :])
-        if sentence.is_supported or not is_last or any(citation_markers.find_markers(text[sentence.start :])):
-            break
-        text = text[: sentence.start].rstrip()
-        dropped.append(sentence.text)
-    return dataclasses.replace(
-        cited, text=text, unsupported_sentences=(*cited.unsupported_sentences, *reversed(dropped))
-    )
 
 
 def _split_cited_sentences(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:

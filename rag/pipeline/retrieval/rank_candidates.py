@@ -62,8 +62,8 @@ def find_candidates(
     return hits, (WARNING,) if failures else (), trace
 
 
-def is_cut(trace: SearchTrace, question: Question) -> bool:
-    """Return whether a search has found as many candidates as it may, so that there may be more."""
+def may_have_more_candidates(trace: SearchTrace, question: Question) -> bool:
+    """Return whether the dense or the lexical search has found as many candidates as it may return."""
     return max(len(trace.dense), len(trace.lexical)) >= max(MAX_CANDIDATES, question.top_k)
 
 

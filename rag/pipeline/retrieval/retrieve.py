@@ -19,7 +19,7 @@ from .load_passages import read_passages
 from .query.embed_in_scopes import EmbeddedQuestion, embed_in_scopes, multilingual_vector
 from .query.spelling import WARNING as SPELLING_CORRECTED
 from .query.spelling import correct_spelling
-from .rank_candidates import UNDER_FILLED, find_candidates, is_cut, retrieval_mode
+from .rank_candidates import UNDER_FILLED, find_candidates, may_have_more_candidates, retrieval_mode
 from .rerank import MAX_RERANKED, rerank
 from .standout_score import add_standout_scores
 
@@ -59,7 +59,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     if question.is_corrected:
         warnings += (SPELLING_CORRECTED,)
     # A minimum score leaves out passages that are not wanted.
-    if len(passages) < question.top_k and not question.min_score and is_cut(trace, question):
+    if len(passages) < question.top_k and not question.min_score and may_have_more_candidates(trace, question):
         warnings += (UNDER_FILLED,)
     if any(scope.lacks_language for scope in scopes):
         warnings += (LANGUAGE_PENDING,)

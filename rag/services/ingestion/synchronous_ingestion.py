@@ -65,7 +65,7 @@ def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | N
 def _ingest(source: DataSource, submission: Submission, size: int, caller: Caller | None) -> IndexOutcome:
     """Ingest a document unless it is unchanged, and again if its stored version changes meanwhile."""
     revision, options = new_revision(), _chunking_options(source, submission.path)
-    if not source._state.adding and index.existing_paths([submission.path], source=source):
+    if not _is_new(source) and index.existing_paths([submission.path], source=source):
         with transaction.atomic():
             apply_index_changes.apply_soon()
             unchanged = index.update_if_unchanged(submission, source=source, options=options, revision=revision)
@@ -108,13 +108,18 @@ def _prepare(
     return prepared
 
 
-def _chunking_options(source: DataSource, path: str) -> ChunkingOptions:
-    """Return the options of the stored document, else the defaults.
+def _is_new(source: DataSource) -> bool:
+    """Return whether the source is not saved yet, and so has no documents. It has a primary key already."""
+    return source._state.adding
 
-    The v3 contract (section 1) has no fields for them, and a document that has not changed must be `unchanged`, also
-    if a job has stored it with other options.
+
+def _chunking_options(source: DataSource, path: str) -> ChunkingOptions:
+    """Return the options with which the stored document was chunked, else the defaults.
+
+    The v3 contract (section 1) has no fields for them. If a job has stored the document with other options, the
+    defaults would chunk it again although it has not changed, and the outcome would not be `unchanged`.
     """
-    if source._state.adding:
+    if _is_new(source):
         return default_chunking_options()
     documents = Document.objects.live().filter(source=source, path=path)
     stored = documents.values_list("chunk_size", "chunk_overlap").first()

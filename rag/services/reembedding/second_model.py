@@ -30,10 +30,11 @@ def request_vectors(source_ids: Sequence[uuid.UUID]) -> None:
     task_queue.send("rag.embed_other_languages", [str(source_id) for source_id in source_ids], expires=60)
 
 
-def embed_due(source_ids: Sequence[uuid.UUID]) -> None:
-    """Add missing vectors to all sources that need them, for at most as long as the sweep's interval.
+def embed_other_languages(source_ids: Sequence[uuid.UUID]) -> None:
+    """Assign the second model to the sources that need it, and add their missing vectors.
 
-    One process at a time does this. The lock ends with the database connection.
+    One process at a time embeds, for at most as long as the sweep's interval. Its lock ends with the database
+    connection.
 
     Args:
         source_ids: Further sources that need vectors of the second model from now on.
@@ -41,10 +42,7 @@ def embed_due(source_ids: Sequence[uuid.UUID]) -> None:
     model = EmbeddingModel.objects.multilingual()
     if model is None:
         return
-    english = DataSource.objects.filter(deleted_at=None, second_model=None, embedding_model__name__in=ENGLISH_MODELS)
-    english.filter(pk__in=source_ids).update(second_model=model)
-    foreign = Document.objects.live().filter(source=OuterRef("pk"), lang__in=FOREIGN_LANGUAGES)
-    english.filter(Exists(foreign)).update(second_model=model)
+    _assign_second_model(model, source_ids)
     with session_lock("second_model") as is_acquired:
         if not is_acquired:
             return
@@ -55,6 +53,16 @@ def embed_due(source_ids: Sequence[uuid.UUID]) -> None:
             connection.close()
         except EmbeddingFailed as error:
             logger.warning("second_model_interrupted", reason=error.message)
+
+
+def _assign_second_model(model: EmbeddingModel, source_ids: Sequence[uuid.UUID]) -> None:
+    """Assign the model to these sources and to all with a document that is not English, if they have an English one."""
+    with_english_model = DataSource.objects.filter(
+        deleted_at=None, second_model=None, embedding_model__name__in=ENGLISH_MODELS
+    )
+    with_english_model.filter(pk__in=source_ids).update(second_model=model)
+    foreign_documents = Document.objects.live().filter(source=OuterRef("pk"), lang__in=FOREIGN_LANGUAGES)
+    with_english_model.filter(Exists(foreign_documents)).update(second_model=model)
 
 
 def _embed_sources(*, deadline: float) -> None:

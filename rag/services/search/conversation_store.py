@@ -78,8 +78,8 @@ def store_exchange(
 
 
 def _restriction(caller: Caller) -> Collection[uuid.UUID] | None:
-    """Return what the caller's API key is restricted to (EffectivePermissions); None for no restriction."""
-    return effective_permissions(caller).restriction if caller.key else None
+    """Return the ids of what the caller's API key is restricted to; None for no restriction."""
+    return effective_permissions(caller).source_ids_or_organization_id if caller.key else None
 
 
 def _set_sources(locked: Conversation, restriction: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:

@@ -30,8 +30,8 @@ def has_page_picture(excerpt: Excerpt) -> bool:
     )
 
 
-def draw_page(excerpt: Excerpt) -> bytes:
-    """Draw the page of an excerpt, with its passage marked.
+def get_page_picture(excerpt: Excerpt) -> bytes:
+    """Return the picture of an excerpt's page, with its passage marked: a kept one, else one that is drawn now.
 
     Args:
         excerpt: What the caller has just read; so whether they may was just checked.
@@ -53,7 +53,7 @@ def draw_page(excerpt: Excerpt) -> bytes:
         return picture
     try:
         with LONG_REQUESTS.admit(), file_storage.local_copy(original) as file:
-            picture = parse_in_sandbox.draw_page(file, pages, excerpt.marked)
+            picture = parse_in_sandbox.draw_cited_page_in_sandbox(file, pages, excerpt.marked)
     except (ParseFailed, StorageFailed):
         raise UnknownDocument from None
     if len(picture) <= _MAX_KEPT_BYTES:

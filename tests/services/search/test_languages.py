@@ -74,7 +74,7 @@ def built_scopes(text: str, filters: Filters | None = None) -> dict[str, SearchS
 
 
 def test_english_data_gets_no_second_vectors(library: DataSource) -> None:
-    second_model.embed_due([])
+    second_model.embed_other_languages([])
     library.refresh_from_db()
     assert library.second_model is None
     assert not Embedding512.objects.exists()
@@ -92,7 +92,7 @@ def test_a_question_in_another_language_requests_them(
 
 
 def test_questions_in_other_languages_find_english_passages(world: World, library: DataSource) -> None:
-    second_model.embed_due([library.pk])
+    second_model.embed_other_languages([library.pk])
     assert Embedding512.objects.count() == len(ENGLISH)
     assert [retrieve(world, text)[0] for text in QUESTIONS] == list(QUESTIONS.values())
     assert [*built_scopes("Wer bezahlt die Reise?")] == [multilingual.NAME]
@@ -100,7 +100,7 @@ def test_questions_in_other_languages_find_english_passages(world: World, librar
 
 def test_a_document_in_another_language_is_found_by_an_english_question(world: World, library: DataSource) -> None:
     ingest_text(library, "parken", "Angestellte dürfen ihr Auto kostenlos in der Tiefgarage abstellen.", lang="de")
-    second_model.embed_due([])
+    second_model.embed_other_languages([])
     assert "parken" in retrieve(world, "Where may employees park their car for free?")
     assert retrieve(world, "May I bring my dog to work?")[0] == "dogs"
 
@@ -109,7 +109,7 @@ def test_an_english_question_compares_only_foreign_documents_by_the_second_model
     world: World, library: DataSource
 ) -> None:
     ingest_text(library, "parken", "Angestellte dürfen ihr Auto kostenlos in der Tiefgarage abstellen.", lang="de")
-    second_model.embed_due([])
+    second_model.embed_other_languages([])
     foreign_scope = built_scopes("Where may I park?")[multilingual.NAME]
     assert foreign_scope.filters.langs == FOREIGN_LANGUAGES
     assert [*built_scopes("Where may I park?", Filters(langs=("en",)))] == ["all-MiniLM-L6-v2"]
@@ -120,7 +120,7 @@ def test_questions_in_other_languages_are_answered_with_the_english_sentence(wor
     """Also with a known confidence, and without naming the words of the question as missing."""
     text = "Wie lange im Voraus muss man den Vertrag kündigen?"
     assert not answer(world, text).citations, "the English vectors say nothing about a German question"
-    second_model.embed_due([library.pk])
+    second_model.embed_other_languages([library.pk])
     answered = answer(world, text)
     assert answered.text.startswith(ENGLISH["notice"])
     assert (answered.warnings, answered.confidence > 0.6) == ((), True)
@@ -131,7 +131,7 @@ def test_questions_in_other_languages_are_answered_with_the_english_sentence(wor
 def test_an_english_question_is_answered_from_a_german_document(world: World) -> None:
     parking = "Angestellte dürfen ihr Auto kostenlos in der Tiefgarage abstellen."
     ingest_text(world.source("german"), "parken", f"Die Kantine öffnet um elf Uhr.\n\n{parking}", lang="de")
-    second_model.embed_due([])
+    second_model.embed_other_languages([])
     assert parking in answer(world, "Where may employees park their car for free?").text
 
 
@@ -142,7 +142,7 @@ def test_a_german_question_in_other_words_is_answered_from_a_german_document(wor
         ingest_text(source, path, text, lang="en")
     ingest_text(source, "parken", f"# Haus\n\n## Garage\n\n{parking}", lang="de")
     ingest_text(source, "kantine", "Die Kantine öffnet um elf Uhr.", lang="de")
-    second_model.embed_due([])
+    second_model.embed_other_languages([])
     answered = answer(world, "Wo kann ich meinen Wagen parken?")
     assert answered.text.startswith(parking)
     assert answer(world, "Wo dürfen Angestellte ihr Auto kostenlos abstellen?").confidence == 0.75
@@ -151,7 +151,7 @@ def test_a_german_question_in_other_words_is_answered_from_a_german_document(wor
 
 def test_later_documents_are_found_as_soon_as_they_are_stored(world: World, library: DataSource) -> None:
     """Also by meaning alone, and also a new version: `POST /api/rag/ingest` promises it with its response."""
-    second_model.embed_due([library.pk])
+    second_model.embed_other_languages([library.pk])
     library.refresh_from_db()
     question = "Ab wann gibt es in der Kantine Mittagessen?"
     for hour in ("eleven", "half past eleven"):
@@ -165,30 +165,30 @@ def test_later_documents_are_found_as_soon_as_they_are_stored(world: World, libr
 def test_a_second_model_that_fails_delays_no_document(
     world: World, library: DataSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    second_model.embed_due([library.pk])
+    second_model.embed_other_languages([library.pk])
     library.refresh_from_db()
     with monkeypatch.context() as context:
         context.setattr(multilingual.MultilingualEmbedder, "embed", Mock(side_effect=EmbeddingFailed("broken")))
         outcome = ingest_text(library, "canteen", "The canteen serves lunch from eleven.", lang="en")
     assert outcome.status == "created"
     assert retrieve(world, "When is lunch?")[0] == "canteen"
-    second_model.embed_due([])
+    second_model.embed_other_languages([])
     assert retrieve(world, "Ab wann gibt es in der Kantine Mittagessen?")[0] == "canteen"
 
 
 def test_other_models_and_a_disabled_model_stay_alone(world: World, library: DataSource, settings: object) -> None:
     EmbeddingModel.objects.multilingual()
     other = world.source("other", embedding_model=EmbeddingModel.objects.get(name=multilingual.NAME))
-    second_model.embed_due([other.pk])
+    second_model.embed_other_languages([other.pk])
     other.refresh_from_db()
     assert other.second_model is None
-    second_model.embed_due([library.pk])
+    second_model.embed_other_languages([library.pk])
     settings.RAG_MULTILINGUAL_MODEL = ""  # type: ignore[attr-defined]
     assert library.pk in built_scopes("Wer bezahlt die Reise?")["all-MiniLM-L6-v2"].source_ids
 
 
 def test_titles_are_compared_with_a_question_that_is_not_english(world: World, library: DataSource) -> None:
-    second_model.embed_due([library.pk])
+    second_model.embed_other_languages([library.pk])
     question = Question("Wie lange im Voraus muss man den Vertrag kündigen?", top_k=3, rerank=True)
     selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
     passages = permitted_queries.retrieve(question, selection).passages
@@ -199,7 +199,7 @@ def test_a_passage_in_another_language_answers_only_if_it_is_more_similar_than_t
     world: World, library: DataSource
 ) -> None:
     ingest_text(library, "wohnheim", "Das Wohnheim schließt um zehn Uhr abends.", lang="de")
-    second_model.embed_due([library.pk])
+    second_model.embed_other_languages([library.pk])
     german = PASSAGE.copy_with(chunk_id=uuid.uuid4(), source_id=library.pk, lang="de", score=0.4, maxsim=None)
     for score, is_relevant in ((0.39, False), (0.41, True)):
         french = german.copy_with(chunk_id=uuid.uuid4(), lang="fr", score=score)
@@ -220,5 +220,5 @@ def test_a_passage_in_another_language_answers_only_if_it_is_more_similar_than_t
 def test_a_question_is_declined_in_its_language(
     world: World, library: DataSource, question: str, sentence: str
 ) -> None:
-    second_model.embed_due([library.pk])
+    second_model.embed_other_languages([library.pk])
     assert answer(world, question).text.startswith(sentence)

@@ -47,7 +47,7 @@ def test_a_question_is_postponed_until_the_vectors_are_there(world: World, sourc
     assert result.answer.text.startswith(POSTPONED)
     assert (result.answer.citations, result.answer.confidence) == ((), 0)
     assert result.retrieval.warnings == (WARNING,)
-    second_model.embed_due([source.pk])
+    second_model.embed_other_languages([source.pk])
     result = ask(world, GERMAN)
     assert result.answer.text.startswith(NOTICE)
     assert result.retrieval.warnings == ()
@@ -70,7 +70,7 @@ def test_the_agent_and_chats_postpone_it_too(world: World, source: DataSource) -
     turn = chat_replies.ChatTurn([Message("user", GERMAN)], question=question)
     reply = permitted_queries.run_to_completion(chat_replies.chat(turn, select(world)))
     assert reply.text.startswith(POSTPONED)
-    second_model.embed_due([source.pk])
+    second_model.embed_other_languages([source.pk])
     assert agent.respond(question, select(world)).text.startswith(NOTICE)
 
 

@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,9 +22,12 @@ _HOST = "Host: localhost\r\n"
 
 @dataclass
 class Outcome:
-    """What the searcher saw. `recovery` is the time of the first search after the connections were closed."""
+    """What the searcher saw: how searches failed, and the seconds that each took.
 
-    broken: dict[str, int] = field(default_factory=dict)
+    `recovery` is the time of the first search after the connections were closed.
+    """
+
+    failures: Counter[str] = field(default_factory=Counter)
     before: list[float] = field(default_factory=list)
     meanwhile: list[float] = field(default_factory=list)
     recovery: float = 0.0
@@ -112,22 +116,23 @@ def search_meanwhile(
     `attack` runs at the same time, and the connections are held at least until it ends.
     """
     outcome = Outcome()
-    outcome.before = [_search(port, searcher, f"before {number}", outcome) for number in range(50)]
+    outcome.before = [_time_search(port, searcher, f"before {number}", outcome) for number in range(50)]
     bytes_before = memory()
     with connections(port, count, hostile, large_file), ThreadPoolExecutor(1) as executor:
         ends_at = time.monotonic() + _BUSY_SECONDS
         attacking = executor.submit(attack)
         while time.monotonic() < ends_at or not attacking.done():
-            outcome.meanwhile.append(_search(port, searcher, f"meanwhile {len(outcome.meanwhile)}", outcome))
+            outcome.meanwhile.append(_time_search(port, searcher, f"meanwhile {len(outcome.meanwhile)}", outcome))
             time.sleep(0.02)
         attacking.result()
         outcome.growth_bytes = memory() - bytes_before
-    outcome.recovery = _search(port, searcher, "afterwards", outcome)
+    outcome.recovery = _time_search(port, searcher, "afterwards", outcome)
     return outcome
 
 
-def _search(port: int, person: Person, words: str, outcome: Outcome) -> float:
-    started_at, body = time.monotonic(), f'{{"query": "where do the spare keys hang, {words}"}}'
+def _time_search(port: int, person: Person, suffix: str, outcome: Outcome) -> float:
+    """Search and return how many seconds it took. A failure is counted. The suffix makes the question a new one."""
+    started_at, body = time.monotonic(), f'{{"query": "where do the spare keys hang, {suffix}"}}'
     client = http.client.HTTPConnection("127.0.0.1", port, timeout=25, source_address=(SEARCHER_ADDRESS, 0))
     try:
         client.request("POST", "/api/rag/search", body, {"Content-Type": "application/json", **person.headers})
@@ -139,5 +144,5 @@ def _search(port: int, person: Person, words: str, outcome: Outcome) -> float:
     finally:
         client.close()
     if failure:
-        outcome.broken[f"search: {failure}"] = outcome.broken.get(f"search: {failure}", 0) + 1
+        outcome.failures[f"search: {failure}"] += 1
     return time.monotonic() - started_at

@@ -244,8 +244,8 @@ def run_hostile(product: Product, hostile: Person, searcher: Person, *, author: 
     finally:
         product.language_model.stall.set()
     row = Row(f"{count} hostile connections", len(outcome.before) + len(outcome.meanwhile) + 1)
-    row.success = row.requests - sum(outcome.broken.values())
-    row.broken.update(outcome.broken)
+    row.success = row.requests - outcome.failures.total()
+    row.broken.update(outcome.failures)
     row.broken.update(documents.broken)
     if percentile(outcome.meanwhile, 99) > _MAX_SEARCH_SECONDS:
         row.broken["99 % of the searches took longer than a second"] += 1

@@ -1,11 +1,9 @@
-"""Starts due syncs and continues running ones, in turn. One process does it at a time.
+"""Continues running syncs in turn, after `schedule` has started those that are due. One process does it at a time.
 
 The state of a run is stored in the database after each page and batch. If the process is killed, the next task
 continues there.
 """
 
-import contextlib
-import datetime
 import time
 import uuid
 from collections import defaultdict, deque
@@ -23,7 +21,7 @@ from rag.models.ingestion.syncs import synced_sources
 from rag.providers.connectors.base import ListingFailed
 from ragsite.postgres.locks import session_lock
 
-from . import listing, removal, run_actions, runs, submitting
+from . import listing, removal, runs, schedule, submit_changes
 
 logger = structlog.get_logger(__name__)
 
@@ -32,7 +30,6 @@ _LOCK = "sync data sources"
 # How long one task works, and how long one run works before the others do.
 _MAX_TASK_SECONDS = 40.0
 _MAX_RUN_SECONDS = 10.0
-_MAX_STARTED = 100
 NOT_ALLOWED = (
     "The account that has saved the connection may no longer send documents to the source and manage it. Somebody who "
     "may must save the connection again."
@@ -41,7 +38,7 @@ _UNEXPECTED = "An unexpected error. The worker's log has the details under this 
 # Phase → its work until the deadline. Returns whether there is more to do now.
 _STEPS: dict[str, Callable[[SyncRun, float], bool]] = {
     Phase.LISTING: listing.list_items,
-    Phase.SENDING: submitting.submit_changes,
+    Phase.SENDING: submit_changes.submit_changes,
     Phase.REMOVING: removal.remove_missing,
 }
 
@@ -54,7 +51,7 @@ def advance_due() -> None:
     with session_lock(_LOCK) as is_acquired:
         if not is_acquired:
             return
-        _start_due()
+        schedule.start_due()
         deadline = time.monotonic() + _MAX_TASK_SECONDS
         while any(_advance_all(deadline)):
             pass
@@ -99,7 +96,7 @@ def _advance(run: SyncRun, deadline: float) -> bool:
         return _STEPS[run.phase](run, deadline)
     except (OperationalError, InterfaceError):  # the database failed, not the sync: the next task continues
         raise
-    except (ListingFailed, submitting.PlaceIsDown) as error:
+    except (ListingFailed, submit_changes.LocationIsDown) as error:
         runs.end(run, State.FAILED, str(error))
     except RagError as error:
         runs.end(run, State.FAILED, error.message)
@@ -112,19 +109,3 @@ def _advance(run: SyncRun, deadline: float) -> bool:
 def _is_allowed(connection: SyncConnection) -> bool:
     user = connection.acts_for
     return user is not None and synced_sources(Caller(user)).filter(pk=connection.source_id).exists()
-
-
-def _start_due() -> None:
-    now = timezone.now()
-    due = SyncConnection.objects.filter(
-        is_active=True,
-        interval_minutes__isnull=False,
-        due_at__lte=now,
-        source__deleted_at=None,
-        source__organization__is_active=True,
-    ).exclude(runs__state=State.RUNNING)
-    for connection in due.order_by("due_at")[:_MAX_STARTED]:
-        due_at = now + datetime.timedelta(minutes=connection.interval_minutes or 0)
-        SyncConnection.objects.filter(pk=connection.pk).update(due_at=due_at)
-        with contextlib.suppress(run_actions.SyncRefused):  # a person has started one meanwhile
-            run_actions.start(connection, by=None)

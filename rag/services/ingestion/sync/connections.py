@@ -3,7 +3,6 @@
 from urllib.parse import urlsplit
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -16,7 +15,7 @@ from rag.providers.http.long_requests import LONG_REQUESTS
 from ragsite.http import private_networks
 from ragsite.postgres import encryption
 
-from . import runs
+from . import runs, schedule
 
 # What says where documents are fetched. A run never continues at another location: its items are those of its own.
 _LOCATION_FIELDS = ("kind", "location", "endpoint", "region")
@@ -43,7 +42,7 @@ def save(connection: SyncConnection, *, secret: str, by: User) -> None:
         by: Who saves it.
     """
     connection.acts_for = by
-    connection.due_at = timezone.now() if connection.interval_minutes else None
+    connection.due_at = schedule.first_due_at(connection)
     if secret:
         connection.secret = encryption.encrypt(secret, encryption.Purpose.SYNC)
     if connection._state.adding:

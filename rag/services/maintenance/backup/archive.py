@@ -97,7 +97,7 @@ class ArchiveWriter:
         entry = tarfile.TarInfo(name)
         entry.size = size
         self._tar.addfile(entry, reader)
-        self._drop_members()
+        _free_tarfile_memory(self._tar)
         return reader.sha256
 
     def finish(self, manifest: dict[str, Any]) -> None:
@@ -119,10 +119,6 @@ class ArchiveWriter:
     def _add(self, name: str, content: bytes) -> None:
         self.add_file(name, io.BytesIO(content), len(content))
 
-    def _drop_members(self) -> None:
-        # tarfile would keep an object for each file.
-        self._tar.members = []  # type: ignore[attr-defined]  # not in the stubs
-
 
 class ArchiveReader:
     """Reads an archive from its beginning to its end, as often as necessary."""
@@ -140,7 +136,7 @@ class ArchiveReader:
         try:
             with tarfile.open(self._path, "r:", tarinfo=_PlainEntry) as tar:
                 while entry := tar.next():
-                    tar.members = []  # type: ignore[attr-defined]  # not in the stubs
+                    _free_tarfile_memory(tar)
                     # Links lead to other entries, and sparse files have sizes that the archive does not have.
                     content = tar.extractfile(entry) if entry.type in _ORDINARY else None
                     if content is None:
@@ -222,6 +218,11 @@ class OriginalsDigest:
 
     def summary(self) -> dict[str, Any]:
         return {"count": self._count, "bytes": self._bytes, "sha256": self._sha256.hexdigest()}
+
+
+def _free_tarfile_memory(tar: tarfile.TarFile) -> None:
+    """Forget the entries so far: tarfile would keep an object for each of them."""
+    tar.members = []  # type: ignore[attr-defined]  # not in the stubs
 
 
 def _decompress(contents: Iterable[IO[bytes]]) -> Iterator[bytes]:

@@ -30,7 +30,7 @@ def restore(path: Path, on_progress: OnProgress) -> dict[str, Any]:
 
     Raises:
         InvalidArchive: The archive is incomplete or damaged. Nothing was changed.
-        RestoreRefused: See there.
+        RestoreRefused: The target is not empty, or this version cannot read the backup. Nothing was changed.
         StorageFailed: The storage did not answer. The rows were written already, not all files.
     """
     reader = ArchiveReader(path)

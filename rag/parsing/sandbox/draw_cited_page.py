@@ -1,4 +1,7 @@
-"""The picture of a page of a PDF with a passage marked. Runs in the parser's sandbox only: a PDF is untrusted."""
+"""Draws the page of a PDF that a citation shows, with the passage marked.
+
+Runs in the parser's sandbox only: a PDF is untrusted.
+"""
 
 import ctypes
 import re
@@ -23,7 +26,7 @@ _NOT_A_LETTER = re.compile(r"\W|_")
 Rectangle = tuple[int, int, int, int]
 
 
-def draw_page(content: bytes, numbers: Sequence[int], passage: str) -> bytes:
+def draw_cited_page(content: bytes, numbers: Sequence[int], passage: str) -> bytes:
     """Draw the page that has most of a passage, with the words of the passage marked.
 
     Args:

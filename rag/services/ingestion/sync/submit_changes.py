@@ -1,4 +1,7 @@
-"""Second phase of a sync: submits new and changed items as jobs, so that quotas and fair scheduling apply to them."""
+"""Second phase of a sync: fetches what may have changed, and submits new and changed items as jobs.
+
+So quotas and fair scheduling apply to them.
+"""
 
 import contextlib
 import time
@@ -32,7 +35,7 @@ _ACCEPTED_STATES = (*IngestionDocument.OPEN_STATES, IngestionDocument.State.DONE
 _failures_in_a_row: Counter[uuid.UUID] = Counter()
 
 
-class PlaceIsDown(Exception):
+class LocationIsDown(Exception):
     """Several items in a row could not be read. The text says why."""
 
 
@@ -43,7 +46,7 @@ def submit_changes(run: SyncRun, deadline: float) -> bool:
         Whether there is more to do now; False while the submitted documents are ingested.
 
     Raises:
-        PlaceIsDown: If several items in a row cannot be read.
+        LocationIsDown: If several items in a row cannot be read.
         RagError: If the organisation's quota is used up, or the storage does not answer.
     """
     connector = provider_factory.connector(run.connection)
@@ -109,7 +112,7 @@ def _fetch(run: SyncRun, connector: Connector, item: SyncItem) -> FetchedItem | 
     """Return the item's content; None if there is none to be submitted. The outcome is then stored.
 
     Raises:
-        PlaceIsDown: If several items in a row could not be read.
+        LocationIsDown: If several items in a row could not be read.
     """
     is_current = _has_current_document(item, item.content_hash) and not item.error_code
     try:
@@ -122,7 +125,7 @@ def _fetch(run: SyncRun, connector: Connector, item: SyncItem) -> FetchedItem | 
         runs.record_failure(run, item, error.code, str(error))
         if _failures_in_a_row[run.pk] >= _MAX_FAILURES_IN_A_ROW:
             del _failures_in_a_row[run.pk]
-            raise PlaceIsDown(str(error)) from error
+            raise LocationIsDown(str(error)) from error
         return None
     _failures_in_a_row.pop(run.pk, None)
     if fetched is None:
