@@ -110,7 +110,7 @@ def test_a_failure_says_what_is_wrong_with_the_address(settings: Any, monkeypatc
 
 @pytest.mark.parametrize("host", ["a" * 64 + ".example", "hooks..example"], ids=["a long label", "an empty label"])
 def test_what_can_be_no_name_is_no_hosts_name(host: str) -> None:
-    with ConnectorClient(organization="home") as client, pytest.raises(httpx2.HTTPError) as caught:
+    with ConnectorClient(organization_slug="home") as client, pytest.raises(httpx2.HTTPError) as caught:
         client.get(f"https://{host}/")
     assert describe(caught.value) == "The server could not be reached: there is no host of this name."
 
