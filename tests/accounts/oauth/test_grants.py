@@ -45,10 +45,10 @@ def test_a_further_grant_ends_the_oldest_of_the_person(
     program: Program, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grants, "MAX_GRANTS", 2)
-    own, other = (refresh_tokens.issue(world.users[name]) for name in ("member", "editor"))
+    sign_ins = [refresh_tokens.issue(world.users[name]) for name in ("member", "editor")]
     tokens = [program.sign_in()["access_token"] for _ in range(3)]
     assert [program.ping(token).status_code for token in tokens] == [401, 200, 200]
-    assert TokenFamily.objects.filter(pk__in=[uuid.UUID(token["jti"]) for token in (own, other)]).count() == 2
+    assert TokenFamily.objects.filter(pk__in=[uuid.UUID(sign_in["jti"]) for sign_in in sign_ins]).count() == 2
 
 
 def test_a_401_leads_to_the_sign_in(program: Program) -> None:
