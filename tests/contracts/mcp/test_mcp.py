@@ -84,14 +84,15 @@ def test_a_long_text_is_read_in_parts(run: Run) -> None:
 
     async def use(client: mcp.Client) -> None:
         tracemalloc.start()
-        (content,) = (await client.read_resource(f"ragsite://documents/{document_id}")).contents
-        parts = [
-            (await client.call_tool("get_document", {"document_id": document_id, "offset": offset})).structured_content
+        resource: Any = await client.read_resource(f"ragsite://documents/{document_id}")
+        replies: list[Any] = [
+            await client.call_tool("get_document", {"document_id": document_id, "offset": offset})
             for offset in (3, len(text) - 2, 1_000_000_000)
         ]
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 10_000_000, peak
+        (content,), parts = resource.contents, [reply.structured_content for reply in replies]
         assert content.text == text[:50_000]
         assert (content.meta["characters"], content.meta["is_complete"]) == (len(text), False)
         assert [part["text"] for part in parts] == [text[3:50_003], text[-2:], ""]
