@@ -7,6 +7,7 @@ import ipaddress
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from accounts.models import OAuthClient
@@ -15,7 +16,7 @@ from ragsite.postgres.models import as_uuid
 from .errors import OAuthError
 
 MAX_REDIRECT_URIS, MAX_URI_CHARACTERS, MAX_NAME_CHARACTERS = 10, 500, 100
-# The oldest clients that nobody has allowed anything make room for new ones.
+# Clients that act for nobody make room for new ones, those that nobody has allowed anything for the longest time first.
 MAX_UNUSED_CLIENTS = 10_000
 GRANT_TYPES = ["authorization_code", "refresh_token"]
 RESPONSE_TYPES = ["code"]
@@ -140,9 +141,10 @@ def _read_list(metadata: dict[str, Any], name: str, default: list[str]) -> list[
 
 
 def _make_room() -> None:
-    unused = OAuthClient.objects.filter(last_used_at=None).order_by("-created_at").values_list("pk", flat=True)
-    if surplus := list(unused[MAX_UNUSED_CLIENTS - 1 : MAX_UNUSED_CLIENTS + 99]):
-        OAuthClient.objects.filter(pk__in=surplus, last_used_at=None).delete()
+    unused = OAuthClient.objects.filter(token_families=None)
+    newest_first = unused.order_by(Greatest("created_at", "last_used_at").desc()).values_list("pk", flat=True)
+    if surplus := list(newest_first[MAX_UNUSED_CLIENTS - 1 : MAX_UNUSED_CLIENTS + 99]):
+        unused.filter(pk__in=surplus).delete()
 
 
 def _invalid(description: str, code: str = "invalid_client_metadata") -> OAuthError:

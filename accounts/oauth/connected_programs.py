@@ -14,7 +14,7 @@ from accounts.sign_in.pages import sign_in_redirect
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
 
-_MAX_PROGRAMS = 200
+from .grants import MAX_GRANTS
 
 
 @method_decorator([never_cache, csrf_protect], name="dispatch")
@@ -28,7 +28,7 @@ class AllowedPrograms(View):
             return redirect
         with identity.run_as(identity.SIGN_IN):  # requests do not read tokens
             families = TokenFamily.objects.filter(user=request.user.pk, client__isnull=False).select_related("client")
-            grants = list(families.order_by("-created_at")[:_MAX_PROGRAMS])
+            grants = list(families.order_by("-created_at")[:MAX_GRANTS])
         return render(request, "accounts/oauth_programs.html", {"grants": grants})
 
     def post(self, request: HttpRequest) -> HttpResponse:

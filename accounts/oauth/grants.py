@@ -32,6 +32,8 @@ from . import clients
 from .errors import OAuthError
 
 SCOPE = "query"
+# Grants of a person. A further one ends the oldest.
+MAX_GRANTS = 200
 _ACCESS, _REFRESH = "oauth_access", "oauth_refresh"
 _CODE_LIFETIME = datetime.timedelta(seconds=60)
 _ENDED = "This is invalid, expired, or was used already."
@@ -152,9 +154,15 @@ def _use_code(stored: OAuthCode, client: OAuthClient, redirect_uri: str, verifie
         return None
     family = TokenFamily(user=user, client=client, newest_token=uuid7(), expires_at=_refresh_expiry())
     family.save(force_insert=True)
+    _end_oldest_grants(user)
     stored.family = family.pk
     stored.save(update_fields=["family"])
     return _pair(family, stored.resource, by_password=stored.by_password)
+
+
+def _end_oldest_grants(user: User) -> None:
+    grants = TokenFamily.objects.filter(user=user, client__isnull=False).order_by("-created_at", "-pk")
+    grants.filter(pk__in=list(grants.values_list("pk", flat=True)[MAX_GRANTS : MAX_GRANTS + 100])).delete()
 
 
 def _next_pair(family: TokenFamily, claims: dict[str, Any], resource: str) -> dict[str, object] | None:

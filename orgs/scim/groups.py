@@ -24,6 +24,8 @@ FIELDS = {
     "members.value": "team__memberships__pk",
 }
 MAX_GROUPS, MAX_MEMBERS = 1_000, patches.MAX_ELEMENTS
+# Teams of deleted groups stay, and count.
+MAX_TEAMS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +66,14 @@ def create_group(organization: Organization, values: GroupValues) -> ScimGroup:
     """Create a group, with a team of its name. A team that exists and is not a group yet is used.
 
     Raises:
-        ScimError: If there is such a group, or too many, or a member is unknown.
+        ScimError: If there is such a group, or too many groups or teams, or a member is unknown.
     """
     if list_groups(organization).count() >= MAX_GROUPS:
         raise ScimError(400, f"An organisation may have {MAX_GROUPS:,} groups.", "tooMany")
-    team, _ = Team.objects.get_or_create(organization=organization, name=_team_name(values.display_name))
+    name, teams = _team_name(values.display_name), Team.objects.filter(organization=organization)
+    if not teams.filter(name=name).exists() and teams.count() >= MAX_TEAMS:
+        raise ScimError(400, f"The organisation has {MAX_TEAMS:,} teams. Delete those of deleted groups.", "tooMany")
+    team, _ = Team.objects.get_or_create(organization=organization, name=name)
     if ScimGroup.objects.filter(team=team).exists():
         raise ScimError(409, "There is a group of this displayName already.", "uniqueness")
     group = ScimGroup.objects.create(team=team, display_name=values.display_name, external_id=values.external_id)

@@ -11,14 +11,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.models import Organization
+from ragsite.http.fair_slots import FairSlots
 from ragsite.postgres.models import as_uuid
 
 from . import filters, groups, patches, resources, users
 from .base_views import Parameters, ScimView, base_address, exclusive, read_integer, respond, select
-from .errors import ScimError, not_found
+from .errors import ScimError, TooManyLists, not_found
 
 # A page of groups ends with the group that exceeds it.
 MAX_MEMBERS_OF_PAGE = 100_000
+
+# By organisation. A page of large groups takes more than a second, in which other requests of the process are slower.
+LISTS = FairSlots(lambda: 2, TooManyLists, max_wait_seconds=10.0, max_of_caller=4, max_of_all=6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +78,8 @@ def list_resources(
     """
     start = max(1, read_integer(parameters, "startIndex", 1))
     count = min(max(0, read_integer(parameters, "count", 100)), resources.MAX_RESULTS)
-    total, members, page = 0, 0, list[dict[str, Any]]()
-    for kind, rows in _select_rows(organization, kinds, parameters.get("filter", "")):
-        first = max(0, start - 1 - total)
-        for row in rows[first : first + count - len(page)]:
-            if members >= MAX_MEMBERS_OF_PAGE:
-                break
-            page.append(kind.render(row, base_address(request)))
-            members += len(page[-1].get("members", ()))
-        total += rows.count()
+    with LISTS.slot(organization.pk):
+        total, page = _read_page(request, _select_rows(organization, kinds, parameters.get("filter", "")), start, count)
     return Response(
         {
             "schemas": [resources.LIST_SCHEMA],
@@ -92,6 +89,22 @@ def list_resources(
             "Resources": [select(parameters, body) for body in page],
         }
     )
+
+
+def _read_page(
+    request: Request, selected: Sequence[tuple[ResourceKind, QuerySet[Any]]], start: int, count: int
+) -> tuple[int, list[dict[str, Any]]]:
+    """Return how many rows there are, and the resources of the page."""
+    total, members, page = 0, 0, list[dict[str, Any]]()
+    for kind, rows in selected:
+        first = max(0, start - 1 - total)
+        for row in rows[first : first + count - len(page)]:
+            if members >= MAX_MEMBERS_OF_PAGE:
+                break
+            page.append(kind.render(row, base_address(request)))
+            members += len(page[-1].get("members", ()))
+        total += rows.count()
+    return total, page
 
 
 def _select_rows(

@@ -154,6 +154,16 @@ def test_jobs_with_errors_are_looked_up_in_an_index_of_failed_documents(world: W
     assert "using failed_documents_of_job" in plan, plan
 
 
+@pytest.mark.parametrize("path", ["rag/document/", "rag/ingestionjob/", "accounts/auditevent/", "orgs/membership/"])
+def test_a_search_compares_rows_with_a_few_words_only(world: World, path: str) -> None:
+    """1,900 words fit into an address, and each is compared with several columns of all rows."""
+    words = " ".join(f"word{number}" for number in range(300))
+    with CaptureQueriesContext(connection) as queries:
+        page = staff_browser(world.users["owner"]).get(f"/admin/{path}", {"q": words})
+    searched = {number for number in range(300) if any(f"word{number}%" in query["sql"] for query in queries)}
+    assert (page.status_code, searched) == (200, set(range(20)))
+
+
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_may_be_empty(world: World, name: str) -> None:
     page: Any = staff_browser(world.users["owner"]).get(f"/admin/rag/{name}/", {"q": "nothing has this name"})

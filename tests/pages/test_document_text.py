@@ -1,6 +1,9 @@
 """How the text of a document is shown: Markdown as what it means, the cited range marked, nothing as HTML."""
 
+import pytest
+
 from rag.pages.rendering.document_text import TextBlock, divide_text, is_markdown, show_quote
+from tests.support.growth import takes_linear_time
 
 TEXT = """# Keys
 
@@ -89,6 +92,17 @@ def test_a_quote_has_no_marks_of_markdown() -> None:
     assert show_quote(text) == "Keys Select Create, then POST it: more scope allows a b"
     assert show_quote("its [unanswered\nquestions](quality.md#who).") == "its unanswered questions."
     assert show_quote("snake_case and 2 * 3 * 4 stay") == "snake_case and 2 * 3 * 4 stay"
+
+
+@pytest.mark.parametrize("run", [" ", "\n", "\u00a0", "[", "![", "](", "|", "| ", "|-", "# "])
+def test_a_run_of_marks_or_white_space_is_shown_in_linear_time(run: str) -> None:
+    """Anybody who sends documents can send one. While an expression is matched, a web process answers nobody."""
+
+    def text_of(length: int, _: int) -> str:
+        return "a" + run * (length // len(run)) + "a"
+
+    assert takes_linear_time(show_quote, text_of, 40_000)
+    assert takes_linear_time(lambda text: divide_text(text, (0, 0)), text_of, 40_000)
 
 
 def test_an_underlined_heading_opens_no_code_and_a_block_ends_with_its_own_marks() -> None:

@@ -1,5 +1,6 @@
 """Bases of admin pages that show, offer and accept only rows that the user may see."""
 
+import itertools
 import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +16,7 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
+from django.utils.text import capfirst, smart_split
 from django.utils.translation import gettext
 
 from accounts.models import User
@@ -31,6 +32,8 @@ from .permitted_links import limit_links
 from .plain_change_list import PlainChangeList
 
 Answer = TypeVar("Answer")
+# Each word of a search is compared with all rows. More words could only leave out rows that have all of these.
+_MAX_SEARCHED_WORDS = 20
 # Django's text, which Django translates.
 _CHOICE = "Select this object for an action - {}"
 
@@ -165,6 +168,12 @@ class ScopedAdmin(ObjectPagesMixin):
         names = {entry[0] if isinstance(entry, tuple) else entry for entry in self.get_list_filter(request)}
         field, _, how = lookup.partition("__")
         return field in names and "regex" not in how and super().lookup_allowed(lookup, value, request)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        words = itertools.islice(smart_split(search_term), _MAX_SEARCHED_WORDS)
+        return super().get_search_results(request, queryset, " ".join(words))
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         extra_context = {"title": capfirst(self.opts.verbose_name_plural), **(extra_context or {})}

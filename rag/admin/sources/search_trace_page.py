@@ -93,7 +93,8 @@ def show_search_trace(request: HttpRequest, source_id: uuid.UUID) -> HttpRespons
 def _explain(request: HttpRequest, source: DataSource, form: SearchTraceForm) -> search_trace.SearchExplanation:
     """Run the search of the form as the chosen user, and return what each stage did."""
     values = form.cleaned_data
-    document = Document.objects.live().filter(source=source, path=values["path"]).first() if values["path"] else None
+    documents = Document.objects.live().filter(source=source, path=values["path"]).only("pk")
+    document = documents.first() if values["path"] else None
     question = Question(
         values["question"], top_k=values["top_k"], min_score=values["min_score"], rerank=True, deduplicate=True
     )

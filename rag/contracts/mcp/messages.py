@@ -83,12 +83,14 @@ def _read_resource(params: dict[str, Any], request: Request) -> dict[str, object
     prefix = URI.removesuffix("{id}")
     document_id = as_uuid(uri.removeprefix(prefix)) if uri.startswith(prefix) else None
     try:
-        document = sources_for_agents.get_document(request.caller, request.organization, document_id)
+        part = sources_for_agents.read_text(
+            request.caller, request.organization, document_id, start=0, characters=MAX_TEXT_CHARACTERS
+        )
     except UnknownDocument as error:
         raise RpcError(_RESOURCE_NOT_FOUND, error.message) from None
-    text = document.text[:MAX_TEXT_CHARACTERS]
-    details = {**document_out(document), "characters": len(document.text), "is_complete": text == document.text}
-    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": text, "_meta": details}]}
+    is_complete = part.document_characters <= MAX_TEXT_CHARACTERS
+    details = {**document_out(part.document), "characters": part.document_characters, "is_complete": is_complete}
+    return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": part.text, "_meta": details}]}
 
 
 _TEMPLATE = {"uriTemplate": URI, "name": "document", "title": "A document's text", "mimeType": "text/plain"}

@@ -19,7 +19,7 @@ from ragsite.postgres.models import as_uuid
 
 MAX_TEXT_CHARACTERS = 50_000
 URI = "ragsite://documents/{id}"
-_MAX_OFFSET = 2**31 - 1
+_MAX_OFFSET = 10**9  # no text is as long
 _ASK_TOP_K = 10
 
 
@@ -111,13 +111,15 @@ def _list_sources(request: Request, arguments: dict[str, Any]) -> dict[str, obje
 
 
 def _get_document(request: Request, arguments: dict[str, Any]) -> dict[str, object]:
-    document = sources_for_agents.get_document(request.caller, request.organization, as_uuid(arguments["document_id"]))
-    start = arguments["offset"]
+    start, document_id = arguments["offset"], as_uuid(arguments["document_id"])
+    part = sources_for_agents.read_text(
+        request.caller, request.organization, document_id, start=start, characters=MAX_TEXT_CHARACTERS
+    )
     end = start + MAX_TEXT_CHARACTERS
     return {
-        **document_out(document),
-        "text": document.text[start:end],
-        "next_offset": end if end < len(document.text) else None,
+        **document_out(part.document),
+        "text": part.text,
+        "next_offset": end if end < part.document_characters else None,
     }
 
 

@@ -18,9 +18,11 @@ _TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _TABLE_RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
 # What Markdown writes around words, and is not shown: emphasis, code, and the addresses of links and pictures.
-_NOT_SHOWN = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|!?\[(?=[^\]\n]*\]\()|\]\([^)\s]*\)")
-# The same in a short quote, which may begin or end within a line.
-_NOT_QUOTED = re.compile(rf"{_NOT_SHOWN.pattern}|(?m:^\s{{0,3}}#{{1,6}}\s+)|(?:\s*\|\s*:?-+:?)+\s*\||\s?\|\s?|```\w*")
+# Links are bounded, because each of very many brackets is the beginning of one.
+_NOT_SHOWN = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|!?\[(?=[^\]\n]{0,300}\]\()|\]\([^)\s]{0,1000}\)")
+# The same in a quote, which may begin or end within a line. White space before a mark is not looked at: from each place
+# of a long run, its rest would be read again.
+_NOT_QUOTED = re.compile(rf"{_NOT_SHOWN.pattern}|(?m:^\s{{0,3}}#{{1,6}}\s+)|(?:\|\s*:?-+:?\s*)+\||\||```\w*")
 # A link, whose text may continue on the next line.
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,1000}\)")
 # The types whose stored text is Markdown. Other texts, such as source code, are stored as they are.

@@ -2,6 +2,10 @@
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models.functions import Length, Substr
 
 from orgs.access.caller import Caller
 from orgs.models import Organization
@@ -11,6 +15,21 @@ from rag.models import Action, DataSource, Document
 from . import lookup
 
 PAGE_SIZE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A part of a document's text.
+
+    Attributes:
+        document: The document, without its text.
+        text: The part.
+        document_characters: How many characters the whole text has.
+    """
+
+    document: Document
+    text: str
+    document_characters: int
 
 
 def list_sources(
@@ -35,15 +54,25 @@ def list_documents(
     return rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
 
 
-def get_document(caller: Caller, organization: Organization | None, document_id: uuid.UUID | None) -> Document:
-    """Return a document with its text.
+def read_text(
+    caller: Caller, organization: Organization | None, document_id: uuid.UUID | None, *, start: int, characters: int
+) -> TextPart:
+    """Return a part of a document's text. Only the part is read: a text may have hundreds of megabytes.
+
+    Args:
+        caller: The caller, whose permissions apply.
+        organization: The organisation that the request names.
+        document_id: The document.
+        start: The offset of the part.
+        characters: How many characters of the text are read at most.
 
     Raises:
         UnknownDocument: If the caller may not read a document with this id.
     """
     sources = lookup.visible_sources(caller, Action.QUERY, organization=organization)
-    documents = Document.objects.live().filter(pk=document_id, source__in=sources.values("pk"))
-    document: Document | None = documents.first() if document_id else None
+    documents = Document.objects.live().filter(pk=document_id, source__in=sources.values("pk")).defer("text")
+    part = {"part": Substr("text", start + 1, characters), "document_characters": Length("text")}
+    document: Any = documents.annotate(**part).first() if document_id else None
     if document is None:
         raise UnknownDocument("There is no such document, or it is not visible to you.")
-    return document
+    return TextPart(document, document.part, document.document_characters)

@@ -84,6 +84,18 @@ def test_unused_clients_are_bounded(program: Program, monkeypatch: pytest.Monkey
     assert kept == {program.client_id, *ids[2:]}
 
 
+def test_clients_that_a_person_allows_in_a_row_are_bounded(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each consent cost 5 KB for 30 days."""
+    monkeypatch.setattr(clients, "MAX_UNUSED_CLIENTS", 3)
+    program.sign_in()
+    connected, ids = program.client_id, []
+    for _ in range(5):
+        program.client_id = program.register().json()["client_id"]
+        ids.append(program.client_id)
+        program.decide()
+    assert {str(pk) for pk in OAuthClient.objects.values_list("pk", flat=True)} == {connected, *ids[2:]}
+
+
 def test_registrations_are_limited_by_address(program: Program, settings: Any) -> None:
     settings.RAG_RATE_LIMITS = True
     settings.RAG_REQUESTS_PER_MINUTE = {**settings.RAG_REQUESTS_PER_MINUTE, "ip": 0}

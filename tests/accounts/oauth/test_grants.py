@@ -15,7 +15,8 @@ from django.utils import timezone
 from rest_framework_simplejwt.tokens import AccessToken
 
 from accounts.models import AuditEvent, OAuthClient, OAuthCode, TokenFamily, User
-from accounts.sign_in import delete_old_sign_ins
+from accounts.oauth import grants
+from accounts.sign_in import delete_old_sign_ins, refresh_tokens
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.models import IdentityProvider
 from orgs.scim import users as scim_users
@@ -38,6 +39,16 @@ def test_the_token_opens_the_mcp_server_only(program: Program, world: World) -> 
     assert program.ping(tokens["access_token"], Host="localhost").status_code == 401
     refused = program.refresh(str(AccessToken.for_user(world.users["member"])))
     assert refused.json()["error"] == "invalid_grant"
+
+
+def test_a_further_grant_ends_the_oldest_of_the_person(
+    program: Program, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grants, "MAX_GRANTS", 2)
+    sign_ins = [refresh_tokens.issue(world.users[name]) for name in ("member", "editor")]
+    tokens = [program.sign_in()["access_token"] for _ in range(3)]
+    assert [program.ping(token).status_code for token in tokens] == [401, 200, 200]
+    assert TokenFamily.objects.filter(pk__in=[uuid.UUID(sign_in["jti"]) for sign_in in sign_ins]).count() == 2
 
 
 def test_a_401_leads_to_the_sign_in(program: Program) -> None:

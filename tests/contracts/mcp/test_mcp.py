@@ -6,6 +6,7 @@ import asyncio
 import re
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,31 @@ def test_the_tools_return_what_rest_returns(run: Run, api: Api) -> None:
     assert [source["slug"] for source in call(run, "list_sources")["sources"]] == ["library"]
     document = call(run, "get_document", document_id=reply["citations"][0]["document_id"], offset=9)
     assert (document["title"], document["text"]) == ("Bicycles", "are parked in the yard.")
+
+
+def test_a_long_text_is_read_in_parts(run: Run) -> None:
+    """A text may have hundreds of megabytes, and many clients read at once."""
+    text = "Bicycles 🚲 " * 1_000_000
+    document_id = str(Document.objects.get(path="/bikes").pk)
+    Document.objects.filter(pk=document_id).update(text=text)
+
+    async def use(client: mcp.Client) -> None:
+        tracemalloc.start()
+        resource: Any = await client.read_resource(f"ragsite://documents/{document_id}")
+        replies: list[Any] = [
+            await client.call_tool("get_document", {"document_id": document_id, "offset": offset})
+            for offset in (3, len(text) - 2, 1_000_000_000)
+        ]
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 10_000_000, peak
+        (content,), parts = resource.contents, [reply.structured_content for reply in replies]
+        assert content.text == text[:50_000]
+        assert (content.meta["characters"], content.meta["is_complete"]) == (len(text), False)
+        assert [part["text"] for part in parts] == [text[3:50_003], text[-2:], ""]
+        assert [part["next_offset"] for part in parts] == [50_003, None, None]
+
+    run(use)
 
 
 def test_documents_are_resources(run: Run) -> None:

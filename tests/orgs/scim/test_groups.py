@@ -1,12 +1,14 @@
 """SCIM groups: their members are the members of a team."""
 
 import uuid
+from collections.abc import Callable
 from urllib.parse import urlencode
 
 import pytest
+from django.test import Client
 
 from orgs.models import Membership, ScimGroup, Team
-from orgs.scim import views
+from orgs.scim import groups, views
 from rag.models import DataSource, Grant
 from tests.orgs.scim.conftest import Directory
 from tests.support.factories import World
@@ -104,6 +106,30 @@ def test_a_page_of_large_groups_is_short(
         sizes.append(page["itemsPerPage"])
         total = page["totalResults"]
     assert (group_ids, sizes) == (created, [1, 2, 1])
+
+
+def test_an_organisation_reads_one_list_at_a_time(
+    directory: Directory, other_directory: Callable[[], Directory], world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several pages of large groups at once would slow down the requests of others."""
+    monkeypatch.setattr(views.LISTS, "_max_wait_seconds", 0.01)
+    other = other_directory()
+    with views.LISTS.slot(world.home.pk):
+        refused = Client().get("/scim/v2/Groups", headers={"Authorization": f"Bearer {directory.secret}"})
+        assert (refused.status_code, refused.headers["Retry-After"], refused.json()["status"]) == (503, "2", "503")
+        assert other.get("/Groups")["totalResults"] == 0
+    assert directory.get("/Groups")["totalResults"] == 0
+
+
+def test_teams_of_deleted_groups_are_bounded(
+    directory: Directory, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "MAX_TEAMS", Team.objects.filter(organization=world.home).count() + 1)
+    group = directory.create("Group", displayName="First")
+    assert directory.send("DELETE", f"/Groups/{group['id']}").status_code == 204
+    refused = directory.send("POST", "/Groups", {"displayName": "Second"})
+    assert (refused.status_code, refused.json()["scimType"]) == (400, "tooMany")
+    assert directory.create("Group", displayName="First")["displayName"] == "First"
 
 
 def test_members_and_groups_of_other_organisations_do_not_exist(directory: Directory, world: World) -> None:

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from orgs.access.permissions import Visibility
 from orgs.creation import add_member
@@ -76,6 +78,14 @@ def test_outcome_of_a_document_in_each_step(world: World, library: DataSource) -
     closed = explain(world, "admin", document=document("zebras.md"), user="member@home.example")
     assert (closed["document"]["stage"], closed["funnel"]["sources"]) == ("sources", 0)
     assert explain(world, "admin", document="0198c5c0-5d3a-7c5f-9d2e-3b1f0a7c4e11", status=404)
+
+
+def test_the_text_of_the_document_is_not_read(world: World, library: DataSource) -> None:
+    """It may have hundreds of megabytes."""
+    pk = document("tea.md")
+    with CaptureQueriesContext(connection) as queries:
+        explain(world, "admin", document=pk)
+    assert not [query["sql"] for query in queries if '"rag_document"."text"' in query["sql"]]
 
 
 def test_callers_who_manage_no_source_are_refused(world: World, library: DataSource) -> None:
