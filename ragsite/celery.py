@@ -6,7 +6,8 @@ import time
 from typing import Any
 
 from celery import Celery
-from celery.signals import before_task_publish, setup_logging, worker_init, worker_ready
+from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun, worker_init, worker_ready
+from django.db import close_old_connections
 from django_structlog.celery.steps import DjangoStructLogInitStep
 from kombu.transport.redis import Channel
 
@@ -48,6 +49,13 @@ def set_worker_identity(**_: object) -> None:
         require_current_database()
     except OutdatedDatabaseError as error:
         sys.exit(str(error))
+
+
+@task_prerun.connect
+@task_postrun.connect
+def close_unusable_connections(**_: object) -> None:
+    """Close this thread's database connections that are lost or older than CONN_MAX_AGE, as Django does for requests."""
+    close_old_connections()
 
 
 @worker_ready.connect

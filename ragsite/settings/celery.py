@@ -1,5 +1,7 @@
 """Celery settings. There is no result backend: the database rows are the source of truth, a message is only a hint."""
 
+import sys
+
 from celery.schedules import crontab
 from kombu import Queue
 
@@ -21,6 +23,8 @@ CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "inte
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# Celery would close the database connections before and after each task. ragsite/celery.py closes old and lost ones.
+CELERY_DB_REUSE_MAX = sys.maxsize
 # KB. A worker process that has grown beyond this, by a very long document, is replaced after its task.
 CELERY_WORKER_MAX_MEMORY_PER_CHILD = 1_000_000
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
