@@ -54,7 +54,7 @@ def set_worker_identity(**_: object) -> None:
 @task_prerun.connect
 @task_postrun.connect
 def close_unusable_connections(**_: object) -> None:
-    """Close this thread's database connections that are lost or older than CONN_MAX_AGE, as Django does for requests."""
+    """Close this thread's database connections that are lost or older than CONN_MAX_AGE, as for a request."""
     close_old_connections()
 
 
