@@ -4,7 +4,9 @@ import codecs
 import itertools
 
 from rag.errors import ParseFailed
+from rag.text.markup.markdown_headings import find_markdown_headings
 from rag.text.markup.plain_structure import find_headings
+from rag.text.markup.plain_titles import find_plain_titles
 from rag.types import Heading, ParsedDocument
 
 _BOMS = [
@@ -21,18 +23,19 @@ _MAX_STRUCTURED_CHARACTERS = 5_000_000
 def parse_plain(content: str) -> ParsedDocument:
     """Return a document with this text, unchanged, and its headings. Its media type is empty: the calling code sets it.
 
-    Headings are underlined, as in reStructuredText, or those of a manual page. As in reStructuredText, their order
-    says which style of underlining belongs to which level.
+    Headings are those of Markdown, underlined as in reStructuredText, those of a manual page, or short lines above
+    paragraphs. As in reStructuredText, their order says which style belongs to which level.
     """
     if len(content) > _MAX_STRUCTURED_CHARACTERS:
         return ParsedDocument(text=content)
     lines = content.splitlines(keepends=True)
     starts = [0, *itertools.accumulate(map(len, lines))]
-    levels: dict[str, int] = {}
-    headings = [
-        Heading(starts[number], levels.setdefault(style, len(levels) + 1), title)
-        for number, title, style in find_headings([line.rstrip("\r\n") for line in lines])
-    ]
+    lines = [line.rstrip("\r\n") for line in lines]
+    marked = find_markdown_headings(lines)
+    levels = {"=": 1, "-": 2} if marked else {}  # in Markdown, two styles of underlining have fixed levels
+    styled = list(find_headings(lines)) or ([] if marked else find_plain_titles(lines))
+    levelled = [(number, title, levels.setdefault(style, len(levels) + 1)) for number, title, style in styled]
+    headings = [Heading(starts[number], level, title) for number, title, level in sorted([*marked, *levelled])]
     return ParsedDocument(text=content, headings=tuple(headings))
 
 

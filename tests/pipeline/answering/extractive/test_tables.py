@@ -54,3 +54,17 @@ def test_a_table_that_is_not_quoted_to_its_end_says_so() -> None:
     short = passage(page.text.replace("loud " * 30, "loud "))
     assert answer("List of the bells of the house", short).endswith("- bell 12 — sound: loud [1]")
     assert "…" not in answer("How loud is bell 3?", page), "a row is the whole answer"
+
+
+MODES = passage(
+    "## Range and weight of all bicycles with motors\n\n"
+    "| mode | range |\n| --- | --- |\n| Eco | 90 km |\n| Sport | 50 km |\n"
+)
+
+
+def test_of_a_table_below_a_matching_heading_only_the_matching_row_is_quoted() -> None:
+    question = "What is the range and weight of bicycles with motors"
+    assert answer(f"{question} in Sport?", MODES) == "- Sport — range: 50 km [1]"
+    both = "- Eco — range: 90 km\n- Sport — range: 50 km [1]"
+    assert answer(f"{question}?", MODES) == both
+    assert answer(f"{question} in Eco and in Sport?", MODES) == both

@@ -23,6 +23,7 @@ from rag.pipeline.retrieval.title_and_heading_similarity import logit
 
 from .comparisons import names_both, select_comparison
 from .extend_quote import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
+from .matching_row import find_matching_row
 from .second_best_parts import second_best_parts
 from .subsections import with_subsections
 
@@ -117,6 +118,8 @@ def _select_section(
     if _section_match(section, structures, question) < _min_match(section, structures, best_candidate):
         return None
     structure = structures[section.passage_number - 1]
+    if (row := find_matching_row(structure, section.index, question)) is not None:
+        return Selection({section.passage_number: structure.complete(row)}, (section.passage_number, row))
     score_by_part = {
         candidate.index: score
         for candidate, score in zip(candidates, scores, strict=True)

@@ -1,0 +1,128 @@
+"""Headings of plain texts that are written in Markdown, or that have titles without any marks."""
+
+import random
+
+import pytest
+
+from rag.parsing import parse
+from rag.parsing.plain_text import parse_plain
+from tests.support.growth import takes_linear_time
+
+HANDBOOK = """\
+# Handbook of the ferry
+
+## Timetable ##
+
+The ferry leaves every hour.
+### Holidays
+It leaves every two hours.
+
+```sh
+# not a heading
+
+ferry --next
+```
+
+## Fares
+#1 is the cheapest one.
+
+# 7
+#Tickets
+"""
+PARAGRAPH = "The ferry carries bicycles if there is room, and dogs are welcome on deck."
+POLICY = f"""\
+FERRY COMPANY
+
+Who is covered
+
+{PARAGRAPH}
+
+1. Definitions
+
+1.1 "Crossing" means a journey from one bank of the river to the other one.
+
+2. Bicycles (and trailers)
+{PARAGRAPH}
+
+Does it run at night?
+
+{PARAGRAPH}
+
+The first line
+{PARAGRAPH}
+
+A sentence is no title.
+
+{PARAGRAPH}
+"""
+
+
+def headings(text: str, path: str = "ferry") -> list[tuple[str, int]]:
+    parsed = parse.parse_text(text, content_type="text/plain", path=path)
+    assert parsed.text == text
+    assert all(heading.title in text[heading.start :].partition("\n")[0] for heading in parsed.headings)
+    return [(heading.title, heading.level) for heading in parsed.headings]
+
+
+def test_markdown_that_is_sent_as_plain_text_has_its_headings() -> None:
+    expected = [("Handbook of the ferry", 1), ("Timetable", 2), ("Holidays", 3), ("Fares", 2)]
+    assert headings(HANDBOOK) == [*expected[:2], expected[3]], "a heading has an empty line or a heading above it"
+    assert headings(HANDBOOK.replace("### Holidays", "\n### Holidays")) == expected
+
+
+def test_headings_of_markdown_may_follow_each_other_and_be_underlined() -> None:
+    text = "# Ferry\n## Fares\n\nTwo euros.\n\nDogs\n----\n\nFree."
+    assert headings(text) == [("Ferry", 1), ("Fares", 2), ("Dogs", 2)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# This file configures the ferry.\n\nport = 1\n\n# Its name:\n\nname = ferry",
+        "# a remark\n# of two lines\n\nport = 1\n\n# another\n# remark",
+        "port = 1\n\n# the name of the ferry\nname = ferry",
+        "port = 1\n\n## the name\n## of the ferry\nname = ferry",
+    ],
+)
+def test_remarks_of_a_configuration_are_no_headings(text: str) -> None:
+    assert headings(text) == []
+
+
+def test_short_lines_above_paragraphs_are_headings() -> None:
+    assert headings(POLICY) == [
+        ("Who is covered", 1),
+        ("1. Definitions", 2),
+        ("2. Bicycles (and trailers)", 2),
+        ("Does it run at night?", 1),
+    ]
+    assert headings(POLICY.replace("\n", "\r\n")) == headings(POLICY)
+
+
+def test_short_lines_are_no_headings_beside_those_of_markdown() -> None:
+    lines = "".join(f"{title}\n\n{PARAGRAPH}\n\n" for title in ("Fares", "Dogs", "Bicycles"))
+    assert headings(f"# Ferry\n\n{lines}## Timetable\n") == [("Ferry", 1), ("Timetable", 2)]
+
+
+def test_one_short_line_and_names_of_speakers_are_no_headings() -> None:
+    assert headings(f"Who is covered\n\n{PARAGRAPH}\n\nThe end") == []
+    assert headings("".join(f"{name}\n\n{PARAGRAPH}\n\n" for name in ("Anna", "Ben") * 4)) == []
+    assert headings("".join(f"{title}\n\n" for title in ("Milk", "Eggs", "Bread", "Tea"))) == []
+
+
+def test_source_code_has_no_headings() -> None:
+    assert not parse.parse_text(HANDBOOK, content_type="", path="ferry.py").headings
+
+
+@pytest.mark.parametrize("part", ["# a\n\n", "## ", "#\t", "```\n", f"Title\n\n{PARAGRAPH}\n\n", "1. A\n", "# a # "])
+def test_headings_are_found_in_linear_time(part: str) -> None:
+    assert takes_linear_time(parse_plain, lambda size, attempt: f"{attempt}\n\n" + part * (size // len(part)), 400_000)
+
+
+def test_headings_are_titles_of_lines_of_any_text() -> None:
+    random_parts = random.Random(7)
+    parts = ["# ", "## ", "\n", "\n\n", "\r\n", "Ferry", " ", "1. ", "===", PARAGRAPH, "```", "?"]
+    for _ in range(2_000):
+        text = "".join(random_parts.choices(parts, k=20))
+        starts = [heading.start for heading in parse_plain(text).headings]
+        assert starts == sorted(set(starts)), repr(text)
+        assert all(start == 0 or text[start - 1] in "\r\n" for start in starts), repr(text)
