@@ -1,6 +1,6 @@
 """Prepares the database roles: what they log in with, and what they may read and change.
 
-`manage.py migrate` prepares them (docs/operations/install.md, "How do I set up PostgreSQL?").
+`manage.py migrate` prepares them (docs/operations/install.md, where PostgreSQL is set up).
 """
 
 from pathlib import Path
