@@ -8,9 +8,10 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.models import User
-from orgs.access.permissions import Visibility
+from orgs.access.caller import Caller
+from orgs.access.permissions import Action, Visibility
 from orgs.creation import create_organization
-from rag.models import IngestionJob
+from rag.models import DataSource, IngestionJob
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +55,19 @@ def test_the_superuser_of_the_demo_cannot_sign_in_where_there_is_another_organiz
     create_organization(name="Real", slug="real")
     call_command("demo", "--operator", "--verbosity=0", stdout=StringIO())
     assert not User.objects.filter(is_superuser=True, is_active=True).exists()
+
+
+def test_the_owner_may_query_the_documentation_of_users_admins_and_operators(settings: Any) -> None:
+    settings.RAG_LOCAL = True
+    call_command("demo", "--wait=0", "--verbosity=0", stdout=StringIO())
+
+    def queryable(email: str) -> set[str]:
+        sources = DataSource.objects.visible_to(Caller(User.objects.get(email=email)), Action.QUERY)
+        return set(sources.values_list("slug", flat=True))
+
+    assert queryable("owner@acme.example") == {"handbook", "administration", "operations"}
+    assert queryable("member@acme.example") == {"handbook", "operations"}
+    assert queryable("member@globex.example") == {"handbook"}
 
 
 def test_every_start_gives_all_accounts_the_password_which_is_hashed_once(settings: Any) -> None:

@@ -36,7 +36,7 @@ class DemoAccount:
 
 
 ACCOUNTS = (
-    DemoAccount("owner@acme.example", "Acme owner", "acme", roles=("owner",), is_staff=True),
+    DemoAccount("owner@acme.example", "Acme owner", "acme", roles=("owner",), teams=("support",), is_staff=True),
     DemoAccount("editor@acme.example", "Acme editor", "acme", roles=("editor",)),
     DemoAccount("member@acme.example", "Acme member", "acme", teams=("support",)),
     DemoAccount("member@globex.example", "Globex member", "globex"),
