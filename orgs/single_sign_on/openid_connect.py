@@ -28,6 +28,9 @@ _LEEWAY_SECONDS = 60
 _MAX_LOGOUT_AGE_SECONDS = 300
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _SCOPES = "openid email profile"
+# What a public key consists of (RFC 7517, 4; RFC 7518, 6). From the members of a private RSA key the library would
+# compute its primes: for hours, if a provider publishes large numbers, and meanwhile the process answers nobody.
+_PUBLIC_MEMBERS = ("kty", "use", "kid", "n", "e", "crv", "x", "y")
 
 
 class InvalidResponse(IdentityProviderFailed):
@@ -234,5 +237,9 @@ def _keys_for(algorithm: object, key_set: dict[str, Any]) -> list[jwt.PyJWK]:
     published = key_set.get("keys")
     if not isinstance(published, list) or algorithm not in _ALGORITHMS:
         return []
-    keys = [key for key in published if isinstance(key, dict) and (key.get("alg") or algorithm) == algorithm]
-    return jwt.PyJWKSet.from_dict({"keys": [{**key, "alg": algorithm} for key in keys]}).keys if keys else []
+    keys = [
+        {name: key[name] for name in _PUBLIC_MEMBERS if name in key} | {"alg": algorithm}
+        for key in published
+        if isinstance(key, dict) and (key.get("alg") or algorithm) == algorithm
+    ]
+    return jwt.PyJWKSet.from_dict({"keys": keys}).keys if keys else []

@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from jwt import algorithms
 
 from orgs.models import IdentityProvider
 from orgs.single_sign_on import discovery, openid_connect, provider_requests
@@ -66,6 +67,21 @@ def test_headers_and_keys(
     token = ".".join(_encode(part) for part in ({"alg": "ES256", "kid": "k1", **header}, payload, "signature"))
     with pytest.raises(IdentityProviderFailed):
         openid_connect.verify_logout_token(Provider(uuid.uuid4(), known_issuer.issuer), CLIENT_ID, token)
+
+
+def test_no_private_key_of_a_provider_is_computed(
+    known_issuer: IdentityProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From numbers of 12 KB the library computed primes for minutes, in which the process answered nobody else."""
+    recovered: list[int] = []
+    monkeypatch.setattr(algorithms, "rsa_recover_prime_factors", lambda *numbers: recovered.extend(numbers))
+    number = base64.urlsafe_b64encode(b"\xff" * 12_000).decode()
+    key = {"kty": "RSA", "kid": "k1", "alg": "RS256", "n": number, "d": number, "e": "AQAB"}
+    discovery._cache[known_issuer.issuer].keys = {"keys": [key]}
+    token = ".".join(_encode(part) for part in ({"alg": "RS256", "kid": "k1"}, {}, "signature"))
+    with pytest.raises(IdentityProviderFailed):
+        openid_connect.verify_logout_token(Provider(uuid.uuid4(), known_issuer.issuer), CLIENT_ID, token)
+    assert recovered == []
 
 
 def _encode(value: Any) -> str:
