@@ -10,10 +10,10 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
-from django.contrib.auth.views import PasswordResetConfirmView
+from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
 from django.core.cache import cache
 from django.core.mail import send_mail
-from django.db import connection
+from django.db import connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -79,6 +79,16 @@ class SetPassword(PasswordResetConfirmView):
             raise Http404
         identity.set_current(identity.SIGN_IN)
         return super().dispatch(*args, **kwargs)
+
+    @transaction.atomic
+    def form_valid(self, form: Any) -> HttpResponse:
+        # Others who follow the same link wait, and find it used.
+        user = User.objects.select_for_update(no_key=True).filter(pk=form.user.pk).first()
+        token = self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)
+        if not self.token_generator.check_token(user, token):
+            self.validlink = False
+            return self.render_to_response(self.get_context_data())
+        return super().form_valid(form)
 
 
 def _send_and_close(email: str, site: str, language: str | None) -> None:

@@ -1,12 +1,15 @@
 """Forgotten passwords: the link in a message works once, and nobody learns which accounts exist."""
 
 import re
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from django.core import mail
 from django.core.checks import Tags, run_checks
+from django.db import connections
 from django.test import Client, RequestFactory
 from rest_framework_simplejwt.tokens import AccessToken
 
@@ -82,6 +85,26 @@ def test_a_new_password_restores_nothing_that_has_ended_meanwhile(
     browser.post(form.redirect_chain[-1][0], {"new_password1": NEW, "new_password2": NEW})
     user = User.objects.get(pk=user.pk)
     assert (user.is_active, user.check_password(NEW)) == (False, True)
+
+
+def test_a_link_that_is_used_twice_at_once_sets_one_password(live_world: World) -> None:
+    user, barrier = live_world.users["editor"], threading.Barrier(3)
+    ask(user.email)
+
+    def follow(number: int) -> int:
+        browser = Client()
+        url = browser.get(link_in(mail.outbox[0]), follow=True).redirect_chain[-1][0]
+        barrier.wait()
+        password = f"{NEW} {number}"
+        try:
+            return browser.post(url, {"new_password1": password, "new_password2": password}).status_code
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(3) as pool:
+        statuses = list(pool.map(follow, range(3)))
+    assert sorted(statuses) == [200, 200, 302], "the others are shown that the link was used"
+    assert User.objects.get(pk=user.pk).check_password(f"{NEW} {statuses.index(302)}")
 
 
 def test_nobody_learns_which_accounts_exist(world: World) -> None:
