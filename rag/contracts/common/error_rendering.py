@@ -7,9 +7,10 @@ from django.db import OperationalError
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from rag.errors import DatabaseUnavailable, ErrorKind, ProviderFailed, RagError
+from rag.errors import AccessEnded, DatabaseUnavailable, ErrorKind, ProviderFailed, RagError
 from ragsite.http import errors
 from ragsite.http.request_id import request_id
+from ragsite.postgres.roles.refusals import is_refusal
 
 logger = structlog.get_logger(__name__)
 
@@ -56,6 +57,8 @@ def render_error(
     """
     if isinstance(exception, OperationalError):
         exception = _database_unavailable(exception)
+    elif is_refusal(exception):
+        exception = _access_ended(exception)
     if isinstance(exception, RagError):
         return _render_rag_error(exception, get_status(exception), format_error)
     response = errors.exception_handler(exception, context)
@@ -68,6 +71,12 @@ def _database_unavailable(cause: OperationalError) -> DatabaseUnavailable:
     error = DatabaseUnavailable(errors.NO_DATABASE)
     error.__cause__ = cause
     return error
+
+
+def _access_ended(cause: Exception) -> AccessEnded:
+    """Return the refusal. It is logged with its cause, which shows whether both layers decide differently."""
+    logger.warning("write_refused_by_database", exc_info=cause)
+    return AccessEnded()
 
 
 def _render_rag_error(error: RagError, status: int, format_error: ErrorFormatter) -> Response:
