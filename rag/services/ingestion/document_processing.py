@@ -1,6 +1,7 @@
 """Processes claimed documents in a worker: parses each of them, then embeds and writes them in batches."""
 
 import contextlib
+import time
 from collections.abc import Iterator, Sequence
 
 from django.db import DatabaseError, connection, transaction
@@ -15,6 +16,9 @@ from .leases import LeaseKeeper
 from .timings import StageTimings
 
 Stage, Status = IngestionDocument.Stage, IngestionJob.Status
+# Documents that a worker has not begun after so long go back into the queue: eight scanned files may take an hour, and
+# other organisations are waiting.
+_MAX_SECONDS_PER_CLAIM = 30.0
 
 
 def process_next(*, count: int) -> None:
@@ -23,11 +27,10 @@ def process_next(*, count: int) -> None:
     Each claim takes documents of one source; leases.claim_next chooses the source.
     """
     while count > 0 and (documents := leases.claim_next(count)):
-        count -= len(documents)
-        process_documents(documents)
+        count -= process_documents(documents)
 
 
-def process_documents(documents: Sequence[IngestionDocument]) -> None:
+def process_documents(documents: Sequence[IngestionDocument]) -> int:
     """Ingest the claimed documents and write the outcome of each. A document's error is written, and not raised.
 
     Small documents are embedded and written together, because a model call and a transaction for each of them would
@@ -35,13 +38,19 @@ def process_documents(documents: Sequence[IngestionDocument]) -> None:
 
     Args:
         documents: Documents that this process has claimed, all of one source.
+
+    Returns:
+        How many were processed. After _MAX_SECONDS_PER_CLAIM, the others go back into the queue.
     """
+    deadline = time.monotonic() + _MAX_SECONDS_PER_CLAIM
     with _asynchronous_commit(), leases.keep_leases() as held_leases:
         held_leases.add(documents)
         _start_jobs(documents)
         known_paths = index.existing_paths({document.path for document in documents}, source=documents[0].job.source)
         works: list[batch_indexing.ParsedWork] = []
-        for document in sorted(documents, key=_input_size):
+        remaining = sorted(documents, key=_input_size)
+        while remaining and (len(remaining) == len(documents) or time.monotonic() < deadline):
+            document = remaining.pop(0)
             if document.path in {work.document.path for work in works}:  # sent twice: in order, not in the same batch
                 batch_indexing.ingest_batch(works, held_leases)
                 known_paths.add(document.path)
@@ -53,8 +62,11 @@ def process_documents(documents: Sequence[IngestionDocument]) -> None:
                 batch_indexing.ingest_batch(works, held_leases)
                 works = []
             works.append(work)
+        if remaining:
+            leases.give_back(remaining)
         if works:
             batch_indexing.ingest_batch(works, held_leases)
+        return len(documents) - len(remaining)
 
 
 def _start_jobs(documents: Sequence[IngestionDocument]) -> None:

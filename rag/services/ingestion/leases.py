@@ -157,6 +157,19 @@ def _set_probe(document_id: uuid.UUID, model_id: uuid.UUID, now: datetime.dateti
     return bool(due_outages.update(until=_lease_expiry(), probe=document_id))
 
 
+def give_back(documents: Sequence[IngestionDocument]) -> None:
+    """Put claimed documents that this process has not begun back into the queue. That was no attempt."""
+    leases = {document.lease for document in documents}
+    leased = IngestionDocument.objects.filter(
+        pk__in=[document.pk for document in documents], lease__in=leases, state=State.RUNNING
+    )
+    with transaction.atomic():  # locked in the order of their keys, which prevents deadlocks
+        ids = list(leased.order_by("pk").select_for_update().values_list("pk", flat=True))
+        IngestionDocument.objects.filter(pk__in=ids).update(
+            state=State.QUEUED, attempts=F("attempts") - 1, lease=None, due_at=None, stage=""
+        )
+
+
 class LeaseKeeper:
     """The leases that this process holds, renewed until they are released or the process dies. Thread-safe."""
 

@@ -5,13 +5,14 @@ import itertools
 import threading
 from collections import Counter
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from django.db import connection
 from django.utils import timezone
 
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
-from rag.services.ingestion import build_submissions, leases, recovery_sweep
+from rag.services.ingestion import build_submissions, document_processing, leases, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World
@@ -146,3 +147,21 @@ def test_a_document_that_kills_its_worker_fails_no_other(world: World, settings:
             mark_done(rows)
     lost = IngestionDocument.objects.filter(state=State.FAILED)
     assert [(row.pk, row.error_code) for row in lost] == [(poison.pk, "WORKER_LOST")]
+
+
+def test_slow_documents_of_one_claim_do_not_keep_others_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A claim of eight scanned files took an hour, and the workers of all organisations with it."""
+    large, small = two_tenants(world)
+    queue(world, large, 3)
+    monkeypatch.setattr(document_processing, "_MAX_SECONDS_PER_CLAIM", -1.0)
+    assert document_processing.process_documents(leases.claim_next(3)) == 1
+    rows = IngestionDocument.objects.filter(source=large).order_by("state", "pk")
+    assert list(rows.values_list("state", "attempts", "lease", "stage")) == [
+        (State.DONE, 1, ANY, ""),
+        (State.QUEUED, 0, None, ""),
+        (State.QUEUED, 0, None, ""),
+    ]
+    queue(world, small, 1)
+    assert [row.source_id for row in leases.claim_next(1)] == [small.pk]
+    document_processing.process_next(count=2)
+    assert Counter(rows.values_list("state", flat=True)) == {State.DONE: 3}, "those that were given back do not count"
