@@ -8,6 +8,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from rag.errors import IndexUnavailable
+from rag.providers.stores.qdrant import points
 from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore
 from ragsite.settings.rag import vector_store
@@ -64,6 +65,21 @@ def test_no_more_results_are_looked_up_than_were_asked_for(
     results = [{"points": [{"id": str(pk), "score": 0.5} for pk in (ids[0], *ids)]}]
     monkeypatch.setattr(qdrant, "answer", lambda *request: (200, results))
     assert qdrant_store._client.query("any", [{"limit": 3}]) == [dict.fromkeys(ids[:2], 0.5)]
+
+
+def test_pages_that_do_not_go_on_are_refused(
+    qdrant_store: QdrantStore, qdrant: QdrantServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that copied documents asked for the same page for ever."""
+    pages: list[Any] = []
+
+    def repeat_page(*request: Any) -> tuple[int, Any]:
+        pages.append({"points": [], "next_page_offset": str(uuid.UUID(int=1))})
+        return (200, pages[-1]) if len(pages) < 9 else (200, {"points": []})
+
+    monkeypatch.setattr(qdrant, "answer", repeat_page)
+    with pytest.raises(IndexUnavailable):
+        list(points._read_digests(qdrant_store._client, "any", [uuid.uuid4()]))
 
 
 @pytest.mark.parametrize(

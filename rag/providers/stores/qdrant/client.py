@@ -86,8 +86,10 @@ class QdrantClient:
         page = self._send("POST", f"/collections/{collection}/points/scroll", body)
         with _reading_response():
             points = {uuid.UUID(point["id"]): str((point["payload"] or {}).get(field, "")) for point in page["points"]}
-            following = page.get("next_page_offset")
-            return points, uuid.UUID(following) if following else None
+            following = uuid.UUID(page["next_page_offset"]) if page.get("next_page_offset") else None
+            if offset and following and following <= offset:
+                raise ValueError("The pages do not go on.")
+            return points, following
 
     def upsert(self, collection: str, points: Sequence[Json]) -> None:
         """Write points; searches find them when this returns."""
@@ -104,7 +106,7 @@ class QdrantClient:
                 if response.status_code == httpx2.codes.NOT_FOUND:
                     raise CollectionMissing("The search index (Qdrant) has no collection for this embedding model.")
                 response.raise_for_status()
-                return json.loads(read_all(response.iter_bytes()))["result"]
+                return json.loads(read_all(response.iter_raw()))["result"]
         except httpx2.HTTPStatusError as error:
             status = error.response.status_code
             failure = ContentRefused if status in _CONTENT_STATUSES else IndexUnavailable
