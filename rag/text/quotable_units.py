@@ -133,7 +133,11 @@ def _classify_lines(text: str) -> list[_Line | None]:
     is_command = is_preformatted = False
     rows = zip(spans, stripped_lines, looks_like_code, strict=True)
     for number, ((start, end), line, is_code_line) in enumerate(rows):
-        is_command = bool(line) and (is_command or bool(_COMMAND.match(line)))
+        if not line:  # a text may have thousands of them
+            classified.append(None)
+            is_command = False
+            continue
+        is_command = is_command or bool(_COMMAND.match(line))
         if number < front_matter:
             kind = UnitKind.RULE
         elif _FENCE.match(line):
@@ -150,7 +154,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
             if kind is UnitKind.SENTENCE and number in terms:
                 kind = UnitKind.HEADING if plain_structure.is_capital_heading(line) else UnitKind.TERM
         is_clause = kind is UnitKind.SENTENCE and bool(_CLAUSE.match(line))
-        classified.append(_Line(kind, start, end, is_clause) if line else None)
+        classified.append(_Line(kind, start, end, is_clause))
     return classified
 
 
