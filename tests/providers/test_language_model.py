@@ -13,6 +13,7 @@ from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.language_models.reasoning import AnswerFilter, remove_reasoning
 from rag.text.markup.pictures import PictureFilter
 from rag.types import Message
+from tests.support.growth import takes_linear_time
 from tests.support.servers.provider_server import ProviderServer
 
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]
@@ -59,6 +60,16 @@ def test_an_answer_does_not_depend_on_the_parts_in_which_it_arrives(words: list[
     text, answer = "".join(words), AnswerFilter()
     letters = "".join(answer.add(letter) for letter in text) + answer.finish()
     assert letters == remove_reasoning(text)
+
+
+def test_white_space_before_an_answer_takes_linear_time() -> None:
+    """An endpoint that sends nothing else kept a core of the web process busy until the deadline."""
+
+    def read(text: str) -> None:
+        answer = AnswerFilter()
+        assert not any(answer.add(letter) for letter in text)
+
+    assert takes_linear_time(read, lambda length, _: " " * length, 40_000)
 
 
 def test_a_reply_of_reasoning_alone_is_a_failure(model_provider: ProviderServer) -> None:

@@ -15,8 +15,8 @@ class AnswerFilter:
         """Return the text of the answer that is known with this part; empty while there is none."""
         if self._is_answer:
             return part
-        self._unread += part
-        if not self._is_reasoning and self._unread.lstrip().startswith(_START):
+        self._unread = (self._unread + part).lstrip()  # a model that fails may send white space for ever
+        if not self._is_reasoning and self._unread.startswith(_START):
             self._is_reasoning = True
         if self._is_reasoning:
             reasoning, end, answer = self._unread.partition(_END)
@@ -25,12 +25,12 @@ class AnswerFilter:
                 return ""
             self._is_reasoning, self._unread = False, ""
             return self.add(answer)
-        self._is_answer = bool(self._unread.strip()) and not _START.startswith(self._unread.lstrip())
-        return self._unread.lstrip() if self._is_answer else ""
+        self._is_answer = not _START.startswith(self._unread)
+        return self._unread if self._is_answer else ""
 
     def finish(self) -> str:
         """Return the rest of an answer that has ended; empty if it has nothing but reasoning."""
-        return "" if self._is_answer or self._is_reasoning else self._unread.lstrip()
+        return "" if self._is_answer or self._is_reasoning else self._unread
 
 
 def remove_reasoning(text: str) -> str:
