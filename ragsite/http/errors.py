@@ -11,6 +11,8 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from ragsite.postgres.roles.refusals import is_refusal
+
 from .request_id import request_id
 
 logger = structlog.get_logger(__name__)
@@ -34,6 +36,7 @@ TITLES = {
 }
 
 NO_DATABASE = "The database does not answer. Try again in a moment."
+ACCESS_ENDED = "Your access ended, or changed, during this request. Ask again."
 # A response lists at most this many errors of a body.
 _MAX_ERRORS = 20
 # The beginnings of DRF's own messages, which do not name the field and speak of Python's types, and what they mean.
@@ -113,6 +116,9 @@ def exception_handler(exception: Exception, context: dict[str, object]) -> Respo
     elif isinstance(exception, OperationalError):
         logger.exception("database_unavailable")
         exception = Unavailable(NO_DATABASE)
+    elif is_refusal(exception):
+        log_refusal(exception)
+        exception = exceptions.PermissionDenied(ACCESS_ENDED)
     if not isinstance(exception, exceptions.APIException):
         return None
     set_rollback()
@@ -129,6 +135,11 @@ def exception_handler(exception: Exception, context: dict[str, object]) -> Respo
     challenge = getattr(exception, "auth_header", None)
     headers = {"WWW-Authenticate": challenge} if challenge else {}
     return Response(body, status=code, headers=headers | retry_after(exception))
+
+
+def log_refusal(refusal: Exception) -> None:
+    """Log what the database has refused: if access has not ended, both access layers decide differently."""
+    logger.warning("write_refused_by_database", exc_info=refusal)
 
 
 def retry_after(exception: Exception) -> dict[str, str]:

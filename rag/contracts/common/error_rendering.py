@@ -58,7 +58,8 @@ def render_error(
     if isinstance(exception, OperationalError):
         exception = _database_unavailable(exception)
     elif is_refusal(exception):
-        exception = _access_ended(exception)
+        errors.log_refusal(exception)
+        exception = AccessEnded()
     if isinstance(exception, RagError):
         return _render_rag_error(exception, get_status(exception), format_error)
     response = errors.exception_handler(exception, context)
@@ -71,12 +72,6 @@ def _database_unavailable(cause: OperationalError) -> DatabaseUnavailable:
     error = DatabaseUnavailable(errors.NO_DATABASE)
     error.__cause__ = cause
     return error
-
-
-def _access_ended(cause: Exception) -> AccessEnded:
-    """Return the refusal. It is logged with its cause, which shows whether both layers decide differently."""
-    logger.warning("write_refused_by_database", exc_info=cause)
-    return AccessEnded()
 
 
 def _render_rag_error(error: RagError, status: int, format_error: ErrorFormatter) -> Response:
