@@ -44,14 +44,12 @@ class IdentityProviderFailed(Exception):
 
 
 class _Client(httpx2.Client):
-    """Connects to allowed addresses only, until the deadline: even headers may come byte by byte."""
+    """Connects to allowed addresses only."""
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
-        backend = private_networks.DeadlineBackend(
-            time.monotonic() + _MAX_SECONDS, setting=private_networks.SIGN_IN_HOSTS
+        return private_networks.BackendTransport(
+            private_networks.GuardedBackend(setting=private_networks.SIGN_IN_HOSTS)
         )
-        options["transport"] = private_networks.GuardedTransport(backend=backend)
-        return super()._init_transport(*args, **options)
 
 
 def request(
@@ -82,7 +80,8 @@ def request(
     try:
         with (
             _admit(provider),
-            _Client(timeout=_TIMEOUT_SECONDS, follow_redirects=False) as client,
+            # Even headers may come byte by byte.
+            _Client(timeout=private_networks.Deadline(_TIMEOUT_SECONDS, total=_MAX_SECONDS)) as client,
             client.stream(method, url, data=form, headers=headers, auth=credentials) as response,
         ):
             content = _read(response)

@@ -1,4 +1,6 @@
-"""Refuses connections to private networks, if the address comes from the database (server-side request forgery).
+"""Connections to other servers: none to private networks, if the address comes from the database, and with deadlines.
+
+Otherwise whoever enters an address could make this server ask others for them (server-side request forgery).
 
 The operator allows hosts with RAG_ALLOWED_PRIVATE_HOSTS for models, which superusers enter, and with
 RAG_WEBHOOK_PRIVATE_HOSTS, RAG_SIGN_IN_PRIVATE_HOSTS and RAG_SYNC_PRIVATE_HOSTS for webhooks, identity providers and
@@ -15,7 +17,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import httpcore2
@@ -142,7 +144,75 @@ def _matches(entry: str, host: str, address: Address | None) -> bool:
         return entry.lower() == host.lower().rstrip(".")
 
 
-class GuardedBackend(httpcore2.SyncBackend):
+class Deadline(float):
+    """A timeout of a whole request: of connecting, sending, the headers and the body together.
+
+    httpx2's own timeouts are for each read and write, so that a server which sends a byte now and then would keep a
+    thread for ever. httpx2 passes a request's timeouts on to its backend as they are. As a number it is the timeout of
+    each read and write.
+    """
+
+    ends_at: float
+
+    def __new__(cls, seconds: float, *, total: float | None = None) -> Self:
+        """Begin a timeout of `seconds` for each read and write, and of `total` seconds, or as many, for all of them."""
+        deadline = super().__new__(cls, seconds)
+        deadline.ends_at = time.monotonic() + (seconds if total is None else total)
+        return deadline
+
+
+def _remaining(timeout: float | None) -> float | None:
+    """Return the seconds that a read or write may take now. An error of an expired deadline comes at once."""
+    return max(0.001, min(timeout, timeout.ends_at - time.monotonic())) if isinstance(timeout, Deadline) else timeout
+
+
+class DeadlineStream(httpcore2.NetworkStream):
+    """A connection whose reads and writes keep to the deadlines of requests. Several requests may use it in turn."""
+
+    # What is written between two looks at the clock.
+    _WRITE_BYTES = 64 * 1024
+
+    def __init__(self, stream: httpcore2.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        if isinstance(timeout, Deadline) and time.monotonic() > timeout.ends_at:
+            raise httpcore2.ReadTimeout
+        return self._stream.read(max_bytes, _remaining(timeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        for start in range(0, len(buffer), self._WRITE_BYTES):
+            if isinstance(timeout, Deadline) and time.monotonic() > timeout.ends_at:
+                raise httpcore2.WriteTimeout
+            self._stream.write(buffer[start : start + self._WRITE_BYTES], _remaining(timeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        return DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, _remaining(timeout)))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class DeadlineBackend(httpcore2.SyncBackend):
+    """Opens connections that keep to the deadlines of requests."""
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        return DeadlineStream(super().connect_tcp(host, port, _remaining(timeout), local_address, socket_options))
+
+
+class GuardedBackend(DeadlineBackend):
     """Resolves a host itself and connects to the addresses that were checked."""
 
     def __init__(self, *, setting: str = MODEL_HOSTS, organization_slug: str = "") -> None:
@@ -161,67 +231,14 @@ class GuardedBackend(httpcore2.SyncBackend):
             addresses = _resolve(host, port, self._setting, self._organization_slug)
         except (OSError, UnicodeError) as error:  # unknown, or too long for a name
             raise httpcore2.ConnectError(_UNKNOWN_HOST) from error
-        deadline = time.monotonic() + timeout if timeout is not None else None
+        timeout = timeout if timeout is None or isinstance(timeout, Deadline) else Deadline(timeout)
         for number, address in enumerate(addresses, start=1):
-            remaining = max(0.01, deadline - time.monotonic()) if deadline is not None else None
             try:
-                return super().connect_tcp(address, port, remaining, local_address, socket_options)
+                return super().connect_tcp(address, port, timeout, local_address, socket_options)
             except httpcore2.ConnectError:
                 if number == len(addresses):
                     raise
         raise httpcore2.ConnectError("The host name has no address.")
-
-
-class DeadlineStream(httpcore2.NetworkStream):
-    """A connection that ends at a deadline: a server that sends a byte now and then would keep it for ever."""
-
-    def __init__(self, stream: httpcore2.NetworkStream, deadline: float) -> None:
-        self._stream, self._deadline = stream, deadline
-
-    def _remaining(self, timeout: float | None) -> float:
-        remaining = max(0.01, self._deadline - time.monotonic())
-        return remaining if timeout is None else min(timeout, remaining)
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        if time.monotonic() > self._deadline:
-            raise httpcore2.ReadTimeout
-        return self._stream.read(max_bytes, self._remaining(timeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._stream.write(buffer, self._remaining(timeout))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore2.NetworkStream:
-        encrypted = self._stream.start_tls(ssl_context, server_hostname, self._remaining(timeout))
-        return DeadlineStream(encrypted, self._deadline)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-class DeadlineBackend(GuardedBackend):
-    """Connects as GuardedBackend does, and ends its connections at a deadline (of time.monotonic)."""
-
-    def __init__(self, deadline: float, *, setting: str, organization_slug: str = "") -> None:
-        super().__init__(setting=setting, organization_slug=organization_slug)
-        self._deadline = deadline
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.NetworkStream:
-        remaining = max(0.01, self._deadline - time.monotonic())
-        timeout = remaining if timeout is None else min(timeout, remaining)
-        stream = super().connect_tcp(host, port, timeout, local_address, socket_options)
-        return DeadlineStream(stream, self._deadline)
 
 
 def trusted_authorities() -> ssl.SSLContext:
@@ -235,9 +252,9 @@ def _read_authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-class GuardedTransport(httpx2.HTTPTransport):
-    """Connects to allowed addresses only."""
+class BackendTransport(httpx2.HTTPTransport):
+    """Connects with a backend, directly or to a proxy."""
 
-    def __init__(self, *, backend: GuardedBackend | None = None, **options: Any) -> None:
-        super().__init__(verify=trusted_authorities(), **options)
-        self._pool._network_backend = backend or GuardedBackend()  # httpx2 has no parameter for it
+    def __init__(self, backend: DeadlineBackend, **options: Any) -> None:
+        super().__init__(**{"verify": trusted_authorities(), **options})
+        self._pool._network_backend = backend  # httpx2 has no parameter for it

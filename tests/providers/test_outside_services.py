@@ -4,18 +4,23 @@ Whatever they send, no thread waits for ever, memory stays bounded, no request g
 exception is GenerationFailed, RerankFailed or EmbeddingFailed.
 """
 
+import gzip
 import json
+import socket
+import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx2
 import pytest
 
 from rag.errors import EmbeddingFailed, GenerationFailed, RerankFailed
 from rag.providers.embedders.openai import OpenAIEmbedder
 from rag.providers.http import bounded_responses
 from rag.providers.language_models.agent_loop import AgentLoop
-from rag.providers.language_models.openai import OpenAILanguageModel
+from rag.providers.language_models.openai import OpenAILanguageModel, is_reachable
 from rag.providers.rerankers.cohere import CohereReranker
 from rag.services.search.agent import selected_text_passage
 from rag.types import Message
@@ -85,6 +90,75 @@ def test_a_response_that_trickles_times_out(upstream: Upstream, call: Call, part
     with pytest.raises(FAILURES) as caught:
         call(upstream, 0.5)  # the response has no end: only the deadline ends it
     assert caught.value.is_timeout
+
+
+@CALLS
+@pytest.mark.parametrize("part", [b"X-Padding: x\r\n", b"\r\nHTTP/1.1 103 Early Hints\r\n"], ids=["headers", "hints"])
+def test_headers_that_trickle_time_out(upstream: Upstream, call: Call, part: bytes) -> None:
+    """Each part of them began the time-outs of the connection again, so that an endpoint kept a thread for ever."""
+    upstream.without_end(b"HTTP/1.1 103 Early Hints\r\n", part, every=0.05)
+    with pytest.raises(FAILURES) as caught:
+        call(upstream, 0.5)
+    assert caught.value.is_timeout
+
+
+def test_the_health_check_ends_although_headers_trickle(upstream: Upstream) -> None:
+    upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)
+    assert not is_reachable(upstream.address, "")
+
+
+@pytest.mark.parametrize("call", [complete, rank, embed])
+def test_a_proxy_that_trickles_times_out(upstream: Upstream, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+    monkeypatch.setenv("HTTP_PROXY", upstream.address)
+    upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)
+    elsewhere = Upstream()
+    with pytest.raises(FAILURES) as caught:
+        call(elsewhere, 0.5)
+    assert caught.value.is_timeout
+    assert upstream.requests
+
+
+def test_a_request_that_is_read_slowly_times_out() -> None:
+    """Documents are sent to Qdrant in requests of megabytes. Each part that was read began the time-out again."""
+    is_over = threading.Event()
+
+    def read_slowly(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            while not is_over.wait(0.02) and connection.recv(128 * 1024):
+                pass
+
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as thread:
+        thread.submit(read_slowly, server)
+        address = f"http://127.0.0.1:{server.getsockname()[1]}"
+        try:
+            with bounded_responses.BoundedClient(timeout=0.5) as client, pytest.raises(httpx2.WriteTimeout):
+                client.post(address, content=b"x" * 40_000_000)
+        finally:
+            is_over.set()
+
+
+@CALLS
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_compressed_response_is_not_decompressed(upstream: Upstream, call: Call, times: int) -> None:
+    """A few kilobytes, compressed several times, took minutes of CPU time, whatever the deadline."""
+    body = {stream: token("The yard."), rank: b'{"results": [{"index": 0, "relevance_score": 0.5}]}'}.get(call, b"{}")
+    for _ in range(times):
+        body = gzip.compress(body)
+    encodings = b"Content-Encoding: " + b", ".join([b"gzip"] * times) + b"\r\n\r\n"
+    upstream.once((STREAM if call is stream else JSON).removesuffix(b"\r\n") + encodings + body)
+    with pytest.raises(FAILURES) as caught:
+        call(upstream, 5)
+    assert not caught.value.is_timeout
+    assert b"accept-encoding: identity\n" in upstream.requests[0]
+
+
+def test_the_cookies_of_an_endpoint_are_not_kept(upstream: Upstream) -> None:
+    """One with a new name in each response made requests longer and longer, until they were refused."""
+    upstream.once(JSON.replace(b"\r\n\r\n", b"\r\nSet-Cookie: session=1\r\n\r\n") + completion("The yard."))
+    answering = model(upstream)
+    assert [answering.complete(MESSAGES) for _ in range(2)] == ["The yard."] * 2
+    assert b"cookie:" not in upstream.requests[1]
 
 
 @CALLS

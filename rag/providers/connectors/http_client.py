@@ -1,8 +1,5 @@
 """HTTP of connectors: allowed addresses only, checked when connecting; every request ends at a deadline."""
 
-import time
-from typing import Any
-
 import httpx2
 
 from rag.providers.http.bounded_responses import BoundedClient
@@ -14,18 +11,17 @@ READ_BYTES = 256 * 1024
 
 
 class ConnectorClient(BoundedClient):
-    """Connects to public addresses and those that RAG_SYNC_PRIVATE_HOSTS allows an organisation, until a deadline."""
+    """Connects to public addresses and those that RAG_SYNC_PRIVATE_HOSTS allows an organisation.
+
+    Its requests have TIMEOUT_SECONDS together: those of one item, with redirects.
+    """
 
     def __init__(self, *, organization_slug: str) -> None:
-        deadline = time.monotonic() + TIMEOUT_SECONDS
-        self._backend = private_networks.DeadlineBackend(
-            deadline, setting=private_networks.SYNC_HOSTS, organization_slug=organization_slug
+        backend = private_networks.GuardedBackend(
+            setting=private_networks.SYNC_HOSTS, organization_slug=organization_slug
         )
-        super().__init__(timeout=TIMEOUT_SECONDS)
-
-    def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
-        options["transport"] = private_networks.GuardedTransport(backend=self._backend)
-        return super()._init_transport(*args, **options)
+        super().__init__(timeout=private_networks.Deadline(TIMEOUT_SECONDS), backend=backend)
+        self.cookies = httpx2.Cookies()  # kept: some websites redirect to themselves until their cookie comes back
 
 
 def describe(error: Exception) -> str:

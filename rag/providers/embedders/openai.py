@@ -71,18 +71,15 @@ class OpenAIEmbedder:
 
         max_bytes = len(texts) * self.dimensions * _MAX_NUMBER_BYTES + bounded_responses.MAX_BYTES
         try:
-            # Importing and creating the client takes seconds, which must not count against the deadline.
-            client, deadline = self._client, time.monotonic() + self._timeout
             # Most servers reject empty inputs, and many do not know base64, the client library's default.
             # The raw response is read, because the client library would validate every number of every vector.
-            with client.embeddings.with_streaming_response.create(
+            with self._client.embeddings.with_streaming_response.create(
                 model=self._model, input=[text or " " for text in texts], encoding_format="float"
             ) as response:
-                parts = bounded_responses.read_until(deadline, response.iter_bytes())
-                content = bounded_responses.read_all(parts, max_bytes=max_bytes)
+                content = bounded_responses.read_all(response.http_response.iter_raw(), max_bytes=max_bytes)
             entries = sorted(json.loads(content)["data"], key=lambda entry: entry["index"])
             vectors = np.array([entry["embedding"] for entry in entries], np.float32)
-        except (TimeoutError, httpx2.TimeoutException) as error:
+        except httpx2.TimeoutException as error:
             raise EmbeddingFailed(f"{self._model} did not answer in time.", is_timeout=True) from error
         except httpx2.HTTPError as error:
             raise EmbeddingFailed(f"{self._model} broke off its answer.") from error

@@ -4,43 +4,72 @@ A response may be slow or endless, redirect, or contain text that cannot be stor
 """
 
 import contextlib
-import time
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx2
 
-from ragsite.http import private_networks
+from ragsite.http.private_networks import BackendTransport, Deadline, DeadlineBackend
 
 # Maximum size of a response, of a line of a stream, and of a response that an asynchronous client reads: that of a
 # stream has hundreds of bytes for each word.
 MAX_BYTES = 8 * 1024 * 1024
 MAX_LINE_BYTES = 1024 * 1024
 MAX_ASYNC_BYTES = 100 * 1024 * 1024
+# A few kilobytes, compressed several times, take hours to be decompressed. So bodies are read as they were sent
+# (`iter_raw`), and a compressed one cannot be read.
+UNCOMPRESSED = {"Accept-Encoding": "identity"}
 
 
 class BoundedClient(httpx2.Client):
-    """An HTTP client that follows no redirects: questions, passages and keys go to the configured endpoint only.
+    """An HTTP client whose requests end in time, headers and body included.
 
-    It is closed when it is garbage collected.
+    It follows no redirects and keeps no cookies: questions, passages and keys go to the configured endpoint only. It is
+    closed when it is garbage collected.
     """
 
-    def __init__(self, *, timeout: float | None = None, guarded: bool = False) -> None:
-        """Create a client. If `guarded`, it refuses to connect to private networks (ragsite.http.private_networks)."""
-        self._guarded = guarded
-        hooks = {"response": [_close_unless_successful]}
-        super().__init__(timeout=timeout, follow_redirects=False, event_hooks=hooks)
+    def __init__(self, *, timeout: float | None = None, backend: DeadlineBackend | None = None) -> None:
+        """Create a client.
+
+        Args:
+            timeout: The seconds that each request may take; None if each is given its own. A Deadline is for all
+                requests together.
+            backend: What connects, if the operator has not set the address (ragsite.http.private_networks).
+        """
+        self._backend = backend or DeadlineBackend()
+        hooks: dict[str, list[Callable[..., Any]]] = {
+            "request": [_begin_deadline],
+            "response": [_close_unless_successful],
+        }
+        super().__init__(
+            timeout=timeout, follow_redirects=False, event_hooks=hooks, headers=UNCOMPRESSED, cookies=_no_cookies()
+        )
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
-        if self._guarded:
-            options["transport"] = private_networks.GuardedTransport()
-        else:
-            options["verify"] = private_networks.trusted_authorities()
-        return super()._init_transport(*args, **options)
+        return BackendTransport(self._backend)
+
+    def _init_proxy_transport(self, proxy: httpx2.Proxy, *args: Any, **options: Any) -> httpx2.BaseTransport:
+        return BackendTransport(DeadlineBackend(), proxy=proxy)
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
             self.close()
+
+
+def _no_cookies() -> CookieJar:
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+
+
+def _begin_deadline(request: httpx2.Request) -> None:
+    """Make each timeout of a request the deadline of the whole request, unless it is one."""
+    timeouts: dict[str, float | None] = request.extensions.get("timeout", {})
+    total = timeouts.get("read")
+    begun = {
+        name: seconds if seconds is None or isinstance(seconds, Deadline) else Deadline(seconds, total=total)
+        for name, seconds in timeouts.items()
+    }
+    request.extensions = {**request.extensions, "timeout": begun}
 
 
 def _close_unless_successful(response: httpx2.Response) -> None:
@@ -50,7 +79,13 @@ def _close_unless_successful(response: httpx2.Response) -> None:
 
 
 async def limit_size(response: httpx2.Response) -> None:
-    """End a response of more than MAX_ASYNC_BYTES: libraries read some of them, such as errors, to their end."""
+    """End a response of more than MAX_ASYNC_BYTES, and a compressed one: libraries read some of them to their end.
+
+    Raises:
+        httpx2.DecodingError: If the response is compressed.
+    """
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        raise httpx2.DecodingError("The server compresses although it was asked not to.")
     response.stream = _BoundedStream(response.stream)
 
 
@@ -72,22 +107,6 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 class ResponseTooLarge(ValueError):
     """A response exceeds the limit."""
-
-
-def read_until(deadline: float, parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the parts as they arrive.
-
-    Args:
-        deadline: The time of time.monotonic() at which to stop.
-        parts: The parts of a response's body.
-
-    Raises:
-        TimeoutError: If the deadline has passed.
-    """
-    for part in parts:
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        yield part
 
 
 def read_all(parts: Iterable[bytes], *, max_bytes: int = MAX_BYTES) -> bytes:

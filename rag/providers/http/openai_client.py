@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
-from ragsite.http.private_networks import ForbiddenAddress, trusted_authorities
+from ragsite.http.private_networks import ForbiddenAddress, GuardedBackend, trusted_authorities
 
 from . import bounded_responses
 
@@ -34,7 +34,8 @@ def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options
     """
     import openai  # seconds of import, paid only where it is used
 
-    http_client = bounded_responses.BoundedClient(timeout=options.get("timeout"), guarded=guarded)
+    backend = GuardedBackend() if guarded else None
+    http_client = bounded_responses.BoundedClient(timeout=options.get("timeout"), backend=backend)
     return openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 
@@ -46,6 +47,7 @@ def open_async_client(*, api_key: str, base_url: str, **options: Any) -> "openai
         follow_redirects=False,
         timeout=options.get("timeout"),
         verify=trusted_authorities(),
+        headers=bounded_responses.UNCOMPRESSED,
         event_hooks={"response": [bounded_responses.limit_size]},
     )
     return openai.AsyncOpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)

@@ -18,7 +18,6 @@ from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, open_client, translate_error
 from rag.text.markup.pictures import PictureFilter, disable_in_answer
 from rag.types import Message
-from ragsite.http.private_networks import trusted_authorities
 from ragsite.observability import tracing
 
 from .async_iteration import iterate_async
@@ -75,7 +74,7 @@ class OpenAILanguageModel:
                 self._async_client() as client,
                 await self._start_stream(client, messages, temperature) as reply,
             ):
-                async for data in bounded_responses.read_events(reply.response.aiter_bytes()):
+                async for data in bounded_responses.read_events(reply.response.aiter_raw()):
                     if data == b"[DONE]":
                         is_complete = True
                         break
@@ -94,12 +93,11 @@ class OpenAILanguageModel:
     def _complete_once(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> str:
         """Request the whole answer once, and read it until the deadline."""
         request = self._request(messages, temperature, deadline)
-        # Read in parts: a server that sends slowly must not delay the calling code beyond the deadline.
         with (
             self._client.chat.completions.with_streaming_response.create(**request) as response,
             self._translated_reading_errors(),
         ):
-            content = bounded_responses.read_all(bounded_responses.read_until(deadline, response.iter_bytes()))
+            content = bounded_responses.read_all(response.http_response.iter_raw())
             text = json.loads(content)["choices"][0]["message"]["content"]
             if isinstance(text, str) and len(text) > MAX_ANSWER_CHARACTERS:
                 raise bounded_responses.ResponseTooLarge
@@ -197,8 +195,7 @@ def is_reachable(base_url: str, api_key: str) -> bool:
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
         with (
-            # The timeout is each for connecting and for the answer.
-            httpx2.Client(timeout=1.5, verify=trusted_authorities()) as client,
+            bounded_responses.BoundedClient(timeout=3.0) as client,
             client.stream("GET", base_url.rstrip("/") + "/models", headers=headers) as response,
         ):
             return response.status_code < 500 and response.status_code not in (401, 403)

@@ -6,7 +6,6 @@ Cohere, Jina, Voyage, vLLM and llama.cpp share the format of requests; Text Embe
 import functools
 import json
 import math
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,6 +16,7 @@ from rag.providers.http import bounded_responses
 from rag.providers.http.concurrency import measure_model_call
 from rag.providers.http.long_requests import LONG_REQUESTS
 from rag.types import Passage
+from ragsite.http.private_networks import Deadline
 
 _MAX_CHARACTERS = 8_000
 # Maximum number of texts that TEI accepts in one request, unless its operator allows more.
@@ -45,12 +45,12 @@ class CohereReranker:
     def rank(self, query: str, passages: Sequence[Passage]) -> list[float]:
         # Voyage rejects empty texts.
         texts = [f"{passage.title}\n{passage.text}"[:_MAX_CHARACTERS].strip() or "-" for passage in passages]
-        deadline = time.monotonic() + self._timeout
+        deadline = Deadline(self._timeout)
         try:
             with LONG_REQUESTS.admit(), measure_model_call("rerank", self.name):
                 scores = [score for request in self._requests(query, texts) for score in self._send(request, deadline)]
             return _to_probabilities(scores)
-        except (httpx2.TimeoutException, TimeoutError) as error:
+        except httpx2.TimeoutException as error:
             raise RerankFailed(f"{self.name} did not answer in time.", is_timeout=True) from error
         except httpx2.HTTPStatusError as error:
             status = error.response.status_code
@@ -72,13 +72,13 @@ class CohereReranker:
         for start in range(0, len(texts), _MAX_TEI_TEXTS):
             yield {"query": query, "texts": texts[start : start + _MAX_TEI_TEXTS], "truncate": True}
 
-    def _send(self, request: dict[str, Any], deadline: float) -> list[float]:
+    def _send(self, request: dict[str, Any], deadline: Deadline) -> list[float]:
         """Return the scores in the order of the texts."""
-        with self._client.stream("POST", self._address, json=request, headers=self._headers) as response:
+        with self._client.stream(
+            "POST", self._address, json=request, headers=self._headers, timeout=deadline
+        ) as response:
             response.raise_for_status()
-            reply = json.loads(
-                bounded_responses.read_all(bounded_responses.read_until(deadline, response.iter_bytes()))
-            )
+            reply = json.loads(bounded_responses.read_all(response.iter_raw()))
         if self._is_tei:
             scores = {int(result["index"]): float(result["score"]) for result in reply}
             return [scores[index] for index in range(len(request["texts"]))]
@@ -88,7 +88,7 @@ class CohereReranker:
 
     @functools.cached_property
     def _client(self) -> bounded_responses.BoundedClient:
-        return bounded_responses.BoundedClient(timeout=self._timeout)
+        return bounded_responses.BoundedClient()
 
 
 def _to_probabilities(scores: Sequence[float]) -> list[float]:

@@ -52,7 +52,8 @@ def test_public_and_allowed_private_addresses_are_accepted(settings: Any) -> Non
 def test_connections_share_the_authorities_that_the_environment_names(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    first, second = (private_networks.GuardedTransport()._pool._ssl_context for _ in range(2))
+    backend = private_networks.GuardedBackend()
+    first, second = (private_networks.BackendTransport(backend)._pool._ssl_context for _ in range(2))
     assert first is second
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))

@@ -131,6 +131,14 @@ def test_redirects_stay_on_the_host(connection: SyncConnection, website: Website
     assert "/private/x" not in website.requested()
 
 
+def test_a_page_may_ask_for_its_cookie_first(connection: SyncConnection, website: Website) -> None:
+    website.set_page("/target", "The target of the redirect explains something.")
+    website.pages["/a"] = Response(status=302, headers={"Location": "/target", "Set-Cookie": "seen=1"})
+    website.pages["/sitemap.xml"] = Response(website.sitemap(a=""))
+    assert run_to_end(connection).added == 1
+    assert [headers.get("Cookie") for path, headers in website.requests if path == "/target"] == ["seen=1"]
+
+
 def test_private_hosts_are_refused(connection: SyncConnection, website: Website, settings: Any) -> None:
     settings.RAG_SYNC_PRIVATE_HOSTS = {"another organisation": ["127.0.0.1"]}
     with pytest.raises(InvalidRequest, match="RAG_SYNC_PRIVATE_HOSTS"):
