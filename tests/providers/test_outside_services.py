@@ -24,6 +24,7 @@ from rag.providers.language_models.openai import OpenAILanguageModel, is_reachab
 from rag.providers.rerankers.cohere import CohereReranker
 from rag.services.search.agent import selected_text_passage
 from rag.types import Message
+from tests.support.deferred import openai
 from tests.support.servers.upstream import Upstream
 
 MESSAGES = [Message("user", "Where are the bicycles?")]
@@ -192,11 +193,19 @@ def test_the_body_of_an_error_is_not_read(upstream: Upstream, call: Call, status
 def test_responses_to_asynchronous_clients_have_a_maximum_size(
     upstream: Upstream, monkeypatch: pytest.MonkeyPatch, call: Call, status: bytes
 ) -> None:
-    monkeypatch.setattr(bounded_responses, "MAX_ASYNC_BYTES", 1_000_000)
+    monkeypatch.setattr(bounded_responses, "MAX_STREAM_BYTES", 1_000_000)
     upstream.without_end(JSON.replace(b"200 OK", status), b"x" * 65536)
     with pytest.raises(GenerationFailed) as caught:
         call(upstream, 5)
     assert not caught.value.is_timeout, "the size limit ended it, not the deadline"
+
+
+def test_what_the_agent_reads_has_a_maximum_size(upstream: Upstream) -> None:
+    """The deadline ended nothing while the library took the response apart: 98 MB took more than 100 seconds."""
+    upstream.once(JSON, b'{"choices": [', b"[]," * 500_000, b"[]]}")
+    with pytest.raises(GenerationFailed) as caught:
+        run_agent(upstream, 30)
+    assert isinstance(caught.value.__cause__, bounded_responses.ResponseTooLarge | openai.APIConnectionError)
 
 
 def test_the_text_of_a_stream_has_a_maximum_length(upstream: Upstream) -> None:

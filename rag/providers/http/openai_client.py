@@ -39,8 +39,15 @@ def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options
     return openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 
-def open_async_client(*, api_key: str, base_url: str, **options: Any) -> "openai.AsyncOpenAI":
-    """Create an asynchronous client that follows no redirects. The arguments are those of `open_client`."""
+def open_async_client(*, api_key: str, base_url: str, max_bytes: int, **options: Any) -> "openai.AsyncOpenAI":
+    """Create an asynchronous client that follows no redirects.
+
+    Args:
+        api_key: The API key; empty if the endpoint needs none.
+        base_url: The endpoint; empty for OpenAI's own.
+        max_bytes: The maximum size of a response.
+        **options: Further options of openai.AsyncOpenAI.
+    """
     import openai
 
     http_client = openai.DefaultAsyncHttpxClient(
@@ -48,7 +55,7 @@ def open_async_client(*, api_key: str, base_url: str, **options: Any) -> "openai
         timeout=options.get("timeout"),
         verify=trusted_authorities(),
         headers=bounded_responses.UNCOMPRESSED,
-        event_hooks={"response": [bounded_responses.limit_size]},
+        event_hooks={"response": [bounded_responses.limit_responses(max_bytes)]},
     )
     return openai.AsyncOpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 

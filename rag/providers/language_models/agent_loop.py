@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import connections
 
 from rag.errors import GenerationFailed, InvalidRequest
-from rag.providers.http.bounded_responses import remove_unstorable
+from rag.providers.http import bounded_responses
 from rag.providers.http.concurrency import LANGUAGE_MODEL_CALLS
 from rag.providers.http.openai_client import open_async_client, translate_error
 from rag.text.markup.pictures import disable_in_answer
@@ -107,11 +107,15 @@ class AgentLoop:
             # Traces would be sent to OpenAI, whatever the endpoint.
             config = agents.RunConfig(tracing_disabled=True, tool_not_found_behavior="return_error_to_model")
             result = await agents.Runner.run(agent, text, max_turns=MAX_TURNS, run_config=config)
-        return remove_unstorable(str(result.final_output or ""))
+        return bounded_responses.remove_unstorable(str(result.final_output or ""))
 
     def _client(self) -> "openai.AsyncOpenAI":
         return open_async_client(
-            api_key=self._api_key, base_url=self._base_url, timeout=self._timeout, max_retries=_RETRIES
+            api_key=self._api_key,
+            base_url=self._base_url,
+            max_bytes=bounded_responses.MAX_LIBRARY_BYTES,
+            timeout=self._timeout,
+            max_retries=_RETRIES,
         )
 
 
@@ -124,7 +128,7 @@ def _chat_model(name: str, client: "openai.AsyncOpenAI") -> "agents.Model":
             response = await super().get_response(*args, **options)
             for item in response.output:
                 if item.type == "function_call":
-                    item.call_id, item.name = uuid.uuid4().hex, remove_unstorable(item.name)
+                    item.call_id, item.name = uuid.uuid4().hex, bounded_responses.remove_unstorable(item.name)
                     item.arguments = _remove_lone_surrogates(item.arguments)
             return response
 
@@ -135,7 +139,7 @@ def _remove_lone_surrogates(arguments: str) -> str:
     """Replace lone surrogates in arguments of a tool, escaped ones too. Invalid JSON stays invalid."""
     with contextlib.suppress(ValueError, RecursionError):
         arguments = json.dumps(json.loads(arguments), ensure_ascii=False)
-    return remove_unstorable(arguments)
+    return bounded_responses.remove_unstorable(arguments)
 
 
 class _ToolCalls:

@@ -178,7 +178,13 @@ class OpenAILanguageModel:
 
     def _async_client(self) -> "openai.AsyncOpenAI":
         """Create a client for one stream. Closing the client closes its connection."""
-        return open_async_client(api_key=self._api_key, base_url=self._base_url, max_retries=0, timeout=self._timeout)
+        return open_async_client(
+            api_key=self._api_key,
+            base_url=self._base_url,
+            max_bytes=bounded_responses.MAX_STREAM_BYTES,
+            max_retries=0,
+            timeout=self._timeout,
+        )
 
 
 def _add_messages(span: Span | None, messages: Sequence[Message]) -> None:
