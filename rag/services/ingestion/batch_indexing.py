@@ -54,7 +54,9 @@ def fits_in_batch(works: Sequence[ParsedWork], work: ParsedWork) -> bool:
     return not works or _count_new_chunks([*works, work]) <= _max_chunks_per_batch(work.source)
 
 
-def ingest_batch(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> None:
+def ingest_batch(
+    works: Sequence[ParsedWork], held_leases: LeaseKeeper, *, pause: Callable[[], None] = lambda: None
+) -> None:
     """Embed and write the documents, write their outcomes, and release their leases.
 
     If a step fails for the whole batch, it is repeated for each document, so that one document does not fail the
@@ -63,10 +65,11 @@ def ingest_batch(works: Sequence[ParsedWork], held_leases: LeaseKeeper) -> None:
     Args:
         works: Documents of one source, with different paths.
         held_leases: The leases that this process holds.
+        pause: Called between the model's calls for a long document.
     """
 
     def embed_and_write(works: Sequence[ParsedWork]) -> None:
-        prepared = dict(zip([work.document.pk for work in works], _embed(works), strict=True))
+        prepared = dict(zip([work.document.pk for work in works], _embed(works, pause), strict=True))
         _run_step(works, lambda works: write_batch(works, [prepared[work.document.pk] for work in works]), held_leases)
 
     _run_step(works, embed_and_write, held_leases)
@@ -110,13 +113,19 @@ def _run_step_for_each(
             raise cause
 
 
-def _embed(works: Sequence[ParsedWork]) -> list[parse_chunk_embed.PreparedDocument]:
+def _embed(works: Sequence[ParsedWork], pause: Callable[[], None]) -> list[parse_chunk_embed.PreparedDocument]:
     """Embed the documents, end an outage of the model that has answered, and add the time to the timings."""
     started, source = time.monotonic(), works[0].source
     documents = [work.chunked for work in works]
     parse_chunk_embed.check_quota(documents, source)
     set_stage_if_leased([work.document for work in works], Stage.EMBEDDING)
-    prepared = parse_chunk_embed.embed_documents(documents, source, on_batch=_progress_reporter(works))
+    report_progress = _progress_reporter(works)
+
+    def on_batch(done: int) -> None:
+        report_progress(done)
+        pause()
+
+    prepared = parse_chunk_embed.embed_documents(documents, source, on_batch=on_batch)
     if any(document.new_indexes for document in documents):
         embedding_outages.clear_outage(source.embedding_model_id)
     else:  # the model was not called

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
@@ -19,6 +19,8 @@ Stage, Status = IngestionDocument.Stage, IngestionJob.Status
 # Documents that a worker has not begun after so long go back into the queue: eight scanned files may take an hour, and
 # other organisations are waiting.
 _MAX_SECONDS_PER_CLAIM = 30.0
+# How often a process that embeds a long document looks for organisations that wait, and how many documents it claims.
+_PAUSE_SECONDS, _MAX_OVERLOOKED = 10.0, 8
 
 
 def process_next(*, count: int) -> None:
@@ -30,7 +32,28 @@ def process_next(*, count: int) -> None:
         count -= process_documents(documents)
 
 
-def process_documents(documents: Sequence[IngestionDocument]) -> int:
+class _Pauses:
+    """Lets organisations that wait go first while a long document is embedded, which may take hours.
+
+    Long documents of one organisation would otherwise keep all workers from the others.
+    """
+
+    def __init__(self) -> None:
+        self._next_at = time.monotonic() + _PAUSE_SECONDS
+
+    def __call__(self) -> None:
+        if time.monotonic() < self._next_at:
+            return
+        if documents := leases.claim_next(_MAX_OVERLOOKED, only_overlooked=True):
+            process_documents(documents, pause=_no_pause)
+        self._next_at = time.monotonic() + _PAUSE_SECONDS
+
+
+def _no_pause() -> None:
+    pass
+
+
+def process_documents(documents: Sequence[IngestionDocument], *, pause: Callable[[], None] | None = None) -> int:
     """Ingest the claimed documents and write the outcome of each. A document's error is written, and not raised.
 
     Small documents are embedded and written together, because a model call and a transaction for each of them would
@@ -38,6 +61,7 @@ def process_documents(documents: Sequence[IngestionDocument]) -> int:
 
     Args:
         documents: Documents that this process has claimed, all of one source.
+        pause: Called between the model's calls for a long document; None lets others go first.
 
     Returns:
         How many were processed. After _MAX_SECONDS_PER_CLAIM, the others go back into the queue.
@@ -46,26 +70,27 @@ def process_documents(documents: Sequence[IngestionDocument]) -> int:
     with _asynchronous_commit(), leases.keep_leases() as held_leases:
         held_leases.add(documents)
         _start_jobs(documents)
+        pause = pause or _Pauses()
         known_paths = index.existing_paths({document.path for document in documents}, source=documents[0].job.source)
         works: list[batch_indexing.ParsedWork] = []
         remaining = sorted(documents, key=_input_size)
         while remaining and (len(remaining) == len(documents) or time.monotonic() < deadline):
             document = remaining.pop(0)
             if document.path in {work.document.path for work in works}:  # sent twice: in order, not in the same batch
-                batch_indexing.ingest_batch(works, held_leases)
+                batch_indexing.ingest_batch(works, held_leases, pause=pause)
                 known_paths.add(document.path)
                 works = []
             work = _parse(document, held_leases, is_known=document.path in known_paths)
             if work is None:
                 continue
             if not batch_indexing.fits_in_batch(works, work):
-                batch_indexing.ingest_batch(works, held_leases)
+                batch_indexing.ingest_batch(works, held_leases, pause=pause)
                 works = []
             works.append(work)
         if remaining:
             leases.give_back(remaining)
         if works:
-            batch_indexing.ingest_batch(works, held_leases)
+            batch_indexing.ingest_batch(works, held_leases, pause=pause)
         return len(documents) - len(remaining)
 
 

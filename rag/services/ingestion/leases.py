@@ -36,7 +36,7 @@ class LeaseEnded(Exception):
     """This process no longer holds the document, which was cancelled or claimed by another worker after its lease."""
 
 
-def claim_next(limit: int) -> list[IngestionDocument]:
+def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDocument]:
     """Claim documents that are waiting, all of one source.
 
     The choice is fair between organisations: first comes the organisation with the fewest running documents, and among
@@ -46,17 +46,22 @@ def claim_next(limit: int) -> list[IngestionDocument]:
 
     Args:
         limit: The maximum number of documents to claim. Fewer are claimed if they are long.
+        only_overlooked: Claim only short documents, of an organisation of which no document is being processed.
 
     Returns:
         The claimed documents in the order in which they were submitted; empty if nothing can be claimed now.
     """
     now = database_now()
     with transaction.atomic():
-        for source_id, organization_id, model_id, is_remote, has_outage in _candidate_sources(now):  # noqa: B007
+        for source_id, organization_id, model_id, is_remote, has_outage, running in _candidate_sources(now):  # noqa: B007
+            if only_overlooked and running:
+                return []  # all that follow have documents in progress, too
             queued = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
             queued = queued.order_by("source_id", "pk").select_for_update(skip_locked=True)
             claimable = queued.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")
             max_bytes = _MAX_BYTES_PER_REMOTE_CLAIM if is_remote else _MAX_BYTES_PER_CLAIM
+            if only_overlooked:
+                claimable = claimable.filter(length__lte=max_bytes)
             ids = _select_claim(list(claimable[: 1 if has_outage else limit]), max_bytes)
             if ids and (not has_outage or _set_probe(ids[0], model_id, now)):
                 break
@@ -103,15 +108,16 @@ def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]],
     return ids
 
 
-def _candidate_sources(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, bool]]:
+def _candidate_sources(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, bool, int]]:
     """Return the sources with work, the fairest first.
 
     Returns:
-        (source, organisation, model, whether the model is remote, whether it has an outage) of each.
+        (source, organisation, model, whether the model is remote, whether it has an outage, the number of documents of
+        the organisation that are being processed) of each.
     """
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATE_SOURCES, {"now": now, "limit": _MAX_CANDIDATE_SOURCES})
-        candidates: list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, bool]] = cursor.fetchall()
+        candidates: list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, bool, int]] = cursor.fetchall()
     return candidates
 
 
@@ -133,7 +139,8 @@ WITH RECURSIVE work AS (
 ), organizations AS (
     SELECT organization_id, sum(documents) AS documents FROM running GROUP BY organization_id
 )
-SELECT source.id, source.organization_id, model.id, model.provider <> 'local', outage.model_id IS NOT NULL
+SELECT source.id, source.organization_id, model.id, model.provider <> 'local', outage.model_id IS NOT NULL,
+    coalesce(organizations.documents, 0)::int
 FROM work
 JOIN rag_datasource AS source ON source.id = work.source_id
 JOIN rag_embeddingmodel AS model ON model.id = source.embedding_model_id

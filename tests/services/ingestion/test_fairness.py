@@ -12,12 +12,14 @@ from django.db import connection
 from django.utils import timezone
 
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
-from rag.services.ingestion import build_submissions, document_processing, leases, recovery_sweep
+from rag.providers import provider_factory
+from rag.services.ingestion import batch_indexing, build_submissions, document_processing, leases, recovery_sweep
 from rag.services.jobs import submit
 from rag.types import Submission
 from tests.support.factories import World
 
 State = IngestionDocument.State
+LONG = " ".join(f"Zebra {number} eats grass in the yard of the zoo." for number in range(150))
 SECOND = datetime.timedelta(seconds=1)
 
 
@@ -165,3 +167,35 @@ def test_slow_documents_of_one_claim_do_not_keep_others_waiting(world: World, mo
     assert [row.source_id for row in leases.claim_next(1)] == [small.pk]
     document_processing.process_next(count=2)
     assert Counter(rows.values_list("state", flat=True)) == {State.DONE: 3}, "those that were given back do not count"
+
+
+def test_a_long_document_does_not_keep_others_waiting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty megabytes took a worker half an hour, and a document for each worker kept all other organisations out."""
+    large, small = two_tenants(world)
+    queue(world, large, 1, text=LONG)
+    (long_document,) = leases.claim_next(1)
+    monkeypatch.setattr(document_processing, "_PAUSE_SECONDS", -1.0)
+    monkeypatch.setattr(leases, "_MAX_BYTES_PER_CLAIM", 1_000)
+    monkeypatch.setattr(type(provider_factory.local_embedder()), "batch_size", 1)
+    finished: list[str] = []
+    write_batch = batch_indexing.write_batch
+
+    def write_and_note(works: Any, prepared: Any) -> None:
+        write_batch(works, prepared)
+        finished.extend(work.document.path for work in works)
+
+    monkeypatch.setattr(batch_indexing, "write_batch", write_and_note)
+    queue(world, large, 1, name="own")
+    queue(world, small, 1, name="other long", text=LONG)
+    queue(world, small, 1, name="other")
+    document_processing.process_documents([long_document])
+    assert finished == ["other-0", "doc-0"], "those of its own organisation and other long ones wait for a worker"
+
+
+def test_no_document_goes_before_a_long_one_if_its_organisation_is_served(world: World) -> None:
+    large, small = two_tenants(world)
+    queue(world, large, 1)
+    queue(world, small, 2)
+    assert {row.source_id for _ in range(2) for row in leases.claim_next(1)} == {large.pk, small.pk}
+    assert leases.claim_next(1, only_overlooked=True) == []
+    assert len(leases.claim_next(1)) == 1
