@@ -137,9 +137,9 @@ def exception_handler(exception: Exception, context: dict[str, object]) -> Respo
     return Response(body, status=code, headers=headers | retry_after(exception))
 
 
-def log_refusal(refusal: Exception) -> None:
+def log_refusal(error: Exception) -> None:
     """Log what the database has refused: if access has not ended, both access layers decide differently."""
-    logger.warning("write_refused_by_database", exc_info=refusal)
+    logger.warning("write_refused_by_database", exc_info=error)
 
 
 def retry_after(exception: Exception) -> dict[str, str]:

@@ -66,11 +66,11 @@ def _begin_deadline(request: httpx2.Request) -> None:
     """Make each timeout of a request the deadline of the whole request, unless it is one."""
     timeouts: dict[str, float | None] = request.extensions.get("timeout", {})
     total = timeouts.get("read")
-    begun = {
+    deadlines = {
         name: seconds if seconds is None or isinstance(seconds, Deadline) else Deadline(seconds, total=total)
         for name, seconds in timeouts.items()
     }
-    request.extensions = {**request.extensions, "timeout": begun}
+    request.extensions = {**request.extensions, "timeout": deadlines}
 
 
 def _close_unless_successful(response: httpx2.Response) -> None:
