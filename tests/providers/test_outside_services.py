@@ -142,8 +142,14 @@ def test_a_request_that_is_read_slowly_times_out() -> None:
 @CALLS
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_compressed_response_is_not_decompressed(upstream: Upstream, call: Call, times: int) -> None:
-    """A few kilobytes, compressed several times, took minutes of CPU time, whatever the deadline."""
-    body = {stream: token("The yard."), rank: b'{"results": [{"index": 0, "relevance_score": 0.5}]}'}.get(call, b"{}")
+    """46 kilobytes, compressed three times, take 11 seconds of CPU time, whatever the deadline."""
+    answers: dict[Call, bytes] = {
+        complete: completion("The yard."),
+        stream: token("The yard.") + b"data: [DONE]\n\n",
+        rank: b'{"results": [{"index": 0, "relevance_score": 0.5}]}',
+        embed: json.dumps({"data": [{"index": 0, "embedding": [0.1] * 384}]}).encode(),
+    }
+    body = answers[call]
     for _ in range(times):
         body = gzip.compress(body)
     encodings = b"Content-Encoding: " + b", ".join([b"gzip"] * times) + b"\r\n\r\n"

@@ -11,7 +11,7 @@ from orgs.models import ApiKey, Membership
 from rag.models import DataSource, Document, IngestionJob
 from rag.pipeline.ingestion import index
 from rag.services.jobs import submit
-from rag.services.sources import deletion
+from rag.services.sources import documents
 from ragsite.postgres import identity
 from tests.support.factories import World
 from tests.support.http import Client
@@ -28,7 +28,7 @@ KEY = {"name": "k", "scopes": ["query"]}
     [
         ("POST /api/rag/ingest", ONE, index, "_write"),
         ("POST /api/rag/ingest", JOB, submit, "new_revisions"),
-        ("DELETE /api/rag/sources/library", None, deletion.documents, "get_storage_totals"),
+        ("DELETE /api/rag/sources/library", None, documents, "get_storage_totals"),
         ("POST /api/auth/keys", KEY, key_lifecycle, "_delete_oldest_ended_keys"),
     ],
     ids=["one document", "a job", "a deletion", "a key"],
