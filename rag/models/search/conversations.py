@@ -43,7 +43,7 @@ class ConversationMessage(UUIDModel):
 
     Attributes:
         details: What an answer of the page "Ask" is based on (rag.services.search.stored_answers), without texts of
-            documents; None for other messages.
+            documents; of a reply of the chat contract that used passages only their sources; None for other messages.
         is_helpful: How its reader rated an answer; None if they did not.
     """
 

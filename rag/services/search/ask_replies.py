@@ -1,7 +1,8 @@
 """Questions in a conversation: grounded answers with citations, follow-up questions and history."""
 
+import dataclasses
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -163,13 +164,21 @@ def read_conversation(caller: Caller, conversation: Conversation) -> list[Exchan
     """
     newest = list(conversation.messages.order_by("-position")[:MAX_SHOWN_MESSAGES])[::-1]
     replies = [message for message in newest if message.role == ConversationMessage.Role.ASSISTANT]
-    answers = _read_messages(caller, replies)
+    answers = _without_withheld_words(_read_messages(caller, replies))
     by_position = {message.position: answer for message, answer in zip(replies, answers, strict=True)}
     return [
         Exchange(message.content, by_position.get(message.position + 1))
         for message in newest
         if message.role == ConversationMessage.Role.USER
     ]
+
+
+def _without_withheld_words(answers: Iterable[ReadableAnswer]) -> Iterator[ReadableAnswer]:
+    """Yield the answers of a conversation; after a withheld one without rewritten questions, which may repeat it."""
+    follows_withheld = False
+    for answer in answers:
+        yield dataclasses.replace(answer, searched_text="") if follows_withheld else answer
+        follows_withheld = follows_withheld or answer.is_withheld
 
 
 def rename_conversation(conversation: Conversation, title: str) -> None:

@@ -28,6 +28,7 @@ from ragsite.postgres.models import as_uuid, uuid7
 
 from . import conversation_store, history_quota, permitted_queries
 from .conversation_store import MAX_MESSAGES as MAX_MESSAGES
+from .stored_answers import list_sources
 
 # How many messages of a conversation, the newest ones, the language model is shown.
 MAX_PROMPT_MESSAGES = 40
@@ -86,7 +87,11 @@ def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answe
     if not is_stored:
         return ChatReply(text, as_uuid(turn.conversation_id) or uuid7(), retrieval)
     exchange = [*turn.messages[overlap:], Message("assistant", text)]
-    stored = conversation_store.store_exchange(conversation, selection.caller, exchange, retrieval, retention=retention)
+    # The page "Ask" withholds the reply when a source is closed, if it shows the conversation.
+    details = {"sources": list_sources(retrieval.passages)} if retrieval and retrieval.passages else None
+    stored = conversation_store.store_exchange(
+        conversation, selection.caller, exchange, retrieval, details=details, retention=retention
+    )
     return ChatReply(text, stored.pk, retrieval)
 
 

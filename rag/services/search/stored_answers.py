@@ -8,7 +8,7 @@ from typing import Any
 
 from orgs.access.caller import Caller
 from rag.models import Action, Chunk, ConversationMessage, DataSource
-from rag.types import AnswerResult, Citation
+from rag.types import AnswerResult, Citation, Passage
 
 _MAX_CITATIONS = 100
 _MAX_GAPS = 20
@@ -72,10 +72,11 @@ def describe_answer(result: AnswerResult, *, searched_text: str = "") -> dict[st
         searched_text: The question as it was searched, if it differs from what was asked.
     """
     answer = result.answer
-    passages = result.context.numbered_passages if answer.model else ()
+    # Who declines a question quotes what comes closest, and says what none of the found passages mentions.
+    passages = result.context.numbered_passages if answer.model else result.retrieval.passages
     return {
         "citations": [_describe_citation(citation) for citation in answer.citations[:_MAX_CITATIONS]],
-        "sources": sorted({str(passage.source_id) for passage in passages}),
+        "sources": list_sources(passages),
         "confidence": answer.confidence,
         "model": answer.model,
         "warnings": [*result.retrieval.warnings, *answer.warnings],
@@ -84,6 +85,11 @@ def describe_answer(result: AnswerResult, *, searched_text: str = "") -> dict[st
         "unsupported": list(answer.unsupported_sentences[:_MAX_GAPS]),
         "searched": searched_text,
     }
+
+
+def list_sources(passages: Iterable[Passage]) -> list[str]:
+    """Return the ids of the sources of passages that an answer uses, as they are stored with it."""
+    return sorted({str(passage.source_id) for passage in passages})
 
 
 def _describe_citation(citation: Citation) -> dict[str, object]:
@@ -125,8 +131,12 @@ def _withhold_if_hidden(
     visible_ids: set[str],
     chunks: Mapping[str, Chunk],
 ) -> ReadableAnswer:
-    """Return the answer; without text and citations unless all of its data sources are visible."""
-    is_withheld = not visible_ids.issuperset(details.get("sources", ()))
+    """Return the answer; without text and citations unless all of its data sources are visible.
+
+    Questions that earlier versions declined do not name the sources that they quote, so these answers are withheld.
+    """
+    source_ids = details.get("sources", ())
+    is_withheld = not visible_ids.issuperset(source_ids) or ("citations" in details and not source_ids)
     citations: Sequence[Mapping[str, Any]] = () if is_withheld else details.get("citations", ())
     return ReadableAnswer(
         text="" if is_withheld else text,
