@@ -28,7 +28,7 @@ from rag.types import Retrieval
 
 from .base import explain, page, problem_fragment, rate_limited, wants_stream
 from .forms import MAX_SOURCES_IN_ADDRESS, AskForm
-from .rendering.answer_rendering import render_answer, show_answer
+from .rendering.answer_rendering import render_answer, show_answer, show_conversation
 from .rendering.curl_command import curl_command
 from .sources import count_queryable_sources, list_queryable_sources, may_manage_sources, may_trace
 
@@ -121,9 +121,10 @@ def _render(
     caller = get_caller(request)
     conversation = ask_replies.get_conversation(caller, conversation_id) if conversation_id else None
     if conversation:
+        stored = ask_replies.read_conversation(caller, conversation)
+        parts = show_conversation([exchange.answer for exchange in stored])
         exchanges = [
-            {"question": exchange.question, "part": show_answer(exchange.answer) if exchange.answer else None}
-            for exchange in ask_replies.read_conversation(caller, conversation)
+            {"question": exchange.question, "part": part} for exchange, part in zip(stored, parts, strict=True)
         ]
     context: dict[str, Any] = {
         "section": "ask",

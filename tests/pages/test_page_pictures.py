@@ -1,7 +1,9 @@
 """A citation of a PDF shows the page with the passage marked, to those who may query the document."""
 
+import contextlib
 import io
 import re
+from typing import Any
 
 import pytest
 from django.core.cache import caches
@@ -12,6 +14,8 @@ from orgs.access.permissions import Visibility
 from rag.errors import ParseFailed
 from rag.models import Chunk, DataSource, Document
 from rag.parsing.sandbox import parse_in_sandbox
+from rag.providers.embedders import document_limiter
+from rag.providers.embedders.cross_process_slots import CrossProcessSlots
 from rag.services.search import page_pictures
 from tests.parsing.files.pdfs import pdf
 from tests.services.jobs.uploading import send, upload
@@ -117,3 +121,18 @@ def test_a_picture_is_remembered_and_a_pdf_that_cannot_be_drawn_is_not_found(
     assert owner.get(url).content == picture
     caches["page_pictures"].clear()
     assert owner.get(url).status_code == 404
+
+
+def test_few_pages_are_drawn_at_a_time(
+    world: World, document: Document, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight at a time for each account took all cores from searches."""
+    owner = signed_in(world, "owner")
+    url = picture_url(owner, document)
+    monkeypatch.setattr(document_limiter, "MAX_WAIT_SECONDS", 0.0)
+    count = settings.RAG_MAX_DOCUMENT_EMBEDDINGS
+    slots = CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "picture-slots", count=count)
+    with contextlib.ExitStack() as stack:
+        assert all(stack.enter_context(slots.slot(timeout=0)) for _ in range(count))
+        assert owner.get(url).status_code == 503
+    assert owner.get(url).status_code == 200

@@ -63,6 +63,9 @@ _UNKNOWN_LEVEL = _Level(
     has_percent=False,
 )
 _NO_ANSWER_LEVEL = _Level("none", _("No answer"), "")
+# The answers of a page have at most this many cells and segments, each of which takes up to 0.1 ms. Answers that a
+# client of the chat has stored could have a million.
+_MAX_PARTS = 3_000
 _PENDING_LEVEL = _Level("none", _("No answer yet"), _PENDING, has_percent=False)
 
 
@@ -84,10 +87,15 @@ class ShownBlock:
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """The values for the template of an answer."""
+    """The values for the template of an answer.
+
+    Attributes:
+        parts: How many cells and segments its text was divided into.
+    """
 
     answer: ReadableAnswer
     blocks: tuple[ShownBlock, ...]
+    parts: int
     references: tuple[Reference, ...]
     level: str
     level_name: str
@@ -97,14 +105,27 @@ class AnswerContext:
     notes: tuple[str, ...]
 
 
-def show_answer(answer: ReadableAnswer) -> AnswerContext:
-    """Prepare an answer for its template."""
+def show_conversation(answers: Sequence[ReadableAnswer | None]) -> list[AnswerContext | None]:
+    """Prepare the answers of a conversation, oldest first. If they are very long, older ones show their Markdown."""
+    shown: list[AnswerContext | None] = []
+    remaining = _MAX_PARTS
+    for answer in reversed(answers):
+        context = show_answer(answer, max_parts=remaining) if answer else None
+        remaining -= context.parts if context else 0
+        shown.append(context)
+    return shown[::-1]
+
+
+def show_answer(answer: ReadableAnswer, *, max_parts: int = _MAX_PARTS) -> AnswerContext:
+    """Prepare an answer for its template. One that would have more parts shows its Markdown."""
     level = _find_level(answer)
     notes = [_NOTES[code] for code in dict.fromkeys(answer.warnings) if code in _NOTES]
     references = tuple(list_cited_passages(answer.citations))
+    divided = _divide(answer.text, references, max_parts)
     return AnswerContext(
         answer=answer,
-        blocks=show_blocks(answer.text, references),
+        blocks=_as_written(answer.text) if divided is None else divided,
+        parts=max_parts if divided is None else _count_parts(divided),
         references=references,
         level=level.name,
         level_name=str(level.title),
@@ -136,10 +157,18 @@ def render_answer(question: str, answer: ReadableAnswer, *, csrf_token: str, ext
     return render_to_string("pages/answer.html", context)
 
 
-def show_blocks(text: str, references: Sequence[Reference] = ()) -> tuple[ShownBlock, ...]:
-    """Prepare the text of an answer for its template. Numbers without a reference stay as they are."""
+def show_blocks(text: str) -> tuple[ShownBlock, ...]:
+    """Prepare a text without citations for the template of an answer."""
+    divided = _divide(text, (), _MAX_PARTS)
+    return _as_written(text) if divided is None else divided
+
+
+def _divide(text: str, references: Sequence[Reference], max_parts: int) -> tuple[ShownBlock, ...] | None:
+    """Divide an answer into its parts; None if they are too many. Numbers without a reference stay as they are."""
+    if max_parts <= 0:
+        return None
     by_number = {reference.citation.number: reference for reference in reversed(references)}
-    return tuple(
+    blocks = tuple(
         ShownBlock(
             block.kind.value,
             tuple(
@@ -150,6 +179,15 @@ def show_blocks(text: str, references: Sequence[Reference] = ()) -> tuple[ShownB
         )
         for block in divide(text)
     )
+    return blocks if _count_parts(blocks) <= max_parts else None
+
+
+def _count_parts(blocks: Sequence[ShownBlock]) -> int:
+    return sum(1 + len(cell) for block in blocks for cells, _ in block.entries for cell in cells)
+
+
+def _as_written(text: str) -> tuple[ShownBlock, ...]:
+    return (ShownBlock(BlockKind.CODE.value, ((((Segment(text, is_code=True),),), False),), 1),)
 
 
 def _segments(text: str, kind: BlockKind, by_number: Mapping[int, Reference]) -> Iterator[Segment]:

@@ -1,0 +1,47 @@
+"""A conversation with very long answers, which clients of the chat may store, is shown quickly."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rag.pages.rendering import answer_rendering
+from rag.pages.rendering.answer_rendering import show_conversation
+from rag.pages.rendering.markdown_blocks import Block, divide
+from rag.services.search.stored_answers import ReadableAnswer
+
+CELLS = "| a | b |\n| - | - |\n" + "| c | d |\n" * 10
+
+
+def answer(text: str) -> ReadableAnswer:
+    nothing: tuple[str, ...] = ()
+    return ReadableAnswer(text, (), 0.0, "", nothing, nothing, citations_dropped=0, unsupported_sentences=nothing)
+
+
+def kinds(*texts: str) -> list[str]:
+    return [part.blocks[0].kind for part in show_conversation([answer(text) for text in texts]) if part]
+
+
+def test_older_answers_of_very_long_ones_show_their_markdown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty answers of 32,000 characters took more than a minute, in which the process answered no other request."""
+    assert kinds(CELLS, CELLS, CELLS) == ["table"] * 3
+    monkeypatch.setattr(answer_rendering, "_MAX_PARTS", 100)
+    assert kinds(CELLS, CELLS, CELLS) == ["code", "table", "table"], "the newest are rendered"
+    (written, _, _) = show_conversation([answer(CELLS)] * 3)
+    assert written
+    assert written.blocks[0].entries[0][0][0][0].text == CELLS
+
+
+def test_no_more_than_one_answer_is_divided_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    divided: list[str] = []
+
+    def record(text: str) -> Iterator[Block]:
+        divided.append(text)
+        return divide(text)
+
+    monkeypatch.setattr(answer_rendering, "divide", record)
+    assert kinds(*[CELLS * 1_000] * 50) == ["code"] * 50
+    assert len(divided) == 1
+
+
+def test_answers_that_are_not_stored_stay_without_parts() -> None:
+    assert show_conversation([None, answer("Yes.")])[0] is None
