@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
 from rag.errors import RagError
+from rag.pages.base import explain
 from rag.services.evaluation import golden_questions, unanswered_clusters
 from ragsite.postgres.models import as_uuid
 
@@ -32,12 +33,19 @@ def show_unanswered(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         except RagError as error:
             messages.error(request, error.message)
         return HttpResponseRedirect(request.path)
+    clusters: list[unanswered_clusters.QuestionCluster] = []
+    problem = ""
+    try:
+        clusters = unanswered_clusters.list_clusters(source, caller)
+    except RagError as refused:
+        problem = explain(refused)
     return render_page(
         request,
         "unanswered",
         source,
         gettext("Unanswered questions"),
-        clusters=unanswered_clusters.list_clusters(source, caller),
+        clusters=clusters,
+        problem=problem,
         may_see_questions=golden_questions.may_see_results(caller, source),
         keeps_questions=source.organization.query_history == "full",
     )

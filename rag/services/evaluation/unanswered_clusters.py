@@ -1,6 +1,7 @@
 """Unanswered questions of a source, as clusters of similar ones, for the people who manage it."""
 
 import datetime
+import itertools
 import uuid
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -15,6 +16,8 @@ from orgs.access.permissions import QueryHistory
 from rag.errors import UnknownDocument, UnknownQuestion
 from rag.models import Action, DataSource, Document, UnansweredQuestion
 from rag.providers import provider_factory
+from rag.providers.base import Vectors
+from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.text.question_language import is_english
 
 from . import golden_questions
@@ -23,6 +26,9 @@ from . import golden_questions
 MAX_SHOWN_QUESTIONS = 300
 # Questions with at least this cosine similarity to the newest one of a cluster belong to it.
 _MIN_SIMILARITY = 0.8
+# Of very long questions only the newest are compared: together they have at most this many characters, and as many
+# tokens if they are no words, about six seconds of work on a slow core (docs/decisions/0042-expensive-requests.md).
+_MAX_COMPARED_CHARACTERS = 25_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,12 @@ class QuestionCluster:
 
 
 def list_clusters(source: DataSource, caller: Caller) -> list[QuestionCluster]:
-    """Return the clusters that the caller may see, the largest first."""
+    """Return the clusters that the caller may see, the largest first.
+
+    Raises:
+        EmbeddingFailed: If the local model does not work, or too many long texts wait for it.
+        TooManyLongRequests: If the caller has too many long requests in progress.
+    """
     questions = _list_readable(source, caller)
     documents = Document.objects.visible_to(caller, Action.QUERY).filter(source=source, deleted_at=None)
     documents_by_id = documents.defer("text").in_bulk([question.document_id for question in questions])
@@ -57,7 +68,7 @@ def list_clusters(source: DataSource, caller: Caller) -> list[QuestionCluster]:
             asked_at=cluster[0].created_at,
             document=documents_by_id.get(cluster[0].document_id),
         )
-        for cluster in _cluster(questions)
+        for cluster in _cluster(questions, source.organization_id)
     ]
     return sorted(clusters, key=lambda cluster: len(cluster.ids), reverse=True)
 
@@ -132,20 +143,28 @@ def _list_readable(source: DataSource, caller: Caller) -> list[UnansweredQuestio
     ]
 
 
-def _cluster(questions: Sequence[UnansweredQuestion]) -> list[list[UnansweredQuestion]]:
-    """Group questions by their similarity to the first one of each group, in order."""
-    if not questions:
-        return []
-    texts = [question.question for question in questions]
-    is_multilingual = settings.RAG_MULTILINGUAL_MODEL and not all(map(is_english, texts))
-    embedder = provider_factory.multilingual_embedder() if is_multilingual else provider_factory.local_embedder()
-    vectors = embedder.embed(texts)
+def _cluster(questions: Sequence[UnansweredQuestion], organization_id: uuid.UUID) -> list[list[UnansweredQuestion]]:
+    """Group questions by their similarity to the first one of each group, in order; the last ones may be alone."""
+    lengths = itertools.accumulate(len(question.question) for question in questions)
+    compared = questions[: sum(length <= _MAX_COMPARED_CHARACTERS for length in lengths)]
+    others = [[question] for question in questions[len(compared) :]]
+    if not compared:
+        return others
+    vectors = _embed([question.question for question in compared], organization_id)
     similarities = vectors @ vectors.T
     clusters: dict[int, list[UnansweredQuestion]] = {}
-    for index, question in enumerate(questions):
+    for index, question in enumerate(compared):
         nearest = max(clusters, key=lambda first: similarities[index, first], default=index)
         if nearest == index or similarities[index, nearest] < _MIN_SIMILARITY:
             clusters[index] = [question]
         else:
             clusters[nearest].append(question)
-    return list(clusters.values())
+    return [*clusters.values(), *others]
+
+
+def _embed(texts: Sequence[str], organization_id: uuid.UUID) -> Vectors:
+    """Embed the questions in the places for documents of waiting clients, which organisations share."""
+    is_multilingual = settings.RAG_MULTILINGUAL_MODEL and not all(map(is_english, texts))
+    embedder = provider_factory.multilingual_embedder() if is_multilingual else provider_factory.local_embedder()
+    with DOCUMENT_LIMITER.admit(organization_id, size=sum(len(text.encode()) for text in texts)):
+        return embedder.embed(texts)

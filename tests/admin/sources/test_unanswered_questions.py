@@ -1,5 +1,6 @@
 """Unanswered questions: what is stored of them, and the page that shows them to people who manage the source."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from django.utils import timezone
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.models import Conversation, DataSource, GoldenQuestion, UnansweredQuestion
+from rag.providers import provider_factory
+from rag.providers.base import Vectors
 from rag.services.evaluation import answer_ratings, record_unanswered
 from rag.services.maintenance import delete_old_history
 from rag.services.search import ask_replies, permitted_queries
@@ -163,3 +166,40 @@ def test_requests_read_and_write_only_questions_of_their_own_user(world: World, 
             assert UnansweredQuestion.objects.exclude(user=row.user).delete()[0] == 0
     with identity.run_as(identity.of_staff(world.users["foreigner"].pk)):
         assert not UnansweredQuestion.objects.exists(), "pages of another organisation's admin"
+
+
+def test_very_long_questions_are_not_compared(
+    world: World, source: DataSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Comparing 300 questions of random words took two minutes of CPU time, each time that the page was loaded."""
+    compared: list[str] = []
+    embedder = provider_factory.local_embedder()
+    embed = embedder.embed
+
+    def record(texts: Sequence[str]) -> Vectors:
+        compared.extend(texts)
+        return embed(texts)
+
+    monkeypatch.setattr(embedder, "embed", record)
+    for number in range(20):
+        UnansweredQuestion.objects.create(
+            source=source,
+            user=world.users["member"],
+            question=f"{number} {'xq zw ' * 330}"[:2000],
+            reason="declined",
+            confidence=0,
+            document_id=source.documents.get().pk,
+            searched_sources=[],
+            searched_organizations=[],
+        )
+    page = text(staff_browser(world.users["owner"]), page_url(source, "unanswered"))
+    assert sum(map(len, compared)) <= 25_000
+    assert page.count('value="dismiss"') >= 8, "the others are shown as well"
+
+
+def test_the_page_waits_for_its_turn_as_documents_do(world: World, source: DataSource, settings: Any) -> None:
+    ask(world)
+    settings.RAG_MAX_MODEL_CALLS = 0
+    page = text(staff_browser(world.users["owner"]), page_url(source, "unanswered"))
+    assert "wait for the embedding model already" in page
+    assert "There are none" not in page
