@@ -43,7 +43,9 @@ class _Document:
 class DocumentLimiter:
     """The documents that this process embeds while their clients wait."""
 
-    def __init__(self) -> None:
+    def __init__(self, slots_folder: str = "document-slots") -> None:
+        """Share the slots in this folder of RAG_TEMP_FOLDER with the other processes of the machine."""
+        self._slots_folder = slots_folder
         self._condition = threading.Condition()
         self._numbers = itertools.count(1)
         self._in_progress: Counter[uuid.UUID] = Counter()  # documents of each account
@@ -106,7 +108,7 @@ class DocumentLimiter:
         self._become_candidate(document, deadline)
         with contextlib.ExitStack() as stack:
             try:
-                slot = _cross_process_slots().slot(timeout=deadline - time.monotonic())
+                slot = self._cross_process_slots().slot(timeout=deadline - time.monotonic())
                 is_free = stack.enter_context(slot)
             except OSError as error:
                 raise EmbeddingFailed("The server cannot write to its temporary folder.") from error
@@ -146,11 +148,9 @@ class DocumentLimiter:
             ),
         )
 
-
-def _cross_process_slots() -> CrossProcessSlots:
-    return CrossProcessSlots(
-        folder=settings.RAG_TEMP_FOLDER / "document-slots", count=settings.RAG_MAX_DOCUMENT_EMBEDDINGS
-    )
+    def _cross_process_slots(self) -> CrossProcessSlots:
+        folder = settings.RAG_TEMP_FOLDER / self._slots_folder
+        return CrossProcessSlots(folder=folder, count=settings.RAG_MAX_DOCUMENT_EMBEDDINGS)
 
 
 def _busy() -> EmbeddingFailed:

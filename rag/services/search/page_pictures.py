@@ -8,8 +8,9 @@ from rag.errors import ParseFailed, StorageFailed, UnknownDocument
 from rag.parsing import formats
 from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers import file_storage
-from rag.providers.http.long_requests import LONG_REQUESTS
+from rag.providers.embedders.document_limiter import DocumentLimiter
 from rag.services.sources.excerpts import Excerpt
+from ragsite.postgres import identity
 
 # Pages of larger files are not drawn while somebody waits.
 MAX_FILE_BYTES = 50 * 2**20
@@ -17,6 +18,9 @@ MAX_FILE_BYTES = 50 * 2**20
 _MAX_PAGES = 4
 # Larger pictures are drawn again each time, so that those that are kept need little memory.
 _MAX_KEPT_BYTES = 512 * 1024
+# Drawing takes up to 15 seconds of a core, so that few pages are drawn at a time on a machine, for one account after
+# the other.
+_LIMITER = DocumentLimiter("picture-slots")
 
 
 def has_page_picture(excerpt: Excerpt) -> bool:
@@ -42,6 +46,7 @@ def get_page_picture(excerpt: Excerpt) -> bytes:
     Raises:
         UnknownDocument: If the page cannot be drawn.
         TooManyLongRequests: If the caller waits for many answers or pages already.
+        EmbeddingFailed: If too many pages wait to be drawn.
     """
     original = excerpt.document.original
     if not has_page_picture(excerpt) or original is None or excerpt.first_page is None:
@@ -51,8 +56,9 @@ def get_page_picture(excerpt: Excerpt) -> bytes:
     picture: bytes | None = cache.get(key)
     if picture is not None:
         return picture
+    account = identity.current().user or excerpt.document.source.organization_id
     try:
-        with LONG_REQUESTS.admit(), file_storage.local_copy(original) as file:
+        with _LIMITER.admit(account, size=original.size), _LIMITER.slot(), file_storage.local_copy(original) as file:
             picture = parse_in_sandbox.draw_cited_page_in_sandbox(file, pages, excerpt.marked)
     except (ParseFailed, StorageFailed):
         raise UnknownDocument from None
