@@ -5,6 +5,7 @@ import uuid
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -64,7 +65,8 @@ def export_golden_questions(request: HttpRequest, source_id: uuid.UUID) -> HttpR
 
 
 def _queue_measurement(request: HttpRequest, source: DataSource) -> None:
-    task_queue.send("rag.measure_quality", str(source.pk), True)  # even if that was done in the last hours
+    # Even if that was done in the last hours.
+    task_queue.send("rag.measure_quality", str(source.pk), True, timezone.now().isoformat())
     messages.success(request, gettext("Measurement queued. Load this page again in a moment to see the figures."))
 
 

@@ -101,6 +101,17 @@ def test_a_source_is_measured_once_a_night_and_on_request(source: DataSource) ->
     assert QualityRun.objects.count() == 3
 
 
+def test_requests_from_before_a_measurement_ended_measure_nothing_more(source: DataSource) -> None:
+    """Each click on "Measure now" kept a worker for up to five minutes from the tasks of other organisations."""
+    add_question(source, "zebra", "zebra.txt")
+    clicks = [timezone.now() for _ in range(5)]
+    for click in clicks:
+        quality.measure_if_due(source.pk, force=True, requested_at=click)
+    assert QualityRun.objects.count() == 1
+    quality.measure_if_due(source.pk, force=True, requested_at=timezone.now())
+    assert QualityRun.objects.count() == 2
+
+
 def test_a_regression_is_logged(source: DataSource) -> None:
     add_question(source, "zebra", "zebra.txt")
     quality.measure_and_compare(source)
