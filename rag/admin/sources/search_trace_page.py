@@ -9,8 +9,10 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
+from rag.contracts.common.rate_limits import QUERIES
 from rag.errors import RagError
 from rag.models import DataSource, Document
+from rag.pages.base import rate_limited
 from rag.pages.rendering.document_text import show_quote
 from rag.services.search.trace import search_trace, trace_permissions
 from rag.types import MAX_QUESTION_CHARACTERS, Question
@@ -60,6 +62,7 @@ class SearchTraceForm(forms.Form):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@rate_limited(QUERIES)
 def show_search_trace(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = get_managed_source(request, source_id)
     form = SearchTraceForm(request.POST or None)

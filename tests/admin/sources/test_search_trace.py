@@ -1,5 +1,7 @@
 """The admin pages "Access" and "Explain a search": only for managers of the source; document texts are escaped."""
 
+from typing import Any
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -83,3 +85,16 @@ def test_a_search_is_explained_and_document_texts_are_escaped(world: World, libr
     ):
         assert "“support”" in reply.text
         assert "`" not in reply.text, "names are in quotation marks"
+
+
+@pytest.mark.usefixtures("steady_rate_limits")
+def test_explanations_count_as_queries(world: World, library: DataSource, settings: Any) -> None:
+    settings.RAG_RATE_LIMITS, settings.RAG_REQUESTS_PER_MINUTE = (
+        True,
+        {**settings.RAG_REQUESTS_PER_MINUTE, "queries": 1},
+    )
+    admin = signed_in(world, "admin")
+    fields = {"question": "Where do zebras sleep?", "top_k": 5, "min_score": 0}
+    replies = [admin.post(page("search_trace", library), fields) for _ in range(2)]
+    assert [reply.status_code for reply in replies] == [200, 429]
+    assert replies[1].headers["Retry-After"]
