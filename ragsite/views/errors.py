@@ -5,6 +5,7 @@ import sys
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.cache import add_never_cache_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
@@ -82,4 +83,6 @@ def _render_without_request(status: int, title: str, text: str) -> HttpResponse:
 
 def _render_page(request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
     context = {"status": status, "title": title, "text": text, "request_id": request_id()}
-    return render(request, _TEMPLATE, context, status=status)
+    response = render(request, _TEMPLATE, context, status=status)
+    add_never_cache_headers(response)  # the head of the page names the account
+    return response

@@ -79,3 +79,13 @@ def test_error_pages_have_a_way_back_and_a_request_id(world: World) -> None:
     assert forbidden.status_code in (302, 403)
     assert "Request id" in missing.content.decode()
     assert 'href="/"' in missing.content.decode()
+
+
+def test_no_cache_keeps_an_error_page_that_names_the_account(world: World) -> None:
+    member = world.users["member"]
+    client = browser(member)
+    document = f"/documents/{uuid.uuid4()}"
+    for path in ("/nowhere", document, f"{document}?part=x"):
+        reply = client.get(path)
+        assert member.email in reply.content.decode()
+        assert "no-store" in reply.headers["Cache-Control"], path
