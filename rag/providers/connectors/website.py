@@ -48,7 +48,7 @@ class WebsiteConnector:
             url, is_from_index = pending.pop(0)
             sitemap = sitemaps.parse(self._download(url))
             if sitemap.sitemaps and is_from_index:
-                raise ListingFailed(f"{url} is named by an index of sitemaps, and is one itself.")
+                raise ListingFailed(f"{_name(url)} is named by an index of sitemaps, and is one itself.")
             pending += [(child, True) for child in sitemap.sitemaps if self._is_own(child)]
             if len(pending) > sitemaps.MAX_SITEMAPS:
                 raise ListingFailed(f"There are more than {sitemaps.MAX_SITEMAPS:,} sitemaps.")
@@ -94,12 +94,12 @@ class WebsiteConnector:
         try:
             with self._get(url, {}, obey_robots=False) as response:
                 if response.status_code != 200:
-                    raise ListingFailed(f"{url} answered {response.status_code}.")
+                    raise ListingFailed(f"{_name(url)} answered {response.status_code}.")
                 return sitemaps.read(_read(response))
         except ItemFailed as error:
-            raise ListingFailed(f"{url}: {error}") from error
+            raise ListingFailed(f"{_name(url)}: {error}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise ListingFailed(f"{url}: {describe(error)}") from error
+            raise ListingFailed(f"{_name(url)}: {describe(error)}") from error
 
     @contextlib.contextmanager
     def _get(self, url: str, headers: Mapping[str, str], *, obey_robots: bool = True) -> Iterator[httpx2.Response]:
@@ -151,11 +151,11 @@ class WebsiteConnector:
                 elif 400 <= response.status_code < 500 and response.status_code != 429:
                     robots.parse([])
                 else:
-                    raise ListingFailed(f"{url} answered {response.status_code}.")
+                    raise ListingFailed(f"{_name(url)} answered {response.status_code}.")
         except ItemFailed as error:
-            raise ListingFailed(f"{url}: {error}") from error
+            raise ListingFailed(f"{_name(url)}: {error}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise ListingFailed(f"{url}: {describe(error)}") from error
+            raise ListingFailed(f"{_name(url)}: {describe(error)}") from error
         return robots
 
     def _is_permitted(self, url: str) -> bool:
@@ -176,6 +176,11 @@ class WebsiteConnector:
         except ValueError:
             return False
         return is_same_port and parts.hostname == self._site.hostname and parts.username is None
+
+
+def _name(url: str) -> str:
+    """Return an address for a message, which webhooks carry further: without its query, which may have a secret."""
+    return url.partition("?")[0]
 
 
 def _resolve(url: str, location: str) -> str:

@@ -257,3 +257,12 @@ def test_sitemaps_of_many_elements_are_refused(content: bytes) -> None:
     """45 MB of them, 50 KB if compressed, needed 1.5 GB of memory."""
     with pytest.raises(ListingFailed):
         sitemaps.parse(content)
+
+
+def test_an_error_does_not_repeat_a_secret_of_the_address(connection: SyncConnection, website: Website) -> None:
+    """Webhooks carry the error to people who may not see the connection, and to other servers."""
+    SyncConnection.objects.update(location=f"{website.address}/list.xml?key=hidden")
+    connection.refresh_from_db()
+    run = run_to_end(connection)
+    assert run.state == State.FAILED
+    assert run.error == f"{website.address}/list.xml answered 404."
