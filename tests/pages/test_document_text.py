@@ -1,8 +1,19 @@
 """How the text of a document is shown: Markdown as what it means, the cited range marked, nothing as HTML."""
 
+import contextlib
+from typing import Any
+
 import pytest
 
+from orgs.access.caller import Caller
+from rag.errors import TooManyLongRequests
+from rag.models import DataSource
 from rag.pages.rendering.document_text import TextBlock, divide_text, is_markdown, show_quote
+from rag.providers.embedders import document_limiter
+from rag.providers.embedders.cross_process_slots import CrossProcessSlots
+from rag.services.sources import sources_for_agents
+from tests.support.browsers import browser
+from tests.support.factories import World
 from tests.support.growth import takes_linear_time
 
 TEXT = """# Keys
@@ -112,3 +123,22 @@ def test_an_underlined_heading_opens_no_code_and_a_block_ends_with_its_own_marks
         ("code", [["~~~\nfeed"]]),
         ("paragraph", [["Done."]]),
     ]
+
+
+@pytest.mark.django_db
+def test_few_very_long_texts_are_read_at_a_time(
+    world: World, source: DataSource, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL reads a text as a whole to find a part of it: twelve at once of 99 MB took 1.3 GB of its memory."""
+    monkeypatch.setattr(document_limiter, "MAX_WAIT_SECONDS", 0.0)
+    document, member = source.documents.get(), world.users["member"]
+    client, count = browser(member), settings.RAG_MAX_DOCUMENT_EMBEDDINGS
+    slots = CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "text-slots", count=count)
+    with contextlib.ExitStack() as stack:
+        assert all(stack.enter_context(slots.slot(timeout=0)) for _ in range(count))
+        assert client.get(f"/documents/{document.pk}").status_code == 200, "short ones do not wait"
+        source.documents.update(bytes=100 * 2**20)
+        assert client.get(f"/documents/{document.pk}").status_code == 429
+        with pytest.raises(TooManyLongRequests):
+            sources_for_agents.read_text(Caller(member), None, document.pk, start=0, characters=10)
+    assert "300 kilograms" in client.get(f"/documents/{document.pk}").content.decode()

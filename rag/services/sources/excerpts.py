@@ -1,19 +1,26 @@
 """Reads the text of a document in parts, for those who may query its data source."""
 
 import bisect
+import contextlib
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models.functions import Length, Substr
 
 from orgs.access.caller import Caller
-from rag.errors import UnknownDocument
+from rag.errors import EmbeddingFailed, TooManyLongRequests, UnknownDocument
 from rag.models import Action, Chunk, Document
+from rag.providers.embedders.document_limiter import DocumentLimiter
+from ragsite.postgres import identity
 
 # How many characters of a document's text are read at once.
 PART_CHARACTERS = 20_000
 # How many chunks are listed at once.
 PAGE_CHUNKS = 50
+# To find a place in a longer text, PostgreSQL reads all of it: of 100 MB, up to three seconds and as much memory.
+_LONG_BYTES = 8 * 2**20
+_LIMITER = DocumentLimiter("text-slots")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +69,23 @@ def read_excerpt(
 
     Raises:
         UnknownDocument: If the document does not exist for the caller.
+        TooManyLongRequests: If too many very long texts wait to be read.
     """
     readable = Document.objects.live().visible_to(caller, Action.QUERY).filter(pk=document_id)
-    document: Document | None = (
-        readable.select_related("source", "source__organization", "original")
-        .defer("text")
-        .annotate(size=Length("text"))
-        .first()
-    )
+    selected = readable.select_related("source", "source__organization", "original").defer("text")
+    document: Document | None = selected.first()
     if document is None:
         raise UnknownDocument
     chunk = None
     if chunk_id:
         chunk = Chunk.objects.visible_to(caller, Action.QUERY).filter(document=document, pk=chunk_id).first()
     start, end = marked if chunk or not chunk_id else (0, 0)
-    size = int(document.size)  # type: ignore[attr-defined]  # the annotation
-    parts = max(1, -(-size // PART_CHARACTERS))
-    number = part or min(parts, start // PART_CHARACTERS + 1)
-    offset = (number - 1) * PART_CHARACTERS
-    text: str = readable.values_list(Substr("text", offset + 1, PART_CHARACTERS), flat=True).first() or ""
+    with turn_to_read(document):
+        size: int = readable.values_list(Length("text"), flat=True).first() or 0
+        parts = max(1, -(-size // PART_CHARACTERS))
+        number = part or min(parts, start // PART_CHARACTERS + 1)
+        offset = (number - 1) * PART_CHARACTERS
+        text: str = readable.values_list(Substr("text", offset + 1, PART_CHARACTERS), flat=True).first() or ""
     first, last = (max(0, min(len(text), position - offset)) for position in (start, end))
     first_page, last_page = _find_pages(document, chunk, start, end)
     return Excerpt(
@@ -94,6 +99,25 @@ def read_excerpt(
         last_page=last_page,
         is_changed=chunk_id is not None and chunk is None,
     )
+
+
+@contextlib.contextmanager
+def turn_to_read(document: Document) -> Iterator[None]:
+    """Wait until the document's text may be read, and read it in the block. Only very long texts wait for each other.
+
+    Raises:
+        TooManyLongRequests: If too many of them wait.
+    """
+    if document.bytes <= _LONG_BYTES:
+        yield
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(_LIMITER.admit(identity.current().user or document.source_id, size=document.bytes))
+            stack.enter_context(_LIMITER.slot())
+        except EmbeddingFailed:
+            raise TooManyLongRequests from None
+        yield
 
 
 def _find_pages(document: Document, chunk: Chunk | None, start: int, end: int) -> tuple[int | None, int | None]:

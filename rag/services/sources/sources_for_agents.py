@@ -3,7 +3,6 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models.functions import Length, Substr
 
@@ -13,8 +12,10 @@ from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 
 from . import lookup
+from .excerpts import turn_to_read
 
 PAGE_SIZE = 100
+_UNKNOWN = "There is no such document, or it is not visible to you."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +69,15 @@ def read_text(
 
     Raises:
         UnknownDocument: If the caller may not read a document with this id.
+        TooManyLongRequests: If too many very long texts wait to be read.
     """
     sources = lookup.visible_sources(caller, Action.QUERY, organization=organization)
     documents = Document.objects.live().filter(pk=document_id, source__in=sources.values("pk")).defer("text")
-    part = {"part": Substr("text", start + 1, characters), "document_characters": Length("text")}
-    document: Any = documents.annotate(**part).first() if document_id else None
+    document: Document | None = documents.first() if document_id else None
     if document is None:
-        raise UnknownDocument("There is no such document, or it is not visible to you.")
-    return TextPart(document, document.part, document.document_characters)
+        raise UnknownDocument(_UNKNOWN)
+    with turn_to_read(document):
+        part = documents.values_list(Substr("text", start + 1, characters), Length("text")).first()
+    if part is None:
+        raise UnknownDocument(_UNKNOWN)  # deleted meanwhile
+    return TextPart(document, *part)
