@@ -27,7 +27,7 @@ RAG_EMBEDDING_TIMEOUT_SECONDS = env.float("RAG_EMBEDDING_TIMEOUT_SECONDS", defau
 RAG_EMBEDDING_MAX_RETRIES = env.int("RAG_EMBEDDING_MAX_RETRIES", default=2)
 
 # How many documents of waiting clients the local model embeds at a time, in all web processes of the machine. The
-# other cores remain for questions.
+# other cores remain for questions. As many pictures of cited pages are drawn, and very long texts read, at a time.
 RAG_MAX_DOCUMENT_EMBEDDINGS = env.int("RAG_MAX_DOCUMENT_EMBEDDINGS", default=max(1, (os.cpu_count() or 1) // 2))
 
 # How many requests of a web process may stream an answer or wait for a model, of all kinds together. The other threads
