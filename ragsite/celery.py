@@ -5,7 +5,7 @@ import sys
 import time
 from typing import Any
 
-from celery import Celery
+from celery import Celery, Task
 from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun, worker_init, worker_ready
 from django.db import close_old_connections
 from django_structlog.celery.steps import DjangoStructLogInitStep
@@ -53,9 +53,13 @@ def set_worker_identity(**_: object) -> None:
 
 @task_prerun.connect
 @task_postrun.connect
-def close_unusable_connections(**_: object) -> None:
-    """Close this thread's database connections that are lost or older than CONN_MAX_AGE, as for a request."""
-    close_old_connections()
+def close_unusable_connections(task: Task[Any, Any], **_: object) -> None:
+    """Close this thread's database connections that are lost or older than CONN_MAX_AGE, as for a request.
+
+    A task that its caller runs itself (`apply`) may be in a transaction of the caller.
+    """
+    if not task.request.is_eager:
+        close_old_connections()
 
 
 @worker_ready.connect
