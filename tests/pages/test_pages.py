@@ -1,6 +1,5 @@
 """The pages for every account: sign-in, questions and answers, documents, history (docs/user/web.md)."""
 
-import json
 import re
 from typing import Any
 
@@ -13,32 +12,14 @@ from accounts.sign_in import second_factor
 from orgs.access.permissions import QueryHistory, Visibility
 from rag.models import Conversation, ConversationMessage, DataSource
 from ragsite.postgres import identity
+from tests.pages.page_requests import ask, citation_urls, stream
 from tests.support.browsers import browser
 from tests.support.factories import PASSWORD, World, ingest_text
-from tests.support.servers.provider_server import ProviderServer
-
-QUESTION = "How much does a zebra weigh?"
 
 
 @pytest.fixture(autouse=True)
 def committed(transactional_db: None) -> None:
     """A stream closes its connection between two events, which would end a test's transaction."""
-
-
-def ask(client: Client, question: str = QUESTION, **fields: Any) -> Any:
-    return client.post("/", {"question": question, **fields}, follow=True)
-
-
-def stream(client: Client, **fields: Any) -> list[tuple[str, Any]]:
-    reply: Any = client.post("/", {"question": QUESTION, **fields}, headers={"Accept": "text/event-stream"})
-    assert reply["Content-Type"] == "text/event-stream", reply.content
-    blocks = b"".join(reply.streaming_content).decode().split("\n\n")
-    matches = [re.fullmatch(r"event: (\w+)\ndata: (.*)", block) for block in blocks]
-    return [(match[1], json.loads(match[2])) for match in matches if match]
-
-
-def citation_urls(html: str) -> list[str]:
-    return [url.replace("&amp;", "&") for url in re.findall(r'<a class="cite" href="([^"]+)"', html)]
 
 
 def test_code_of_an_answer_is_shown_as_a_block(world: World) -> None:
@@ -205,36 +186,6 @@ def test_documents_and_conversations_of_others_do_not_exist(world: World, source
     assert ask(member, sources=[str(secret.pk)]).status_code == 400
     reply = ask(member, conversation=conversation.rpartition("/")[2])
     assert reply.status_code == 404
-
-
-def test_an_answer_is_withheld_after_its_source_is_closed(world: World, source: DataSource) -> None:
-    client = browser(world.users["member"])
-    done = stream(client)[-1][1]
-    assert "300 kilograms" in client.get(done["url"]).content.decode()
-    search = f"/history?{urlencode({'q': '300 kilograms'})}"
-    assert done["url"] in client.get(search).content.decode()
-    DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
-    html = client.get(done["url"]).content.decode()
-    assert "300 kilograms" not in html
-    assert "may no longer query" in html
-    assert done["url"] not in client.get(search).content.decode(), "a search does not reveal its words either"
-    (url, *_) = citation_urls(done["html"])
-    assert client.get(url.partition("#")[0]).status_code == 404
-
-
-def test_a_withheld_answer_is_not_used_for_the_next_question(
-    world: World, source: DataSource, language_model: ProviderServer, settings: Any
-) -> None:
-    settings.LLM_MODEL = ""
-    client = browser(world.users["member"])
-    conversation = stream(client)[-1][1]["conversation"]
-    DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
-    ingest_text(world.source("other"), "tigers", "Tigers sleep in the shade.")
-    settings.LLM_MODEL = "test-model"
-    stream(client, question="And how heavy is it now?", conversation=conversation)
-    prompts = [request for request in language_model.requests if "messages" in request]
-    assert prompts
-    assert "300 kilograms" not in str(prompts)
 
 
 def test_history_is_searched_renamed_and_deleted(world: World, source: DataSource) -> None:

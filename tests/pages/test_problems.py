@@ -11,7 +11,7 @@ from rag.models import DataSource
 from tests.support.browsers import browser
 from tests.support.factories import PASSWORD, World
 
-from .test_pages import QUESTION
+from .page_requests import QUESTION
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,7 +8,7 @@ from django.utils.http import urlencode
 
 from orgs.access.permissions import Visibility
 from rag.models import ConversationMessage, DataSource
-from tests.pages.test_pages import ask, stream
+from tests.pages.page_requests import ask, citation_urls, stream
 from tests.support.browsers import browser
 from tests.support.factories import World, ingest_text
 from tests.support.servers.provider_server import ProviderServer
@@ -92,3 +92,33 @@ def test_a_rewritten_question_does_not_repeat_a_withheld_answer(
     html = client.get(done["url"]).content.decode()
     assert "300 kilograms" not in html
     assert "190 kilograms" in html
+
+
+def test_an_answer_is_withheld_after_its_source_is_closed(world: World, source: DataSource) -> None:
+    client = browser(world.users["member"])
+    done = stream(client)[-1][1]
+    assert "300 kilograms" in client.get(done["url"]).content.decode()
+    search = f"/history?{urlencode({'q': '300 kilograms'})}"
+    assert done["url"] in client.get(search).content.decode()
+    DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
+    html = client.get(done["url"]).content.decode()
+    assert "300 kilograms" not in html
+    assert "may no longer query" in html
+    assert done["url"] not in client.get(search).content.decode(), "a search does not reveal its words either"
+    (url, *_) = citation_urls(done["html"])
+    assert client.get(url.partition("#")[0]).status_code == 404
+
+
+def test_a_withheld_answer_is_not_used_for_the_next_question(
+    world: World, source: DataSource, language_model: ProviderServer, settings: Any
+) -> None:
+    settings.LLM_MODEL = ""
+    client = browser(world.users["member"])
+    conversation = stream(client)[-1][1]["conversation"]
+    DataSource.objects.filter(pk=source.pk).update(visibility=Visibility.PERSONAL)
+    ingest_text(world.source("other"), "tigers", "Tigers sleep in the shade.")
+    settings.LLM_MODEL = "test-model"
+    stream(client, question="And how heavy is it now?", conversation=conversation)
+    prompts = [request for request in language_model.requests if "messages" in request]
+    assert prompts
+    assert "300 kilograms" not in str(prompts)
