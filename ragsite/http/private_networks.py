@@ -201,6 +201,14 @@ class DeadlineStream(httpcore2.NetworkStream):
 class DeadlineBackend(httpcore2.SyncBackend):
     """Opens connections that keep to the deadlines of requests."""
 
+    def addresses_of(self, host: str, port: int) -> list[str]:
+        """Return the addresses to try in turn for a host: here the name itself, which the system resolves.
+
+        Raises:
+            httpcore2.ConnectError: If there is none.
+        """
+        return [host]
+
     def connect_tcp(
         self,
         host: str,
@@ -209,7 +217,16 @@ class DeadlineBackend(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        return DeadlineStream(super().connect_tcp(host, port, _remaining(timeout), local_address, socket_options))
+        addresses = self.addresses_of(host, port)
+        deadline = timeout if timeout is None or isinstance(timeout, Deadline) else Deadline(timeout)
+        for number, address in enumerate(addresses, start=1):
+            try:
+                stream = super().connect_tcp(address, port, _remaining(deadline), local_address, socket_options)
+                return DeadlineStream(stream)
+            except httpcore2.ConnectError:
+                if number == len(addresses):
+                    raise
+        raise httpcore2.ConnectError("The host name has no address.")
 
 
 class GuardedBackend(DeadlineBackend):
@@ -219,26 +236,11 @@ class GuardedBackend(DeadlineBackend):
         super().__init__()
         self._setting, self._organization_slug = setting, organization_slug
 
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore2.NetworkStream:
+    def addresses_of(self, host: str, port: int) -> list[str]:
         try:
-            addresses = _resolve(host, port, self._setting, self._organization_slug)
+            return _resolve(host, port, self._setting, self._organization_slug)
         except (OSError, UnicodeError) as error:  # unknown, or too long for a name
             raise httpcore2.ConnectError(_UNKNOWN_HOST) from error
-        timeout = timeout if timeout is None or isinstance(timeout, Deadline) else Deadline(timeout)
-        for number, address in enumerate(addresses, start=1):
-            try:
-                return super().connect_tcp(address, port, timeout, local_address, socket_options)
-            except httpcore2.ConnectError:
-                if number == len(addresses):
-                    raise
-        raise httpcore2.ConnectError("The host name has no address.")
 
 
 def trusted_authorities() -> ssl.SSLContext:
