@@ -179,10 +179,10 @@ def measure_all_quality() -> None:
 
 
 @shared_task(name="rag.measure_quality")
-def measure_quality(source_id: str, force: bool = False, requested_at: str = "") -> None:
-    """Measure the quality of a source."""
+def measure_quality(source_id: str, requested_at: str = "") -> None:
+    """Measure the quality of a source. `requested_at` is a time in ISO 8601, if a person has requested it."""
     since = datetime.datetime.fromisoformat(requested_at) if requested_at else None
-    quality.measure_if_due(uuid.UUID(source_id), force=force, requested_at=since)
+    quality.measure_if_due(uuid.UUID(source_id), requested_at=since)
 
 
 _reporters: list[workers.Reporter] = []

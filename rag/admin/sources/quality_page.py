@@ -65,8 +65,7 @@ def export_golden_questions(request: HttpRequest, source_id: uuid.UUID) -> HttpR
 
 
 def _queue_measurement(request: HttpRequest, source: DataSource) -> None:
-    # Even if that was done in the last hours.
-    task_queue.send("rag.measure_quality", str(source.pk), True, timezone.now().isoformat())
+    task_queue.send("rag.measure_quality", str(source.pk), timezone.now().isoformat())
     messages.success(request, gettext("Measurement queued. Load this page again in a moment to see the figures."))
 
 

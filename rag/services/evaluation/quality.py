@@ -184,23 +184,22 @@ def latest_ndcg(limit: int) -> dict[str, float]:
     return {f"{source.organization.slug}/{source.slug}": source.ndcg for source in sources if source.ndcg is not None}
 
 
-def measure_if_due(source_id: uuid.UUID, *, force: bool = False, requested_at: datetime.datetime | None = None) -> None:
+def measure_if_due(source_id: uuid.UUID, *, requested_at: datetime.datetime | None = None) -> None:
     """Measure the source, unless that was done in the last hours: once a night, however many schedulers run.
 
     A failure is logged, and the next night tries again.
 
     Args:
         source_id: The data source.
-        force: Measure even if that was done in the last hours.
-        requested_at: When a person has asked for it: a measurement that has ended since then is what they get, so that
-            many requests do not keep the worker from other organisations.
+        requested_at: When a person has requested it, if one has. Only a measurement that has ended since then counts,
+            so that many requests do not keep the worker from other organisations.
     """
     with session_lock(f"quality/{source_id}") as is_acquired:
         source = DataSource.objects.select_related("embedding_model").filter(pk=source_id, deleted_at=None).first()
         if source is None or not is_acquired:
             return
-        recently = requested_at or timezone.now() - datetime.timedelta(hours=6)
-        if (requested_at or not force) and list_live_runs(source).filter(at__gt=recently).exists():
+        since = requested_at or timezone.now() - datetime.timedelta(hours=6)
+        if list_live_runs(source).filter(at__gt=since).exists():
             return
         try:
             measure_and_compare(source)

@@ -93,8 +93,10 @@ def test_a_source_that_takes_too_long_is_skipped(source: DataSource, monkeypatch
 def test_a_source_is_measured_once_a_night_and_on_request(source: DataSource) -> None:
     add_question(source, "zebra", "zebra.txt")
     assert [source.pk for source in quality.sources_with_questions()] == [source.pk]
-    for force in (False, False, True):
-        quality.measure_if_due(source.pk, force=force)
+    quality.measure_if_due(source.pk)
+    quality.measure_if_due(source.pk)
+    assert QualityRun.objects.count() == 1
+    quality.measure_if_due(source.pk, requested_at=timezone.now())
     assert QualityRun.objects.count() == 2
     QualityRun.objects.update(at=timezone.now() - datetime.timedelta(hours=20))
     quality.measure_if_due(source.pk)
@@ -106,9 +108,9 @@ def test_requests_from_before_a_measurement_ended_measure_nothing_more(source: D
     add_question(source, "zebra", "zebra.txt")
     clicks = [timezone.now() for _ in range(5)]
     for click in clicks:
-        quality.measure_if_due(source.pk, force=True, requested_at=click)
+        quality.measure_if_due(source.pk, requested_at=click)
     assert QualityRun.objects.count() == 1
-    quality.measure_if_due(source.pk, force=True, requested_at=timezone.now())
+    quality.measure_if_due(source.pk, requested_at=timezone.now())
     assert QualityRun.objects.count() == 2
 
 
