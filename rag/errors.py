@@ -226,7 +226,7 @@ class NotGrounded(RagError):
 
 
 class TooManyLongRequests(RagError):
-    """The account has as many long requests in progress as it may (rag.providers.http.long_requests)."""
+    """The account has as many long requests in progress as it may (rag.providers.limits.long_requests)."""
 
     kind, code = ErrorKind.LIMITED, "TOO_MANY_REQUESTS"
     default_message = (

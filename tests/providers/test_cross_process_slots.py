@@ -1,4 +1,4 @@
-"""Slots that processes of one machine share (rag.providers.embedders.cross_process_slots)."""
+"""Slots that processes of one machine share (rag.providers.limits.cross_process_slots)."""
 
 import fcntl
 import signal
@@ -8,12 +8,12 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from rag.providers.embedders.cross_process_slots import CrossProcessSlots
+from rag.providers.limits.cross_process_slots import CrossProcessSlots
 
 _HOLD = """
 import sys, time
 from pathlib import Path
-from rag.providers.embedders.cross_process_slots import CrossProcessSlots
+from rag.providers.limits.cross_process_slots import CrossProcessSlots
 with CrossProcessSlots(folder=Path(sys.argv[1]), count=1).slot(timeout=10) as is_free:
     print(is_free, flush=True)
     time.sleep(600)

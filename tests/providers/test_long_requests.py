@@ -1,4 +1,4 @@
-"""Places for requests that hold a thread for long (rag.providers.http.long_requests)."""
+"""Places for requests that hold a thread for long (rag.providers.limits.long_requests)."""
 
 import contextlib
 import threading
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rag.errors import GenerationFailed, TooManyLongRequests
-from rag.providers.http.concurrency import ConcurrencyLimiter
-from rag.providers.http.long_requests import LongRequestLimiter
+from rag.providers.limits.long_requests import LongRequestLimiter
+from rag.providers.limits.model_calls import ConcurrencyLimiter
 from ragsite.postgres import identity
 
 ADA, BOB = uuid.uuid4(), uuid.uuid4()

@@ -8,7 +8,7 @@ from rag.errors import ParseFailed, StorageFailed, UnknownDocument
 from rag.parsing import formats
 from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers import file_storage
-from rag.providers.embedders.document_limiter import DocumentLimiter
+from rag.providers.limits.slot_limiter import DocumentLimiter
 from rag.services.sources.excerpts import Excerpt
 from ragsite.postgres import identity
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Length, Substr
 from orgs.access.caller import Caller
 from rag.errors import EmbeddingFailed, TooManyLongRequests, UnknownDocument
 from rag.models import Action, Chunk, Document
-from rag.providers.embedders.document_limiter import DocumentLimiter
+from rag.providers.limits.slot_limiter import DocumentLimiter
 from ragsite.postgres import identity
 
 # How many characters of a document's text are read at once.

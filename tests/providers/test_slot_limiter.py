@@ -1,4 +1,4 @@
-"""Documents of waiting clients share the local model (rag.providers.embedders.document_limiter)."""
+"""Documents of waiting clients share the local model (rag.providers.limits.slot_limiter)."""
 
 import contextlib
 import threading
@@ -11,9 +11,9 @@ import pytest
 
 from rag.errors import EmbeddingFailed
 from rag.providers import provider_factory
-from rag.providers.embedders import document_limiter
-from rag.providers.embedders.cross_process_slots import CrossProcessSlots
-from rag.providers.embedders.document_limiter import DocumentLimiter
+from rag.providers.limits import slot_limiter
+from rag.providers.limits.cross_process_slots import CrossProcessSlots
+from rag.providers.limits.slot_limiter import DocumentLimiter
 
 HOME, ABROAD, ELSEWHERE = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
 _LONG = 100_000
@@ -91,7 +91,7 @@ def _unfinished(order: list[str]) -> int:
 
 
 def test_waiting_is_bounded(busy_machine: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_limiter, "MAX_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.05)
     limiter = DocumentLimiter()
     with (
         limiter.admit(HOME, size=_LONG),
@@ -107,18 +107,18 @@ def test_waiting_is_bounded(busy_machine: contextlib.ExitStack, monkeypatch: pyt
 
 def test_a_question_waits_for_no_document(busy_machine: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same text, as a document, does."""
-    monkeypatch.setattr(document_limiter, "MAX_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.05)
     embedder = provider_factory.local_embedder()
     vector, _ = embedder.embed_with_token_vectors("Where are the keys?")
     assert vector.shape == (384,)
-    with document_limiter.DOCUMENT_LIMITER.admit(HOME, size=10), pytest.raises(EmbeddingFailed):
+    with slot_limiter.DOCUMENT_LIMITER.admit(HOME, size=10), pytest.raises(EmbeddingFailed):
         embedder.embed(["Where are the keys?"])
 
 
 def test_each_run_of_a_document_has_a_slot_of_its_own(settings: Any) -> None:
     """Between its runs the slot is free, so that somebody else's document need not wait for the whole of it."""
     settings.RAG_MAX_DOCUMENT_EMBEDDINGS = 1
-    limiter, embedder = document_limiter.DOCUMENT_LIMITER, provider_factory.local_embedder()
+    limiter, embedder = slot_limiter.DOCUMENT_LIMITER, provider_factory.local_embedder()
     texts = [f"Zebra number {number} has stripes." for number in range(30)]
     with limiter.admit(HOME, size=_LONG):
         before = next(limiter._numbers)

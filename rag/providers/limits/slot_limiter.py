@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from rag.errors import EmbeddingFailed
-from rag.providers.http.long_requests import LONG_REQUESTS
+from rag.providers.limits.long_requests import LONG_REQUESTS
 
 from .cross_process_slots import CrossProcessSlots
 
