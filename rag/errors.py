@@ -226,7 +226,7 @@ class NotGrounded(RagError):
 
 
 class TooManyLongRequests(RagError):
-    """The account has as many long requests in progress as it may (rag.providers.limits.long_requests)."""
+    """The account has as many long requests in progress as it may, or a slot is not free (rag.providers.limits)."""
 
     kind, code = ErrorKind.LIMITED, "TOO_MANY_REQUESTS"
     default_message = (

@@ -134,5 +134,5 @@ def test_few_pages_are_drawn_at_a_time(
     slots = CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "picture-slots", count=count)
     with contextlib.ExitStack() as stack:
         assert all(stack.enter_context(slots.slot(timeout=0)) for _ in range(count))
-        assert owner.get(url).status_code == 503
+        assert owner.get(url).status_code == 429
     assert owner.get(url).status_code == 200

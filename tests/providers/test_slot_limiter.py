@@ -1,4 +1,4 @@
-"""Documents of waiting clients share the local model (rag.providers.limits.slot_limiter)."""
+"""Documents of waiting clients share the machine (rag.providers.limits.slot_limiter)."""
 
 import contextlib
 import threading
@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from rag.errors import EmbeddingFailed
+from rag.errors import EmbeddingFailed, TooManyLongRequests
 from rag.providers import provider_factory
+from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.providers.limits import slot_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
-from rag.providers.limits.slot_limiter import DocumentLimiter
+from rag.providers.limits.slot_limiter import SlotLimiter
 
 HOME, ABROAD, ELSEWHERE = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
 _LONG = 100_000
@@ -33,8 +34,12 @@ def busy_machine(settings: Any) -> Iterator[contextlib.ExitStack]:
         yield stack
 
 
+def _limiter() -> SlotLimiter:
+    return SlotLimiter("document-slots", TooManyLongRequests)
+
+
 def test_an_organisation_leaves_places_to_others() -> None:
-    limiter = DocumentLimiter()
+    limiter = _limiter()
     with contextlib.ExitStack() as stack:
         admitted = {name: _admit_all(limiter, name, stack) for name in (HOME, ABROAD, ELSEWHERE)}
         assert [admitted[name] for name in (HOME, ABROAD, ELSEWHERE)] == [5, 3, 1]
@@ -42,19 +47,19 @@ def test_an_organisation_leaves_places_to_others() -> None:
         pass
 
 
-def _admit_all(limiter: DocumentLimiter, organization_id: uuid.UUID, stack: contextlib.ExitStack) -> int:
+def _admit_all(limiter: SlotLimiter, organization_id: uuid.UUID, stack: contextlib.ExitStack) -> int:
     """Admit documents until one is refused; return how many were admitted."""
     for count in range(100):
         try:
             stack.enter_context(limiter.admit(organization_id, size=_LONG))
-        except EmbeddingFailed:
+        except TooManyLongRequests:
             return count
     raise AssertionError("there is no limit")
 
 
 def test_organisations_use_slots(busy_machine: contextlib.ExitStack, eventually: Callable[..., object]) -> None:
     """One organisation's documents, however many, do not come before another one's."""
-    limiter, order = DocumentLimiter(), list[str]()
+    limiter, order = _limiter(), list[str]()
     documents = [(HOME, "home 1", _LONG), (HOME, "home 2", _LONG), (HOME, "home, small", 10), (ABROAD, "abroad", _LONG)]
     threads = []
     for organization_id, name, size in documents:
@@ -70,7 +75,7 @@ def test_organisations_use_slots(busy_machine: contextlib.ExitStack, eventually:
     assert sorted(order) == sorted([name for _, name, _ in documents] * 2)
 
 
-def _use_slots(limiter: DocumentLimiter, organization_id: uuid.UUID, name: str, size: int, order: list[str]) -> None:
+def _use_slots(limiter: SlotLimiter, organization_id: uuid.UUID, name: str, size: int, order: list[str]) -> None:
     with limiter.admit(organization_id, size=size):
         for _ in range(2):
             with limiter.slot():
@@ -80,7 +85,7 @@ def _use_slots(limiter: DocumentLimiter, organization_id: uuid.UUID, name: str, 
                     time.sleep(0.001)
 
 
-def _waiting(limiter: DocumentLimiter) -> int:
+def _waiting(limiter: SlotLimiter) -> int:
     """How many documents wait: in the process, or as its candidate for a slot of the machine."""
     return len(limiter._waiting) + limiter._has_candidate
 
@@ -92,14 +97,13 @@ def _unfinished(order: list[str]) -> int:
 
 def test_waiting_is_bounded(busy_machine: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.05)
-    limiter = DocumentLimiter()
+    limiter = _limiter()
     with (
         limiter.admit(HOME, size=_LONG),
-        pytest.raises(EmbeddingFailed, match="Too many documents") as caught,
+        pytest.raises(TooManyLongRequests),
         limiter.slot(),
     ):
         pass
-    assert (caught.value.is_rate_limited, caught.value.is_retryable, caught.value.retry_after) == (True, True, 0.05)
     busy_machine.close()
     with limiter.admit(HOME, size=_LONG), limiter.slot():
         pass
@@ -111,14 +115,15 @@ def test_a_question_waits_for_no_document(busy_machine: contextlib.ExitStack, mo
     embedder = provider_factory.local_embedder()
     vector, _ = embedder.embed_with_token_vectors("Where are the keys?")
     assert vector.shape == (384,)
-    with slot_limiter.DOCUMENT_LIMITER.admit(HOME, size=10), pytest.raises(EmbeddingFailed):
+    with DOCUMENT_LIMITER.admit(HOME, size=10), pytest.raises(EmbeddingFailed, match="Too many documents") as caught:
         embedder.embed(["Where are the keys?"])
+    assert (caught.value.is_rate_limited, caught.value.is_retryable, caught.value.retry_after) == (True, True, 0.05)
 
 
 def test_each_run_of_a_document_has_a_slot_of_its_own(settings: Any) -> None:
     """Between its runs the slot is free, so that somebody else's document need not wait for the whole of it."""
     settings.RAG_MAX_DOCUMENT_EMBEDDINGS = 1
-    limiter, embedder = slot_limiter.DOCUMENT_LIMITER, provider_factory.local_embedder()
+    limiter, embedder = DOCUMENT_LIMITER, provider_factory.local_embedder()
     texts = [f"Zebra number {number} has stripes." for number in range(30)]
     with limiter.admit(HOME, size=_LONG):
         before = next(limiter._numbers)

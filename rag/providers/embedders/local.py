@@ -13,10 +13,10 @@ from tokenizers import Tokenizer
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
-from rag.providers.limits.slot_limiter import DOCUMENT_LIMITER
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
 from .batches import group_by_length
+from .document_limiter import DOCUMENT_LIMITER
 from .minilm_files import find_model_folder, graph_file
 
 if TYPE_CHECKING:

@@ -1,8 +1,7 @@
-"""Bounds what long texts that clients wait for cost the web server's machine, and shares it between organisations.
+"""Bounds expensive work that clients wait for on the web server's machine, and shares it between organisations.
 
-A web process embeds questions and documents on the same cores. A document takes a slot for each run of the local model,
-and releases it in between. So a short document does not wait for a long one of somebody else, and a question takes no
-slot at all (docs/decisions/0042-expensive-requests.md).
+An admitted document takes a slot for each piece of the work, and releases it in between. So a short document does not
+wait for a long one of somebody else (docs/decisions/0042-expensive-requests.md).
 """
 
 import contextlib
@@ -11,16 +10,16 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 
 from django.conf import settings
 
-from rag.errors import EmbeddingFailed
-from rag.providers.limits.long_requests import LONG_REQUESTS
+from rag.errors import RagError, StorageFailed
 
 from .cross_process_slots import CrossProcessSlots
+from .long_requests import LONG_REQUESTS
 
 # How long a document waits for a slot, and how long it may take in all, before its request gets a 503.
 MAX_WAIT_SECONDS = 10.0
@@ -40,12 +39,21 @@ class _Document:
     deadline: float
 
 
-class DocumentLimiter:
-    """The documents that this process embeds while their clients wait."""
+class SlotLimiter:
+    """The documents that this process works on while their clients wait, for one kind of work.
 
-    def __init__(self, slots_folder: str = "document-slots") -> None:
-        """Share the slots in this folder of RAG_TEMP_FOLDER with the other processes of the machine."""
+    There are RAG_MAX_MODEL_CALLS places in each process, and RAG_MAX_DOCUMENT_EMBEDDINGS slots on the machine.
+    """
+
+    def __init__(self, slots_folder: str, busy: Callable[[], RagError]) -> None:
+        """Share the slots of a kind of work with the other processes of the machine.
+
+        Args:
+            slots_folder: The name of the kind's folder in RAG_TEMP_FOLDER.
+            busy: Returns the error for a document that gets no place, or no slot in time.
+        """
         self._slots_folder = slots_folder
+        self._busy = busy
         self._condition = threading.Condition()
         self._numbers = itertools.count(1)
         self._in_progress: Counter[uuid.UUID] = Counter()  # documents of each account
@@ -56,7 +64,7 @@ class DocumentLimiter:
 
     @contextlib.contextmanager
     def admit(self, account_id: uuid.UUID, *, size: int) -> Iterator[None]:
-        """Count a document while the block runs; its runs of the local model wait for slots.
+        """Count a document while the block runs; its pieces of work wait for slots.
 
         An account may hold at most as many of RAG_MAX_MODEL_CALLS places as remain free. So the first account gets
         half of them, and the next one half of the rest.
@@ -66,7 +74,7 @@ class DocumentLimiter:
             size: The size of the document's text in bytes.
 
         Raises:
-            EmbeddingFailed: If the account has no place left.
+            RagError: That of `busy`, if the account has no place left.
             TooManyLongRequests: If the account has too many long requests in progress.
         """
         with LONG_REQUESTS.admit(), self._admitted(account_id, size):
@@ -77,7 +85,7 @@ class DocumentLimiter:
         with self._condition:
             free = settings.RAG_MAX_MODEL_CALLS - self._in_progress.total()
             if self._in_progress[account_id] >= free:
-                raise _busy()
+                raise self._busy()
             self._in_progress[account_id] += 1
             document = _Document(account_id, size <= _SMALL_BYTES, next(self._numbers), time.monotonic() + MAX_SECONDS)
         token = self._current.set(document)
@@ -95,10 +103,11 @@ class DocumentLimiter:
     def slot(self) -> Iterator[None]:
         """Wait for a slot of the machine for the admitted document, and hold it while the block runs.
 
-        Code that embeds no admitted document (a question, a worker) does not wait.
+        Work for no admitted document (a question, a worker) does not wait.
 
         Raises:
-            EmbeddingFailed: If the document would wait too long.
+            RagError: That of `busy`, if the document would wait too long.
+            StorageFailed: If the folder of the slots cannot be used.
         """
         document = self._current.get()
         if document is None:
@@ -111,14 +120,14 @@ class DocumentLimiter:
                 slot = self._cross_process_slots().slot(timeout=deadline - time.monotonic())
                 is_free = stack.enter_context(slot)
             except OSError as error:
-                raise EmbeddingFailed("The server cannot write to its temporary folder.") from error
+                raise StorageFailed("The server cannot write to its temporary folder.") from error
             finally:
                 with self._condition:
                     self._has_candidate = False
                     self._last_turns[document.account_id] = next(self._numbers)
                     self._condition.notify_all()
             if not is_free:
-                raise _busy()
+                raise self._busy()
             yield
 
     def _become_candidate(self, document: _Document, deadline: float) -> None:
@@ -127,7 +136,7 @@ class DocumentLimiter:
             self._waiting.append(document)
             try:
                 if not self._condition.wait_for(lambda: self._may_request_slot(document), deadline - time.monotonic()):
-                    raise _busy()
+                    raise self._busy()
                 self._has_candidate = True
             finally:
                 self._waiting.remove(document)
@@ -151,16 +160,3 @@ class DocumentLimiter:
     def _cross_process_slots(self) -> CrossProcessSlots:
         folder = settings.RAG_TEMP_FOLDER / self._slots_folder
         return CrossProcessSlots(folder=folder, count=settings.RAG_MAX_DOCUMENT_EMBEDDINGS)
-
-
-def _busy() -> EmbeddingFailed:
-    return EmbeddingFailed(
-        "Too many documents and long texts wait for the embedding model already. Try again in a moment. A document "
-        "can also be sent as a job: POST /api/rag/ingest with `documents`.",
-        is_rate_limited=True,
-        is_own_limit=True,
-        retry_after=MAX_WAIT_SECONDS,
-    )
-
-
-DOCUMENT_LIMITER = DocumentLimiter()

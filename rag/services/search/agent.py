@@ -22,7 +22,7 @@ from rag.pipeline.retrieval.user_selected_text import SelectedText, score_select
 from rag.pipeline.retrieval.user_selected_text import selected_text_passage as selected_text_passage
 from rag.pipeline.untrusted_notice import untrusted_notice
 from rag.providers import provider_factory
-from rag.providers.limits.slot_limiter import DOCUMENT_LIMITER
+from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.types import MAX_QUESTION_CHARACTERS, AgentReply, Context, Grounding, Passage, Question
 
 from . import permitted_queries

@@ -4,11 +4,11 @@ import hashlib
 
 from django.core.cache import caches
 
-from rag.errors import ParseFailed, StorageFailed, UnknownDocument
+from rag.errors import ParseFailed, StorageFailed, TooManyLongRequests, UnknownDocument
 from rag.parsing import formats
 from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers import file_storage
-from rag.providers.limits.slot_limiter import DocumentLimiter
+from rag.providers.limits.slot_limiter import SlotLimiter
 from rag.services.sources.excerpts import Excerpt
 from ragsite.postgres import identity
 
@@ -20,7 +20,7 @@ _MAX_PAGES = 4
 _MAX_KEPT_BYTES = 512 * 1024
 # Drawing takes up to 15 seconds of a core, so that few pages are drawn at a time on a machine, for one account after
 # the other.
-_LIMITER = DocumentLimiter("picture-slots")
+_LIMITER = SlotLimiter("picture-slots", TooManyLongRequests)
 
 
 def has_page_picture(excerpt: Excerpt) -> bool:
@@ -45,8 +45,7 @@ def get_page_picture(excerpt: Excerpt) -> bytes:
 
     Raises:
         UnknownDocument: If the page cannot be drawn.
-        TooManyLongRequests: If the caller waits for many answers or pages already.
-        EmbeddingFailed: If too many pages wait to be drawn.
+        TooManyLongRequests: If too many pages wait to be drawn, or the caller waits for many answers already.
     """
     original = excerpt.document.original
     if not has_page_picture(excerpt) or original is None or excerpt.first_page is None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from django.db.models.functions import Length, Substr
 
 from orgs.access.caller import Caller
-from rag.errors import EmbeddingFailed, TooManyLongRequests, UnknownDocument
+from rag.errors import TooManyLongRequests, UnknownDocument
 from rag.models import Action, Chunk, Document
-from rag.providers.limits.slot_limiter import DocumentLimiter
+from rag.providers.limits.slot_limiter import SlotLimiter
 from ragsite.postgres import identity
 
 # How many characters of a document's text are read at once.
@@ -20,7 +20,7 @@ PART_CHARACTERS = 20_000
 PAGE_CHUNKS = 50
 # To find a place in a longer text, PostgreSQL reads all of it: of 100 MB, up to three seconds and as much memory.
 _LONG_BYTES = 8 * 2**20
-_LIMITER = DocumentLimiter("text-slots")
+_LIMITER = SlotLimiter("text-slots", TooManyLongRequests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,7 @@ def turn_to_read(document: Document) -> Iterator[None]:
     if document.bytes <= _LONG_BYTES:
         yield
         return
-    with contextlib.ExitStack() as stack:
-        try:
-            stack.enter_context(_LIMITER.admit(identity.current().user or document.source_id, size=document.bytes))
-            stack.enter_context(_LIMITER.slot())
-        except EmbeddingFailed:
-            raise TooManyLongRequests from None
+    with _LIMITER.admit(identity.current().user or document.source_id, size=document.bytes), _LIMITER.slot():
         yield
 
 
