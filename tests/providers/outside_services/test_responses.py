@@ -1,142 +1,36 @@
 """Misbehaving language models, rerankers and embedding models.
 
-Whatever they send, no thread waits for ever, memory stays bounded, no request goes to another address, and the
-exception is GenerationFailed, RerankFailed or EmbeddingFailed.
+Whatever they send, memory stays bounded, no request goes to another address, and the exception is GenerationFailed,
+RerankFailed or EmbeddingFailed.
 """
 
 import gzip
 import json
-import socket
-import threading
 import uuid
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import httpx2
 import pytest
 
-from rag.errors import EmbeddingFailed, GenerationFailed, RerankFailed
-from rag.providers.embedders.openai import OpenAIEmbedder
+from rag.errors import GenerationFailed
 from rag.providers.http import bounded_responses
-from rag.providers.language_models.agent_loop import AgentLoop
-from rag.providers.language_models.openai import OpenAILanguageModel, is_reachable
-from rag.providers.rerankers.cohere import CohereReranker
-from rag.services.search.agent import selected_text_passage
-from rag.types import Message
 from tests.support.deferred import openai
+from tests.support.model_calls import (
+    CALLS,
+    FAILURES,
+    JSON,
+    MESSAGES,
+    STREAM,
+    Call,
+    complete,
+    completion,
+    embed,
+    model,
+    rank,
+    run_agent,
+    stream,
+    token,
+)
 from tests.support.servers.upstream import Upstream
-
-MESSAGES = [Message("user", "Where are the bicycles?")]
-JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
-STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
-
-
-@pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream().running() as server:
-        yield server
-
-
-def model(upstream: Upstream, timeout: float = 1.0) -> OpenAILanguageModel:
-    return OpenAILanguageModel(name="test-model", base_url=upstream.address, api_key="secret", timeout=timeout)
-
-
-def complete(upstream: Upstream, timeout: float = 1.0) -> str:
-    return model(upstream, timeout).complete(MESSAGES)
-
-
-def stream(upstream: Upstream, timeout: float = 1.0) -> str:
-    return "".join(model(upstream, timeout).stream(MESSAGES))
-
-
-def rank(upstream: Upstream, timeout: float = 1.0) -> list[float]:
-    reranker = CohereReranker(name="test-ranker", base_url=upstream.address, api_key="secret", timeout=timeout)
-    return reranker.rank("bicycles", [selected_text_passage("Bicycles are parked in the yard.")])
-
-
-@pytest.fixture(autouse=True)
-def private_hosts(settings: Any) -> None:
-    settings.RAG_ALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]
-
-
-def embed(upstream: Upstream, timeout: float = 1.0) -> Any:
-    options: dict[str, Any] = {"base_url": upstream.address, "api_key_variable": "", "max_retries": 0}
-    return OpenAIEmbedder(model="test-embedder", dimensions=384, timeout=timeout, **options).embed(["bicycles"])
-
-
-def run_agent(upstream: Upstream, timeout: float = 1.0) -> str:
-    loop = AgentLoop(name="test-model", base_url=upstream.address, api_key="secret", timeout=timeout)
-    return loop.run(instructions="", text="Where are the bicycles?", tools=[])
-
-
-def completion(content: Any, **message: Any) -> bytes:
-    return json.dumps({"choices": [{"index": 0, "message": {"content": content, **message}}]}).encode()
-
-
-def token(text: str) -> bytes:
-    return b"data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": text}}]}).encode() + b"\n\n"
-
-
-Call = Callable[[Upstream, float], Any]
-FAILURES = (GenerationFailed, RerankFailed, EmbeddingFailed)
-CALLS = pytest.mark.parametrize("call", [complete, stream, rank, embed])
-
-
-@CALLS
-@pytest.mark.parametrize("part", [b" ", b": still working\n\n", b"data: {}\n\n"])
-def test_a_response_that_trickles_times_out(upstream: Upstream, call: Call, part: bytes) -> None:
-    """Shared rules: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
-    upstream.without_end(STREAM, part, every=0.05)
-    with pytest.raises(FAILURES) as caught:
-        call(upstream, 0.5)  # the response has no end: only the deadline ends it
-    assert caught.value.is_timeout
-
-
-@CALLS
-@pytest.mark.parametrize("part", [b"X-Padding: x\r\n", b"\r\nHTTP/1.1 103 Early Hints\r\n"], ids=["headers", "hints"])
-def test_headers_that_trickle_time_out(upstream: Upstream, call: Call, part: bytes) -> None:
-    """Each part of them began the time-outs of the connection again, so that an endpoint kept a thread for ever."""
-    upstream.without_end(b"HTTP/1.1 103 Early Hints\r\n", part, every=0.05)
-    with pytest.raises(FAILURES) as caught:
-        call(upstream, 0.5)
-    assert caught.value.is_timeout
-
-
-def test_the_health_check_ends_although_headers_trickle(upstream: Upstream) -> None:
-    upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)
-    assert not is_reachable(upstream.address, "")
-
-
-@pytest.mark.parametrize("call", [complete, rank, embed])
-def test_a_proxy_that_trickles_times_out(upstream: Upstream, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
-    monkeypatch.setenv("HTTP_PROXY", upstream.address)
-    upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)
-    elsewhere = Upstream()
-    with pytest.raises(FAILURES) as caught:
-        call(elsewhere, 0.5)
-    assert caught.value.is_timeout
-    assert upstream.requests
-
-
-def test_a_request_that_is_read_slowly_times_out() -> None:
-    """Documents are sent to Qdrant in requests of megabytes. Each part that was read began the time-out again."""
-    is_over = threading.Event()
-
-    def read_slowly(server: socket.socket) -> None:
-        connection, _ = server.accept()
-        with connection:
-            while not is_over.wait(0.02) and connection.recv(128 * 1024):
-                pass
-
-    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as thread:
-        thread.submit(read_slowly, server)
-        address = f"http://127.0.0.1:{server.getsockname()[1]}"
-        try:
-            with bounded_responses.BoundedClient(timeout=0.5) as client, pytest.raises(httpx2.WriteTimeout):
-                client.post(address, content=b"x" * 40_000_000)
-        finally:
-            is_over.set()
 
 
 @CALLS
@@ -166,14 +60,6 @@ def test_the_cookies_of_an_endpoint_are_not_kept(upstream: Upstream) -> None:
     answering = model(upstream)
     assert [answering.complete(MESSAGES) for _ in range(2)] == ["The yard."] * 2
     assert b"cookie:" not in upstream.requests[1]
-
-
-@CALLS
-def test_a_response_that_stops_midway_times_out(upstream: Upstream, call: Call) -> None:
-    upstream.without_end(STREAM + b"data: {", b"", every=5)
-    with pytest.raises(FAILURES) as caught:
-        call(upstream, 0.5)
-    assert caught.value.is_timeout
 
 
 @CALLS
