@@ -10,7 +10,7 @@ from django.db import connection
 from django.http import StreamingHttpResponse
 from rest_framework.exceptions import APIException
 
-from rag.providers.limits.long_requests import LONG_REQUESTS
+from rag.providers.limits.long_request_limiter import LONG_REQUESTS
 from rag.types import AnswerEvents, Result, Retrieval
 from ragsite.http.bodies.json_renderer import render_line
 from ragsite.http.openapi.field_types import EventStream

@@ -15,7 +15,7 @@ from rag.providers import backoff
 from rag.providers.base import Vectors
 from rag.providers.http import bounded_responses
 from rag.providers.http.openai_client import open_client, translate_error
-from rag.providers.limits.model_calls import EMBEDDER_CALLS
+from rag.providers.limits.model_call_limiter import EMBEDDER_CALLS
 
 if TYPE_CHECKING:
     import openai

@@ -14,7 +14,7 @@ from django.db import connections
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.providers.http import bounded_responses
 from rag.providers.http.openai_client import open_async_client, translate_error
-from rag.providers.limits.model_calls import LANGUAGE_MODEL_CALLS
+from rag.providers.limits.model_call_limiter import LANGUAGE_MODEL_CALLS
 from rag.text.markup.pictures import disable_in_answer
 from rag.types import AgentTool
 

@@ -19,7 +19,7 @@ from django.conf import settings
 from rag.errors import RagError, StorageFailed
 
 from .cross_process_slots import CrossProcessSlots
-from .long_requests import LONG_REQUESTS
+from .long_request_limiter import LONG_REQUESTS
 
 # How long a document waits for a slot, and how long it may take in all, before its request gets a 503.
 MAX_WAIT_SECONDS = 10.0

@@ -13,8 +13,8 @@ import httpx2
 
 from rag.errors import RerankFailed
 from rag.providers.http import bounded_responses
-from rag.providers.limits.long_requests import LONG_REQUESTS
-from rag.providers.limits.model_calls import measure_model_call
+from rag.providers.limits.long_request_limiter import LONG_REQUESTS
+from rag.providers.limits.model_call_limiter import measure_model_call
 from rag.types import Passage
 from ragsite.http.private_networks import Deadline
 

@@ -16,7 +16,7 @@ from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownWebhook
 from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import WebhookQuerySet, managed_organizations
-from rag.providers.limits.long_requests import LONG_REQUESTS
+from rag.providers.limits.long_request_limiter import LONG_REQUESTS
 from rag.services.sources.creation import resolve_target_organization
 from ragsite.http import private_networks
 from ragsite.postgres import encryption

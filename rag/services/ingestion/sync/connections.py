@@ -11,7 +11,7 @@ from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers import provider_factory
 from rag.providers.connectors import folder_walk, local_folder
-from rag.providers.limits.long_requests import LONG_REQUESTS
+from rag.providers.limits.long_request_limiter import LONG_REQUESTS
 from ragsite.http import private_networks
 from ragsite.postgres import encryption
 

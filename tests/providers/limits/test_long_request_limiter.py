@@ -1,4 +1,4 @@
-"""Places for requests that hold a thread for long (rag.providers.limits.long_requests)."""
+"""Places for requests that hold a thread for long (rag.providers.limits.long_request_limiter)."""
 
 import contextlib
 import threading
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rag.errors import GenerationFailed, TooManyLongRequests
-from rag.providers.limits.long_requests import LongRequestLimiter
-from rag.providers.limits.model_calls import ConcurrencyLimiter
+from rag.providers.limits.long_request_limiter import LongRequestLimiter
+from rag.providers.limits.model_call_limiter import ModelCallLimiter
 from ragsite.postgres import identity
 
 ADA, BOB = uuid.uuid4(), uuid.uuid4()
@@ -102,4 +102,4 @@ def test_workers_need_no_place(limiter: LongRequestLimiter, settings: Any) -> No
 def test_calls_of_models_need_a_place(settings: Any) -> None:
     settings.RAG_MAX_LONG_REQUESTS = 0
     with identity.run_as(identity.of_user(ADA)), pytest.raises(TooManyLongRequests):
-        ConcurrencyLimiter("chat").call("m", GenerationFailed).__enter__()
+        ModelCallLimiter("chat").call("m", GenerationFailed).__enter__()

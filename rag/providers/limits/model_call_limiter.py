@@ -10,10 +10,10 @@ from opentelemetry.trace import Span, SpanKind
 from rag.errors import ProviderFailed
 from ragsite.observability import measurement_buffer
 
-from .long_requests import LONG_REQUESTS
+from .long_request_limiter import LONG_REQUESTS
 
 
-class ConcurrencyLimiter:
+class ModelCallLimiter:
     """Counts the calls of one kind of model that are in progress."""
 
     def __init__(self, operation: str) -> None:
@@ -67,4 +67,4 @@ def measure_model_call(operation: str, model: str) -> contextlib.AbstractContext
     )
 
 
-LANGUAGE_MODEL_CALLS, EMBEDDER_CALLS = ConcurrencyLimiter("chat"), ConcurrencyLimiter("embeddings")
+LANGUAGE_MODEL_CALLS, EMBEDDER_CALLS = ModelCallLimiter("chat"), ModelCallLimiter("embeddings")
