@@ -31,7 +31,7 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     from rag.pipeline.embed_question import embed_question
     from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
-    from rag.providers.stores.candidates import ScopeQuery
+    from rag.providers.stores.search_types import ScopeQuery
     from rag.types import Mode, SearchScope
 
     _fill(setting, fill, texts)

@@ -59,7 +59,7 @@ def _search_alone(questions: Sequence[str]) -> float:
     from rag.pipeline.embed_question import embed_question
     from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
-    from rag.providers.stores.candidates import ScopeQuery
+    from rag.providers.stores.search_types import ScopeQuery
     from rag.types import Mode, SearchScope
 
     model = EmbeddingModel.objects.default()

@@ -18,7 +18,7 @@ from benchmarks.search.growth.synthetic import CLUSTERS, TOPICAL, SyntheticChunk
 from orgs.access.caller import Caller
 from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
 from rag.providers import provider_factory
-from rag.providers.stores.candidates import ScopeQuery
+from rag.providers.stores.search_types import ScopeQuery
 from rag.services.search import permitted_queries
 from rag.types import Filters, Mode, Question
 from ragsite.postgres import identity

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Sequence
 from itertools import chain
 
-from rag.providers.stores.candidates import Candidate, Candidates
+from rag.providers.stores.search_types import Candidate, Candidates
 from rag.types import Hit, Mode
 
 # The weights of both scores in a hybrid search (docs/decisions/0024-hybrid-fusion.md).

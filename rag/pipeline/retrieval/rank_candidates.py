@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from django.conf import settings
 
 from rag.providers import provider_factory
-from rag.providers.stores.candidates import ScopeQuery
+from rag.providers.stores.search_types import ScopeQuery
 from rag.text.question_language import is_english
 from rag.text.words import content_words
 from rag.types import Hit, Mode, Question, SearchTrace

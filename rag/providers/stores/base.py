@@ -15,8 +15,8 @@ from rag.providers.base import Vectors
 from rag.types import Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 
-from .candidates import Candidates, ScopeQuery
 from .document_versions import DocumentVersion, MetadataUpdate, StoredChunk
+from .search_types import Candidates, ScopeQuery
 
 
 @dataclass(frozen=True, slots=True)

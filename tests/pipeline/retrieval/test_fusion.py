@@ -3,7 +3,7 @@
 import uuid
 
 from rag.pipeline.retrieval.fuse_dense_and_lexical import fuse
-from rag.providers.stores.candidates import Candidate, Candidates
+from rag.providers.stores.search_types import Candidate, Candidates
 from rag.types import Mode
 
 ANSWER, CHANCE, NAMED = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()

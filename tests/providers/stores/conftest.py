@@ -11,10 +11,10 @@ import pytest
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.stores.base import ChunkStore
-from rag.providers.stores.candidates import Candidates, ScopeQuery
 from rag.providers.stores.qdrant import collection, outbox
 from rag.providers.stores.qdrant.client import QdrantClient
 from rag.providers.stores.qdrant.store import QdrantStore
+from rag.providers.stores.search_types import Candidates, ScopeQuery
 from rag.types import Mode
 from tests.support.factories import World
 from tests.support.servers.qdrant_server import QdrantServer

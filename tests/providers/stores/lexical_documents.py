@@ -9,9 +9,9 @@ from django.conf import settings as django_settings
 
 from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
-from rag.providers.stores.candidates import Candidates
 from rag.providers.stores.pgvector import bm25_index, bm25_query
 from rag.providers.stores.pgvector import search as pgvector_search
+from rag.providers.stores.search_types import Candidates
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres.models import uuid7
 

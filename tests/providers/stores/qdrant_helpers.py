@@ -7,8 +7,8 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, EmbeddingModel
 from rag.pipeline.embed_question import embed_question
 from rag.providers import provider_factory
-from rag.providers.stores.candidates import ScopeQuery
 from rag.providers.stores.qdrant import collection
+from rag.providers.stores.search_types import ScopeQuery
 from rag.types import Mode, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World

@@ -15,8 +15,8 @@ from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationT
 from rag.models.grants import AccessList
 from rag.pipeline.embed_question import embed_question
 from rag.providers import provider_factory
-from rag.providers.stores.candidates import ScopeQuery
 from rag.providers.stores.pgvector.store import PgVectorStore
+from rag.providers.stores.search_types import ScopeQuery
 from rag.types import Filters, Mode, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World, ingest_text

@@ -10,11 +10,11 @@ from django.core.management import CommandError, call_command
 from rag.models.content.index_outbox import IndexChange
 from rag.pipeline.retrieval.late_interaction import max_similarities
 from rag.pipeline.retrieval.retrieve import find_passages
-from rag.providers.stores.candidates import Candidates, ScopeQuery
 from rag.providers.stores.pgvector import token_signatures
 from rag.providers.stores.qdrant import outbox, token_vectors
 from rag.providers.stores.qdrant.store import QdrantStore
 from rag.providers.stores.qdrant.token_vectors import MAX_TOKENS
+from rag.providers.stores.search_types import Candidates, ScopeQuery
 from rag.types import Mode, Question, SearchScope
 from rag.types.token_vectors import TokenVectors
 from tests.support.factories import World, ingest_text

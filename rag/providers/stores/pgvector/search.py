@@ -3,12 +3,12 @@
 import numpy as np
 
 from rag.providers.base import Vectors
-from rag.providers.stores.candidates import Candidate, Candidates
+from rag.providers.stores.search_types import Candidate, Candidates
 from rag.types import Mode, SearchScope
 from ragsite.postgres.base import read_rows
 
 from .bm25_query import LexicalQuery
-from .filter_sql import FILTERS, SCOPE, filter_values, scope_values
+from .search_arguments import FILTERS, SCOPE, filter_values, scope_values
 
 # Up to this many documents that meet the filters, each of their chunks is compared.
 _MAX_MATCHING_DOCUMENTS = 2_000

@@ -12,7 +12,7 @@ from pgvector import HalfVector
 from rag.models import Chunk
 from rag.providers.base import Vectors
 from rag.providers.stores.pgvector.bm25_query import LexicalQuery
-from rag.providers.stores.pgvector.filter_sql import FILTERS, SCOPE, filter_values, scope_values
+from rag.providers.stores.pgvector.search_arguments import FILTERS, SCOPE, filter_values, scope_values
 from rag.types import SearchScope
 from ragsite.postgres.replicas import routing as replicas
 

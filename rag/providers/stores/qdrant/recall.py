@@ -9,7 +9,7 @@ from django.db import connection
 from rag.models import EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.stores.base import ChunkStore
-from rag.providers.stores.candidates import ScopeQuery
+from rag.providers.stores.search_types import ScopeQuery
 from rag.types import Mode, SearchScope
 
 _NEIGHBOURS = 10

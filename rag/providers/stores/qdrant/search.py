@@ -9,9 +9,9 @@ from django.db import connection
 from rag.errors import IndexUnavailable
 from rag.models import Document
 from rag.providers.base import Vectors
-from rag.providers.stores.candidates import Candidate, Candidates
 from rag.providers.stores.pgvector.bm25_query import LexicalQuery
-from rag.providers.stores.pgvector.filter_sql import SCOPE, scope_values
+from rag.providers.stores.pgvector.search_arguments import SCOPE, scope_values
+from rag.providers.stores.search_types import Candidate, Candidates
 from rag.types import Mode, SearchScope
 from rag.types.token_vectors import TokenVectors
 
