@@ -19,11 +19,10 @@ from .answers import (
     Validation,
 )
 from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, ParsedDocument, Submission
+from .filters import FILTER_FIELDS, Filters
 from .passages import Hit, Passage, Retrieval, SearchedQuestion, SearchResult, SearchTrace, SourceIds
 from .search import (
-    FILTER_FIELDS,
     MAX_QUESTION_CHARACTERS,
-    Filters,
     MemberGrants,
     Mode,
     ModelUse,
