@@ -82,7 +82,7 @@ class Reembedding(TrackedModelMixin, UUIDModel):
         )
 
         indexes = (
-            # Searches that began before a switch (rag/migrations/sql/scopes.sql).
+            # Searches that began before a switch (the SQL function rag_permitted_scope).
             models.Index(
                 fields=["from_model", "switched_at"], condition=Q(state="switched"), name="reembedding_switched"
             ),

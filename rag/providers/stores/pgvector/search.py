@@ -30,7 +30,8 @@ def find(
 ) -> Candidates:
     """Find candidates with one statement, which checks the caller's access once more.
 
-    The application, not the planner, chooses between exact and approximate search (rag/migrations/sql/candidates.sql).
+    `rag_find_candidates`, not the planner, chooses between exact and approximate search (rag/migrations/sql/README.md
+    names its file).
 
     Args:
         scope: The scope to search.

@@ -4,9 +4,10 @@ from rag.models.search.granted_scopes import GRANTS, grant_values
 from rag.types import SearchScope
 from ragsite.postgres.statements.round_trips import Value
 
-# A scope as the SQL functions that search expect it (rag/migrations/sql/scopes.sql), with the values of `scope_values`.
+# rag/migrations/sql/README.md says where the types `rag_scope` and `rag_filters`, and the functions that use them, are.
+# A scope, with the values of `scope_values`.
 SCOPE = f"ROW(%s, %s::uuid[], %s, %s::uuid[], %s::uuid[], {GRANTS}, NULL)::rag_scope"
-# The filters (rag/migrations/sql/candidates.sql), with the values of `filter_values`.
+# The filters, with the values of `filter_values`.
 FILTERS = "ROW(NULL, %s::text[], %s::text[], %s::text[], %s::text[], %s, %s)::rag_filters"
 
 
