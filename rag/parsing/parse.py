@@ -9,8 +9,9 @@ from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing.ocr.ocr_is_off import OCR_IS_OFF
 from rag.types import ParsedDocument
 
-from . import detection, formats, markdown, plain_text
+from . import detection, formats, plain_text
 from .ocr import models
+from .parse_markdown import parse_markdown
 from .sandbox import parse_in_sandbox
 
 # The first bytes of a file, from which its format is detected.
@@ -102,7 +103,7 @@ def _is_long_markdown(media_type: str, size: int) -> bool:
 
 def _keep_unchanged(content: str, media_type: str) -> ParsedDocument:
     if media_type == formats.MARKDOWN:
-        parsed = markdown.parse_markdown(content)
+        parsed = parse_markdown(content)
     else:
         parsed = plain_text.parse_plain(content) if media_type in formats.PLAIN_TEXTS else ParsedDocument(content)
     return ParsedDocument(

@@ -4,7 +4,7 @@ import codecs
 import itertools
 
 from rag.errors import ParseFailed
-from rag.text.markup.markdown_headings import find_markdown_headings
+from rag.text.markup.markdown_in_plain_text import find_markdown_headings
 from rag.text.markup.plain_structure import find_headings
 from rag.text.markup.plain_titles import find_plain_titles
 from rag.types import Heading, ParsedDocument

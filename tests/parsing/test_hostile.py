@@ -11,7 +11,8 @@ from hypothesis import settings as properties
 from hypothesis import strategies as st
 
 from rag.errors import ParseFailed, UnsupportedFormat
-from rag.parsing import markdown, parse
+from rag.parsing import parse
+from rag.parsing.parse_markdown import parse_markdown
 from tests.support.deferred import extracted_markdown
 from tests.support.growth import takes_linear_time
 
@@ -201,7 +202,7 @@ def test_long_markdown_is_parsed_within_limits(read: Read, settings: Any) -> Non
     """A list needs 500 times its size in memory: a file of 20 MB would have taken 9 GB of the worker's."""
     prose = "# Bees\n\n" + "Bees hum. " * 30_000 + "\n\n## Honey\n\nIt is sweet."
     for parsed in (read(prose.encode(), "a.md"), parse.parse_text(prose, content_type="text/markdown", path="a")):
-        assert parsed == dataclasses.replace(markdown.parse_markdown(prose), media_type="text/markdown")
+        assert parsed == dataclasses.replace(parse_markdown(prose), media_type="text/markdown")
     settings.RAG_PARSE_MAX_MEMORY_MB = 256
     hostile = "- a\n" * 500_000
     assert "more than 256 MB of memory" in error_message(read, hostile.encode(), "a.md")

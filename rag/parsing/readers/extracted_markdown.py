@@ -5,7 +5,8 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 
-from rag.parsing import formats, markdown
+from rag.parsing import formats
+from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Page, ParsedDocument
 
@@ -38,7 +39,7 @@ def read(content: bytes, media_type: str, limits: Limits) -> ParsedDocument:
     text = remove_pictures(extracted.markdown).replace("\r", "")
     if media_type not in _SHEETS:  # the cells of a sheet have no formatting, but may contain its characters
         text = strip_formatting(text)
-    return with_title(markdown.parse_markdown(text.strip()), clean_title(extracted.title))
+    return with_title(parse_markdown(text.strip()), clean_title(extracted.title))
 
 
 def join_pages(parts: list[str], title: str) -> ParsedDocument:
@@ -49,7 +50,7 @@ def join_pages(parts: list[str], title: str) -> ParsedDocument:
             text += "\n\n" if text else ""
             pages.append(Page(len(text), int(number)))
             text += words
-    return with_title(markdown.parse_markdown(text), title, tuple(pages))
+    return with_title(parse_markdown(text), title, tuple(pages))
 
 
 def with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ()) -> ParsedDocument:

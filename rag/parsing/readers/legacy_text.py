@@ -1,6 +1,7 @@
 """Text and Markdown in legacy encodings. Unicode text does not need the sandbox: rag.parsing.parse parses it."""
 
-from rag.parsing import encodings, markdown, plain_text
+from rag.parsing import encodings, plain_text
+from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -12,4 +13,4 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
 
 def read_markdown(content: bytes, limits: Limits) -> ParsedDocument:
     """Read Markdown."""
-    return markdown.parse_markdown(encodings.decode_text(content))
+    return parse_markdown(encodings.decode_text(content))

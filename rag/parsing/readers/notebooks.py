@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from rag.errors import ParseFailed
-from rag.parsing import encodings, markdown
+from rag.parsing import encodings
+from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -19,7 +20,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         texts = [_render_cell(cell, language if language.isalnum() else "") for cell in cells]
     except (ValueError, RecursionError, AttributeError, KeyError, IndexError, TypeError):
         raise ParseFailed("The notebook is damaged or cut off. Save it again and send that.") from None
-    return markdown.parse_markdown("\n\n".join(text for text in texts if text.strip()))
+    return parse_markdown("\n\n".join(text for text in texts if text.strip()))
 
 
 def _render_cell(cell: Any, language: str) -> str:

@@ -8,7 +8,8 @@ import trafilatura
 from lxml import etree
 
 from rag.errors import ParseFailed
-from rag.parsing import encodings, formats, markdown
+from rag.parsing import encodings, formats
+from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -77,7 +78,7 @@ def parse_html(html: str, limits: Limits) -> ParsedDocument:
 def _with_title(parsed: ParsedDocument, title: str) -> ParsedDocument:
     """Put the title above a text that does not contain it, so that it is found and shown."""
     if title and parsed.text and title.casefold() not in _SPACE.sub(" ", parsed.text).casefold():
-        parsed = markdown.parse_markdown(f"# {title}\n\n{parsed.text}")
+        parsed = parse_markdown(f"# {title}\n\n{parsed.text}")
     return replace(parsed, title=title)
 
 
@@ -123,7 +124,7 @@ def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:
     extracted_markdown = trafilatura.extract(
         html, output_format="markdown", include_comments=False, include_links=False, favor_recall=True
     )
-    return markdown.parse_markdown(strip_formatting(extracted_markdown or "").strip())
+    return parse_markdown(strip_formatting(extracted_markdown or "").strip())
 
 
 def _full_text(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
@@ -134,7 +135,7 @@ def _full_text(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
     html = lxml.html.tostring(part, encoding="unicode", with_tail=False)
     document = f'<!doctype html><html><head><meta charset="utf-8"></head><body>{html}</body></html>'
     extracted = extract(document.encode("utf-8", "replace"), formats.HTML, limits)
-    return markdown.parse_markdown(strip_formatting(extracted.markdown).strip())
+    return parse_markdown(strip_formatting(extracted.markdown).strip())
 
 
 def _is_complete(main_text: ParsedDocument, full_text: ParsedDocument) -> bool:

@@ -13,7 +13,7 @@ from orgs.creation import add_member, create_organization
 from orgs.models import Organization, Role, Team
 from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.content.documents import content_hash
-from rag.parsing.markdown import parse_markdown
+from rag.parsing.parse_markdown import parse_markdown
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.services.reembedding import second_model

@@ -2,7 +2,8 @@
 
 import re
 
-from rag.parsing import formats, markdown, zip_files
+from rag.parsing import formats, zip_files
+from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.readers import extracted_markdown
 from rag.parsing.readers.extracted_markdown import promote_bold_lines, strip_formatting
 from rag.parsing.readers.xberg_adapter import extract
@@ -23,7 +24,7 @@ def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):
         numbered_pages = [part for number, page in enumerate(extracted.pages, 1) for part in (str(number), page)]
         return extracted_markdown.join_pages(["", *numbered_pages], title)
-    return extracted_markdown.with_title(markdown.parse_markdown(strip_formatting(extracted.markdown).strip()), title)
+    return extracted_markdown.with_title(parse_markdown(strip_formatting(extracted.markdown).strip()), title)
 
 
 def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
@@ -38,7 +39,7 @@ def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a rich text file. Lines in bold become headings, because xberg ignores styles."""
     extracted = extract(content, formats.RTF, limits)
     text = strip_formatting(promote_bold_lines(extracted.markdown)).strip()
-    return extracted_markdown.with_title(markdown.parse_markdown(text), extracted_markdown.clean_title(extracted.title))
+    return extracted_markdown.with_title(parse_markdown(text), extracted_markdown.clean_title(extracted.title))
 
 
 def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:

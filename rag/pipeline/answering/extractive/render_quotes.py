@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from rag.parsing import markdown
+from rag.parsing.parse_markdown import to_html
 from rag.text import citation_markers
 from rag.text.markup import html_tags, links, pictures, references
 from rag.text.markup.writing_direction import end_directions
@@ -40,7 +40,7 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
             rendered += f"{separator}{format_citation(quote.number, quote.citations[0].passage)}"
         text += ("\n" if quote.is_block or previous_is_block else " ") + rendered if text else rendered
         previous_is_block = quote.is_block
-    return pictures.keep_pictures_in_code(text, to_html=markdown.to_html)
+    return pictures.keep_pictures_in_code(text, to_html=to_html)
 
 
 def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: bool) -> list[str]:

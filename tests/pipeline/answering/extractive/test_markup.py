@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from rag.parsing.markdown import parse_markdown
+from rag.parsing.parse_markdown import parse_markdown
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.generate import BY_TITLE

@@ -1,4 +1,4 @@
-"""Markdown: the text stays unchanged, and the offsets of its headings are recorded."""
+"""Reads Markdown, also that of other formats: its text stays unchanged, the offsets of its headings are recorded."""
 
 import re
 from itertools import pairwise
