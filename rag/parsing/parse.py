@@ -6,7 +6,7 @@ Text that is kept unchanged is parsed here, everything else and long Markdown in
 from pathlib import Path
 
 from rag.errors import ParseFailed, UnsupportedFormat
-from rag.parsing.ocr.ocr_is_off import OCR_IS_OFF
+from rag.parsing.ocr.ocr_off_message import OCR_IS_OFF
 from rag.types import ParsedDocument
 
 from . import detection, formats, plain_text

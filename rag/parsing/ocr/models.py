@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from rag.errors import ParseFailed
 
-from .ocr_is_off import OCR_IS_OFF
+from .ocr_off_message import OCR_IS_OFF
 
 _FINDER = ("PP-OCRv6_det_small.onnx", "090f04abcd9d9a7498bc4ebf677e4cb9bdce1fe4197ddb7e529f1ef44e1ff94f")
 _RECOGNIZER = ("PP-OCRv6_rec_small.onnx", "6f327246b50388f3c176ae304bd95767ea6dc0c9ae92153ef8cbe210b3c14884")

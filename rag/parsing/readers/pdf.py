@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from rag.errors import ParseFailed
 from rag.parsing import formats
-from rag.parsing.ocr import scans
-from rag.parsing.ocr.ocr_is_off import OCR_IS_OFF
+from rag.parsing.ocr.ocr_off_message import OCR_IS_OFF
+from rag.parsing.ocr.read_pictures import recognize_pages
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -22,7 +22,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     marker = f"PAGE{secrets.token_hex(12)}"
     extracted = extract(content, formats.PDF, limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")
     text = promote_bold_lines(extracted.markdown)
-    pages, unread_pages = scans.recognize_pages(re.split(rf"{marker}:(\d+):", text), content, limits)
+    pages, unread_pages = recognize_pages(re.split(rf"{marker}:(\d+):", text), content, limits)
     parsed = extracted_markdown.join_pages(pages, extracted_markdown.clean_title(extracted.title))
     if not parsed.text.strip():
         if b"%%EOF" not in content[-2048:]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 from rag.parsing import formats
-from rag.parsing.ocr import scans
+from rag.parsing.ocr.read_pictures import read_picture
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -43,7 +43,7 @@ READERS: dict[str, Reader] = {
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,
     formats.MARKDOWN: legacy_text.read_markdown,
-    **dict.fromkeys(formats.PICTURES, scans.read_picture),
+    **dict.fromkeys(formats.PICTURES, read_picture),
 }
 
 

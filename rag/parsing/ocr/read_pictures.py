@@ -12,8 +12,8 @@ from rag.parsing.sandbox.limits import Limits, allow_ocr_time
 from rag.types import ParsedDocument
 
 from . import models
-from .ocr_is_off import OCR_IS_OFF
-from .pdf_pages import count_pages, read_pages
+from .ocr_off_message import OCR_IS_OFF
+from .render_pdf_pages import count_pages, read_pages
 
 if TYPE_CHECKING:
     from PIL.Image import Image
