@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from rag.errors import GenerationFailed, InvalidRequest
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL
+from rag.pipeline.answering.extractive.quote_two_answers import quote_answer
 from rag.pipeline.answering.extractive.quotes import Quote
 from rag.pipeline.answering.extractive.render_quotes import CitationFormatter, render_quotes
-from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.pipeline.untrusted_notice import untrusted_notice
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel

@@ -11,12 +11,12 @@ from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel
 from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
+from rag.pipeline.answering.extractive.quote_two_answers import quote_answer
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
-from rag.pipeline.answering.extractive.two_answers import quote_answer
+from rag.pipeline.answering.find_passages_to_answer import add_probability_of_both
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.no_answer_sentences import sentences_for
-from rag.pipeline.answering.retrieve_two_questions import add_probability_of_both
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.retrieval.query import query_rewriting

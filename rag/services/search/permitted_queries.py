@@ -17,7 +17,7 @@ from rag.models import Action, DataSource
 from rag.models.sources import QueryableSources
 from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import answer_if_confident as confident_answering
-from rag.pipeline.answering.retrieve_two_questions import find_passages_to_answer
+from rag.pipeline.answering.find_passages_to_answer import find_passages_to_answer
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.services.access import access_rechecks
 from rag.services.evaluation import record_unanswered

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rag.pipeline.retrieval.query.two_questions import QUESTION_WORDS
+from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
 from rag.text.question_language import query_language
 from rag.text.words import content_words, split_words
 

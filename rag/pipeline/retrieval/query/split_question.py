@@ -65,7 +65,7 @@ _SINGULAR = re.compile(r"(?:an?|one|this|that|another)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 
 
-def divide_question(question: str) -> tuple[str, ...]:
+def split_question(question: str) -> tuple[str, ...]:
     """Split a question that asks two things into two, each of which can be understood alone.
 
     What both have in common is repeated, and a pronoun in the second one is replaced: "How do I create a team and

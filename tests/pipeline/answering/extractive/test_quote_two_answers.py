@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from rag.pipeline.answering.extractive.quote_two_answers import quote_answer
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
-from rag.pipeline.answering.extractive.two_answers import quote_answer
 from rag.types import SearchedQuestion
 from tests.support.passages import passage
 

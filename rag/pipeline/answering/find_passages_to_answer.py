@@ -9,7 +9,7 @@ from rag.pipeline.answering.extractive.extract import compare_sentences, quote_s
 from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.retrieval.query.spelling import correct_spelling
-from rag.pipeline.retrieval.query.two_questions import divide_question
+from rag.pipeline.retrieval.query.split_question import split_question
 from rag.pipeline.retrieval.retrieve import find_passages, with_ranks
 from rag.types import Grounding, Passage, Question, Retrieval, SearchedQuestion, SearchScope
 
@@ -28,7 +28,7 @@ def find_passages_to_answer(question: Question, scopes: Sequence[SearchScope]) -
     question = correct_spelling(question, scopes)
     retrieval = find_passages(question, scopes)
     searched = [SearchedQuestion(question.text, retrieval.passages)]
-    for text in divide_question(question.text):
+    for text in split_question(question.text):
         half = _search_half(dataclasses.replace(question, text=text), scopes)
         if half is None:
             return retrieval

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.pipeline.retrieval.query.two_questions import divide_question
+from rag.pipeline.retrieval.query.split_question import split_question
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ from rag.pipeline.retrieval.query.two_questions import divide_question
     ],
 )
 def test_two_questions_are_divided_so_that_each_can_be_understood_alone(question: str, halves: tuple[str, ...]) -> None:
-    assert divide_question(question) == halves
+    assert split_question(question) == halves
