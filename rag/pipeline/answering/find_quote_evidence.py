@@ -8,7 +8,7 @@ from rag.pipeline.answering.extractive.question.answer_types import expected_ans
 from rag.pipeline.answering.extractive.question.question_type import is_negated, is_procedure
 from rag.pipeline.answering.extractive.quotes import Quote
 from rag.pipeline.grounding.assess_grounding import CONFIDENCE_UNKNOWN
-from rag.pipeline.grounding.between_languages import is_in_other_language
+from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import count_question_words, share_in_quotes
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence
 from rag.types import Citation, Grounding, Passage

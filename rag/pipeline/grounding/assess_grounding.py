@@ -17,11 +17,11 @@ from rag.providers.http.bounded_responses import remove_unstorable
 from rag.text.question_language import query_language
 from rag.types import Context, Grounding, Message, Passage
 
-from .between_languages import find_other_languages, probability_between_languages
 from .calibration_curve import select_curve
+from .cross_language_grounding import find_other_languages, probability_between_languages
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
+from .non_english_grounding import find_same_language, probability_within_language
 from .standout_passage import adjust_to_margin, heading_stands_out
-from .within_language import find_same_language, probability_within_language
 
 logger = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ import pytest
 
 from rag.pipeline.grounding import calibration_curve
 from rag.pipeline.grounding.assess_grounding import assess_grounding, passage_evidence
-from rag.pipeline.grounding.between_languages import is_in_other_language
+from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import (
     count_question_words,
     extract_query_parts,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from rag.text.question_language import is_english
 from rag.types import Passage
 
-from .between_languages import compared_by_second_model, find_other_languages
 from .calibration_curve import Curve
+from .cross_language_grounding import compared_by_second_model, find_other_languages
 
 # How far a passage's cosine by the multilingual model exceeds that of the other candidates counts three times as much
 # as with the English model. Fitted to 132 questions in German, Spanish and French, most of them asked with the
