@@ -53,8 +53,8 @@ class Passage(NamedTuple):
             (late interaction). None if it was not computed.
         weighted_maxsim: The same as `maxsim`, except that each token of the question is weighted by how much the
             candidates differ in it.
-        standout_score: How far similarity and `weighted_maxsim` exceed those of the other candidates, about -1…3
-            (rag.pipeline.retrieval.standout_score). None without other candidates.
+        relative_similarity: How far similarity and `weighted_maxsim` exceed those of the other candidates, about -1…3
+            (rag.pipeline.retrieval.relative_similarity). None without other candidates.
         heading_similarity: The similarity of the last heading to the question, about -1…1; for a question that is not
             English, of the title and all headings. None if there is nothing to compare, or if it was not computed.
         signatures: The stored token signatures, if the search has read them for late interaction.
@@ -88,7 +88,7 @@ class Passage(NamedTuple):
     coverage: float = 0.0
     maxsim: float | None = None
     weighted_maxsim: float | None = None
-    standout_score: float | None = None
+    relative_similarity: float | None = None
     heading_similarity: float | None = None
     signatures: TokenSignatures | None = None
 

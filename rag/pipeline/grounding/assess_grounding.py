@@ -9,7 +9,7 @@ import structlog
 from django.conf import settings
 
 from rag.errors import GenerationFailed, GroundingFailed
-from rag.pipeline.retrieval.standout_score import standout_score_alone
+from rag.pipeline.retrieval.relative_similarity import relative_similarity_alone
 from rag.pipeline.untrusted_notice import untrusted_notice
 from rag.providers import provider_factory
 from rag.providers.base import LanguageModel
@@ -17,11 +17,11 @@ from rag.providers.http.bounded_responses import remove_unstorable
 from rag.text.question_language import query_language
 from rag.types import Context, Grounding, Message, Passage
 
+from .best_passage_margin import adjust_to_margin, heading_stands_out
 from .calibration_curve import select_curve
 from .cross_language_grounding import find_other_languages, probability_between_languages
 from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
 from .non_english_grounding import find_same_language, probability_within_language
-from .standout_passage import adjust_to_margin, heading_stands_out
 
 logger = structlog.get_logger(__name__)
 
@@ -33,7 +33,7 @@ CONFIDENCE_UNKNOWN = "CONFIDENCE_UNKNOWN"
 _MIN_GROUNDABLE = 1 / 3
 _MIN_RELEVANT = 0.1
 # A question whose probability is between the two is groundable if one passage stands out, from this probability on.
-_MIN_STANDOUT = 0.4
+_MIN_WITH_MARGIN = 0.4
 # A question below it, with at least this probability, is groundable if the heading of one passage stands out.
 _MIN_WITH_HEADING, _PROBABILITY_WITH_HEADING = 0.03, 0.4
 # Weight of the share of names and numbers. They also count as terms.
@@ -77,8 +77,8 @@ def assess_grounding(query: str, context: Context, *, mode: str = "", strict: bo
 def passage_evidence(query: str, passage: Passage) -> float:
     """Return how strongly a passage indicates that it contains the answer, about -1…5.
 
-    It is the sum of the share of the question's terms in the passage, the passage's standout score, and the weighted
-    share of the question's names and numbers in the passage.
+    It is the sum of the share of the question's terms in the passage, the passage's relative similarity, and the
+    weighted share of the question's names and numbers in the passage.
     """
     parts = extract_query_parts(query, query_language(query, [passage.lang]))
     return _evidence_score(passage, parts, find_covered_parts(parts, passage))
@@ -106,7 +106,9 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
             # One in the language of the question that is at least as similar is easier to read.
             return probability_between_languages(passage) if passage.score > best_cosine else 0.0
         if passage.chunk_id in same_language_ids:
-            return probability_within_language(passage, _coverage(passage, parts, covered), _standout(passage))
+            return probability_within_language(
+                passage, _coverage(passage, parts, covered), _relative_similarity(passage)
+            )
         return curve(_evidence_score(passage, parts, covered))
 
     scores = [estimate(passage, covered) for passage, covered in zip(passages, covered_parts, strict=True)]
@@ -136,7 +138,7 @@ def _reconsider_weak_evidence(
     query: str, passages: Sequence[Passage], score: float, relevant: list[Passage]
 ) -> tuple[float, list[Passage]]:
     """Return the probability and the passages to answer from of a question whose evidence is weak."""
-    if score >= _MIN_RELEVANT and (new_score := adjust_to_margin(query, passages, score)) >= _MIN_STANDOUT:
+    if score >= _MIN_RELEVANT and (new_score := adjust_to_margin(query, passages, score)) >= _MIN_WITH_MARGIN:
         return new_score, list(passages)
     if score >= _MIN_WITH_HEADING and heading_stands_out(passages, score):
         return _PROBABILITY_WITH_HEADING, list(passages[:1])
@@ -147,7 +149,7 @@ def _evidence_score(passage: Passage, parts: Sequence[QueryPart], covered: froze
     """Return how well a passage fits the question: its word coverage, its score and the names that it has."""
     names = [part for part in parts if part.is_name]
     name_share = sum(part in covered for part in names) / len(names) if names else 1.0
-    return _coverage(passage, parts, covered) + _standout(passage) + _NAME_WEIGHT * name_share
+    return _coverage(passage, parts, covered) + _relative_similarity(passage) + _NAME_WEIGHT * name_share
 
 
 def _coverage(passage: Passage, parts: Sequence[QueryPart], covered: frozenset[QueryPart]) -> float:
@@ -155,8 +157,8 @@ def _coverage(passage: Passage, parts: Sequence[QueryPart], covered: frozenset[Q
     return passage.coverage or len(covered) / max(1, len(parts))
 
 
-def _standout(passage: Passage) -> float:
-    return standout_score_alone(passage) if passage.standout_score is None else passage.standout_score
+def _relative_similarity(passage: Passage) -> float:
+    return relative_similarity_alone(passage) if passage.relative_similarity is None else passage.relative_similarity
 
 
 def _assess_with_model(model: LanguageModel, context: Context, local: Grounding) -> Grounding:

@@ -13,12 +13,12 @@ from .cross_language_grounding import compared_by_second_model, find_other_langu
 # as with the English model. Fitted to 132 questions in German, Spanish and French, most of them asked with the
 # documents that answer them and without them, and to 72 that no document answers (docs/decisions/0046-languages.md).
 _CURVE = Curve(3.46, -3.74)
-_STANDOUT_WEIGHT = 3.0
+_RELATIVE_SIMILARITY_WEIGHT = 3.0
 # Of a passage whose headings were not compared with the question.
 _MEAN_HEADING_SIMILARITY = 0.2
 
 
-def probability_within_language(passage: Passage, coverage: float, standout: float) -> float:
+def probability_within_language(passage: Passage, coverage: float, relative_similarity: float) -> float:
     """Return the probability that a passage in the language of the question contains the answer.
 
     Names are not counted on their own, because German writes all nouns like names.
@@ -26,11 +26,11 @@ def probability_within_language(passage: Passage, coverage: float, standout: flo
     Args:
         passage: The passage.
         coverage: The share of the question's terms that it contains.
-        standout: Its standout score.
+        relative_similarity: How far its similarity exceeds that of the other candidates.
     """
     heading = passage.heading_similarity
     similarity = _MEAN_HEADING_SIMILARITY if heading is None else heading
-    return _CURVE(coverage + _STANDOUT_WEIGHT * standout + similarity)
+    return _CURVE(coverage + _RELATIVE_SIMILARITY_WEIGHT * relative_similarity + similarity)
 
 
 def find_same_language(query: str, passages: Sequence[Passage]) -> frozenset[uuid.UUID]:

@@ -20,8 +20,8 @@ from .query.embed_in_scopes import EmbeddedQuestion, embed_in_scopes, multilingu
 from .query.spelling import WARNING as SPELLING_CORRECTED
 from .query.spelling import correct_spelling
 from .rank_candidates import UNDER_FILLED, find_candidates, may_have_more_candidates, retrieval_mode
+from .relative_similarity import add_relative_similarities
 from .rerank import MAX_RERANKED, rerank
-from .standout_score import add_standout_scores
 
 # An attempt fails only if a document is replaced between its two reads, or is newer than the replica that was read.
 _MAX_ATTEMPTS = 10
@@ -69,7 +69,7 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
             passages, rerank_warnings = rerank(question, passages, multilingual_vector(question, embedded))
         warnings += rerank_warnings
     return Retrieval(
-        passages=with_ranks(add_standout_scores(passages, question.top_k)),
+        passages=with_ranks(add_relative_similarities(passages, question.top_k)),
         total_found=len(hits),
         source_ids=source_ids,
         warnings=warnings,

@@ -14,8 +14,8 @@ from rag.models import Calibration, DataSource, EmbeddingModel, GoldenQuestion
 from rag.pipeline.grounding import calibration_curve
 from rag.pipeline.grounding.assess_grounding import passage_evidence
 from rag.pipeline.grounding.calibration_curve import Booleans, Curve, Floats
+from rag.pipeline.retrieval.relative_similarity import add_relative_similarities
 from rag.pipeline.retrieval.retrieve import find_passages
-from rag.pipeline.retrieval.standout_score import add_standout_scores
 from rag.types import Passage, Question, SearchScope
 
 from .quality import DEPTH, MAX_SECONDS_PER_SOURCE, is_expected
@@ -145,7 +145,7 @@ def _build_samples(
     is_answered = any(is_expected(passage, expected) for passage in passages[:DEPTH])
     return [
         _build_sample(question_number, question, sample_passages, is_answered=label)
-        for sample_passages, label in ((passages, is_answered), (add_standout_scores(others), False))
+        for sample_passages, label in ((passages, is_answered), (add_relative_similarities(others), False))
         if sample_passages
     ]
 

@@ -140,7 +140,7 @@ def _score_without_candidates(question: str, passages: Sequence[Passage]) -> flo
 
     Only measures are used that need no comparison with other candidates, because a selected text has none.
     """
-    comparable = tuple(passage.copy_with(coverage=0.0, standout_score=None) for passage in passages)
+    comparable = tuple(passage.copy_with(coverage=0.0, relative_similarity=None) for passage in passages)
     return assess_grounding(question, Context("", comparable, token_count=0), strict=True).score
 
 

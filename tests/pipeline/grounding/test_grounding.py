@@ -17,7 +17,7 @@ from rag.pipeline.grounding.gaps import (
 )
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
-from rag.pipeline.retrieval.standout_score import add_standout_scores
+from rag.pipeline.retrieval.relative_similarity import add_relative_similarities
 from rag.services.search.agent import selected_text_passage
 from rag.types import Citation, Context, Passage
 
@@ -45,11 +45,11 @@ def test_names_and_numbers_are_evidence() -> None:
     assert passage_evidence(QUESTION, with_name) > passage_evidence(QUESTION, without_name)
 
 
-def test_standout_score_depends_on_the_other_candidates() -> None:
+def test_relative_similarity_depends_on_the_other_candidates() -> None:
     similar = [passage("Copper.", score=0.5, maxsim=0.5) for _ in range(30)]
     dissimilar = [passage("Tea.", maxsim=0.2) for _ in range(30)]
-    among_similar = add_standout_scores(similar)[0].standout_score
-    among_dissimilar = add_standout_scores([similar[0], *dissimilar])[0].standout_score
+    among_similar = add_relative_similarities(similar)[0].relative_similarity
+    among_dissimilar = add_relative_similarities([similar[0], *dissimilar])[0].relative_similarity
     assert among_similar is not None
     assert among_dissimilar is not None
     assert among_similar < 0.2 < among_dissimilar

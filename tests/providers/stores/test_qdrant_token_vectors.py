@@ -87,7 +87,7 @@ def test_a_question_is_reranked_without_reading_signatures(
     monkeypatch.setattr(token_signatures, "read", lambda ids: pytest.fail("PostgreSQL was asked for signatures"))
     passages = find_passages(question, scopes).passages
     assert [passage.path for passage in passages] == [passage.path for passage in expected]
-    for name in ("maxsim", "weighted_maxsim", "standout_score"):
+    for name in ("maxsim", "weighted_maxsim", "relative_similarity"):
         actual, stored = ([getattr(passage, name) for passage in group] for group in (passages, expected))
         assert actual == pytest.approx(stored, abs=0.01)
 

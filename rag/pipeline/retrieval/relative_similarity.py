@@ -1,4 +1,4 @@
-"""Step: passages -> the same with their standout scores, which say how far each exceeds the other candidates."""
+"""Step: passages -> the same with their relative similarities, which say how far each exceeds the other candidates."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _COSINE_ONLY_WEIGHT = 1.0
 _MAX_MEAN = 0.95
 
 
-def add_standout_scores(passages: Sequence[Passage], count: int | None = None) -> list[Passage]:
+def add_relative_similarities(passages: Sequence[Passage], count: int | None = None) -> list[Passage]:
     """Score each passage against all of them.
 
     Args:
@@ -26,11 +26,13 @@ def add_standout_scores(passages: Sequence[Passage], count: int | None = None) -
     mean_cosine = _mean([passage.score for passage in passages], _PRIOR_COSINE)
     maxsims = [maxsim for passage in passages if (maxsim := _best_maxsim(passage)) is not None]
     mean_maxsim = _mean(maxsims, _PRIOR_MAXSIM)
-    return [passage.copy_with(standout_score=_score(passage, mean_cosine, mean_maxsim)) for passage in passages[:count]]
+    return [
+        passage.copy_with(relative_similarity=_score(passage, mean_cosine, mean_maxsim)) for passage in passages[:count]
+    ]
 
 
-def standout_score_alone(passage: Passage) -> float:
-    """Return the standout score of a passage that was not found among others."""
+def relative_similarity_alone(passage: Passage) -> float:
+    """Return the relative similarity of a passage that was not found among others."""
     return _score(passage, _PRIOR_COSINE, _PRIOR_MAXSIM)
 
 

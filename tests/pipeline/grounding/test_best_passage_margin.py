@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from rag.pipeline.grounding.assess_grounding import assess_grounding
-from rag.pipeline.grounding.standout_passage import adjust_to_margin, heading_stands_out
+from rag.pipeline.grounding.best_passage_margin import adjust_to_margin, heading_stands_out
 from rag.providers import provider_factory
 from rag.services.search.agent import selected_text_passage
 from rag.types import Context, Passage
@@ -22,7 +22,7 @@ OTHERS = (
 )
 
 
-def signed(*texts: str, coverage: float = 0.3, standout: float = 0.0) -> tuple[Passage, ...]:
+def signed(*texts: str, coverage: float = 0.3, relative_similarity: float = 0.0) -> tuple[Passage, ...]:
     """Passages with the signatures that a search reads."""
     _, signatures = provider_factory.local_embedder().embed_with_token_signatures(texts)
     return tuple(
@@ -30,7 +30,7 @@ def signed(*texts: str, coverage: float = 0.3, standout: float = 0.0) -> tuple[P
             chunk_id=uuid.uuid4(),
             signatures=stored,
             coverage=coverage,
-            standout_score=standout,
+            relative_similarity=relative_similarity,
         )
         for text, stored in zip(texts, signatures, strict=True)
     )
@@ -60,7 +60,7 @@ def test_it_is_kept_where_the_margin_says_nothing(question: str, passages: tuple
 
 
 def test_a_question_in_other_words_is_groundable_where_one_passage_stands_out(settings: Settings) -> None:
-    context = Context("", (*signed(ANSWER), *signed(*OTHERS, standout=-1.0)), 0)
+    context = Context("", (*signed(ANSWER), *signed(*OTHERS, relative_similarity=-1.0)), 0)
     standing_out = assess_grounding(QUESTION, context)
     assert (standing_out.is_groundable, standing_out.relevant) == (True, context.passages)
     settings.RAG_TOKEN_SIGNATURES = "off"
@@ -71,7 +71,7 @@ def test_a_question_in_other_words_is_groundable_where_one_passage_stands_out(se
 
 def test_a_very_improbable_answer_stays_one() -> None:
     """However much a passage stands out."""
-    improbable = signed(ANSWER, *OTHERS, standout=-1.0)
+    improbable = signed(ANSWER, *OTHERS, relative_similarity=-1.0)
     assert not assess_grounding(QUESTION, Context("", improbable, 0)).is_groundable
 
 
@@ -80,7 +80,7 @@ def below_headings(*similarities: float, relevances: tuple[float, ...] = (0.97,)
     return [
         selected_text_passage(text).copy_with(
             chunk_id=uuid.uuid4(), headings=(f"Heading {number}",), heading_similarity=similarity, relevance=relevance,
-            coverage=0.1, standout_score=0.2,
+            coverage=0.1, relative_similarity=0.2,
         )
         for number, (text, similarity, relevance) in enumerate(
             zip((ANSWER, *OTHERS), similarities, (*relevances, *[0.5] * 5), strict=False)
