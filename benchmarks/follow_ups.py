@@ -43,7 +43,7 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
     from orgs.creation import add_member, create_organization
     from rag.models import DataSource, EmbeddingModel
     from rag.services.ingestion import synchronous_ingestion
-    from rag.services.search import permitted_queries
+    from rag.services.queries import permitted_queries
     from rag.types import Submission
 
     name = f"bench-{secrets.token_hex(4)}"
@@ -94,7 +94,7 @@ def _original(question: Any, messages: Sequence[str], reader: Any) -> Any:
 
 
 def _rewritten(question: Any, texts: Sequence[str], reader: Any) -> Any:
-    from rag.services.search import chat_replies
+    from rag.services.queries import chat_replies
     from rag.types import Message
 
     messages = [Message("assistant" if number % 2 else "user", text) for number, text in enumerate(texts)]
@@ -104,7 +104,7 @@ def _rewritten(question: Any, texts: Sequence[str], reader: Any) -> Any:
 
 def _rank(dialogue: dict[str, Any], rewrite: Callable[..., Any], reader: Any, mode: str) -> int:
     """Rank of the passage that answers; 0 if it is not found."""
-    from rag.services.search import permitted_queries
+    from rag.services.queries import permitted_queries
     from rag.types import Question
 
     question = Question(dialogue["asks"], top_k=_TOP, rerank=mode == "reranked")

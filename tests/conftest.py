@@ -45,7 +45,7 @@ SLOW_FILES = (
     "tests/system/chaos/test_exactly_once.py",
     "tests/contracts/common/test_matrix.py",
     "tests/services/ingestion/test_ingestion_faults.py",
-    "tests/services/search/test_hidden_sources.py",
+    "tests/services/queries/test_hidden_sources.py",
     "tests/contracts/pipeline/jobs/test_jobs.py",
     "tests/browser/test_connections.py",
     "tests/services/reembedding/test_concurrency.py",

@@ -52,7 +52,7 @@ def main() -> None:
 def _profile(reader: Any, questions: list[str]) -> None:
     """Print the statements of a search within this process, with their median times."""
     from orgs.access.caller import Caller
-    from rag.services.search import permitted_queries
+    from rag.services.queries import permitted_queries
     from rag.types import Question
 
     caller = Caller(reader.user)

@@ -78,7 +78,7 @@ def _report_tokens(questions: Sequence[str]) -> None:
 def _ask(user: Any, questions: Sequence[str]) -> list[float]:
     """Search for each question, and return the seconds of each."""
     from orgs.access.caller import Caller
-    from rag.services.search import permitted_queries
+    from rag.services.queries import permitted_queries
     from rag.types import Question
 
     caller, times = Caller(user), []

@@ -78,7 +78,7 @@ def main() -> None:
 def _ask(user: Any, questions: Sequence[str], *, rerank: bool) -> tuple[float, int]:
     """Search for each question, and return the seconds of all and how many searches replicas have executed."""
     from orgs.access.caller import Caller
-    from rag.services.search import permitted_queries
+    from rag.services.queries import permitted_queries
     from rag.types import Question
     from ragsite.observability import measurement_buffer
     from ragsite.postgres import logins

@@ -38,7 +38,7 @@ def main() -> None:
 
 def _in_process(reader: Any, questions: Sequence[str], *, rerank: bool) -> tuple[list[float], list[float]]:
     from orgs.access.caller import Caller
-    from rag.services.search import permitted_queries
+    from rag.services.queries import permitted_queries
     from rag.types import Question
 
     caller = Caller(reader.user)

@@ -22,7 +22,8 @@ from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.models.content.documents import HAS_LONG_NAMES, HAS_SHORT_NAMES
 from rag.providers import file_storage
-from rag.services.sources import documents, excerpts
+from rag.services.sources import documents
+from rag.services.sources.reading import excerpts
 from ragsite.postgres.models import as_uuid
 
 from .base import (

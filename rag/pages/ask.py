@@ -22,8 +22,8 @@ from rag.errors import RagError
 from rag.models import ConversationMessage, DataSource
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.services.evaluation import suggested_questions
-from rag.services.search import ask_replies
-from rag.services.search.permitted_queries import run_to_completion
+from rag.services.queries import ask_replies
+from rag.services.queries.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
 from .base import explain, page, problem_fragment, rate_limited, wants_stream

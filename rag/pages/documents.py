@@ -11,8 +11,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
 from orgs.access.caller import get_caller
-from rag.services.search import page_pictures
-from rag.services.sources import excerpts
+from rag.services.sources.reading import excerpts, page_pictures
 from ragsite.postgres.models import as_uuid
 
 from .base import page

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from orgs.access.caller import get_caller
 from rag.models import ConversationMessage
 from rag.services.evaluation import answer_ratings
-from rag.services.search import ask_replies
+from rag.services.queries import ask_replies
 
 from .base import page, rate_limited, wants_stream
 from .forms import RatingForm, TitleForm

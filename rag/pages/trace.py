@@ -1,6 +1,7 @@
 """The page "Search trace": what each stage of a search did, for those who manage data sources.
 
-Every use is recorded in the audit trail, as on the page of a data source (rag.services.search.trace.trace_permissions).
+Every use is recorded in the audit trail, as on the page of a data source
+(rag.services.queries.trace.trace_permissions).
 """
 
 from django.http import HttpRequest, HttpResponse
@@ -11,14 +12,14 @@ from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
-from rag.services.search.trace import search_trace, trace_permissions
+from rag.services.queries.trace import search_trace, trace_permissions
 
 from .base import page, rate_limited, render_problem
 from .forms import AskForm
 from .rendering.document_text import show_quote
 from .sources import list_queryable_sources, may_trace
 
-# Labels of the stages, in their order (rag.services.search.trace.search_trace.StageCounts).
+# Labels of the stages, in their order (rag.services.queries.trace.search_trace.StageCounts).
 STAGE_LABELS = (
     ("sources", _("searched data sources that you manage")),
     ("chunks", _("their chunks")),

@@ -24,7 +24,8 @@ from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
 from rag.services.maintenance import delete_old_history
-from rag.services.search import chat_replies, permitted_queries, search_history
+from rag.services.queries import chat_replies, permitted_queries
+from rag.services.queries.history import search_history
 from rag.services.sources import original_files, purge
 from rag.types import Message, Question, Submission
 from tests.support.browsers import staff_browser

@@ -7,7 +7,7 @@ import pytest
 from rag.pages.rendering import answer_rendering
 from rag.pages.rendering.answer_rendering import show_conversation
 from rag.pages.rendering.markdown_blocks import Block, divide
-from rag.services.search.stored_answers import ReadableAnswer
+from rag.services.queries.history.stored_answers import ReadableAnswer
 
 CELLS = "| a | b |\n| - | - |\n" + "| c | d |\n" * 10
 

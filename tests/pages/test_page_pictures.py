@@ -16,7 +16,7 @@ from rag.models import Chunk, DataSource, Document
 from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers.limits import slot_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
-from rag.services.search import page_pictures
+from rag.services.sources.reading import page_pictures
 from tests.parsing.files.pdfs import pdf
 from tests.services.jobs.uploading import send, upload
 from tests.support.factories import World

@@ -11,7 +11,7 @@ from rag.providers.embedders.openai import OpenAIEmbedder
 from rag.providers.language_models.agent_loop import AgentLoop
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.rerankers.cohere import CohereReranker
-from rag.services.search.agent import selected_text_passage
+from rag.services.queries.agent import selected_text_passage
 from rag.types import Message
 from tests.support.servers.upstream import Upstream
 

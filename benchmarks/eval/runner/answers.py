@@ -11,7 +11,7 @@ from benchmarks.eval.runner.workers import WorkerPool
 from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
-from rag.services.search.permitted_queries import run_to_completion
+from rag.services.queries.permitted_queries import run_to_completion
 from rag.types import AnswerOptions, GenerationOptions, SearchScope
 
 # From this confidence on, people take an answer as right.

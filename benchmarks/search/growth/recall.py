@@ -19,7 +19,7 @@ from orgs.access.caller import Caller
 from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
 from rag.providers import provider_factory
 from rag.providers.stores.search_types import ScopeQuery
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.types import Filters, Mode, Question
 from ragsite.postgres import identity
 

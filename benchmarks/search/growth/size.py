@@ -58,7 +58,7 @@ def _sizes(count: int) -> dict[str, float]:
 def _measure_process(chunks: Any, reader: Any) -> dict[str, tuple[float, float]]:
     """Searches within this process, with the embedding of the question and the passages."""
     from orgs.access.caller import Caller
-    from rag.services.search import permitted_queries
+    from rag.services.queries import permitted_queries
     from rag.types import Mode, Question
 
     caller = Caller(reader.user)

@@ -14,12 +14,12 @@ from rag.errors import RagError
 from rag.models import DataSource, Document
 from rag.pages.base import rate_limited
 from rag.pages.rendering.document_text import show_quote
-from rag.services.search.trace import search_trace, trace_permissions
+from rag.services.queries.trace import search_trace, trace_permissions
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
 from .source_pages import get_managed_source, list_member_emails, render_page
 
-# Labels of the stages, in their order (rag.services.search.trace.search_trace.StageCounts).
+# Labels of the stages, in their order (rag.services.queries.trace.search_trace.StageCounts).
 _STAGE_LABELS = {
     "sources": _("searched data sources"),
     "chunks": _("their chunks"),
@@ -31,7 +31,7 @@ _STAGE_LABELS = {
     "ranked": _("requested passages after reranking"),
     "grounded": _("relevant enough to answer from"),
 }
-# Names of the stages that can remove a document (rag.services.search.trace.document_explanation.STAGES).
+# Names of the stages that can remove a document (rag.services.queries.trace.document_explanation.STAGES).
 _OUTCOME_STAGES = {
     "sources": _("data sources"),
     "chunks": _("chunks"),

@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from rag.contracts.common import fields
-from rag.services.search.agent_tools import source_url
+from rag.services.queries.agent_tools import source_url
 from rag.types import AgentReply, Passage
 from ragsite.http.openapi.field_types import Count, Id, Share
 

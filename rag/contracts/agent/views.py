@@ -11,7 +11,7 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import AGENT_REQUESTS
 from rag.services.operations import readiness_checks
-from rag.services.search import agent, permitted_queries
+from rag.services.queries import agent, permitted_queries
 from rag.types import Question
 from ragsite.http.openapi import request_example, response_example
 

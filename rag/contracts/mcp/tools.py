@@ -12,7 +12,7 @@ from rag.contracts.common import fields
 from rag.contracts.common.base import validate
 from rag.models import DataSource, Document
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
-from rag.services.search import chat_completion_replies, permitted_queries
+from rag.services.queries import chat_completion_replies, permitted_queries
 from rag.services.sources import sources_for_agents
 from rag.types import AnswerOptions, Message, Passage, Question
 from ragsite.postgres.models import as_uuid

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
-from rag.services.search.chat_replies import MAX_MESSAGES
+from rag.services.queries.chat_replies import MAX_MESSAGES
 from rag.types import AnswerOptions, GenerationOptions, Message, Question
 
 MAX_CONTENT_CHARACTERS = 100_000

@@ -4,7 +4,7 @@ import time
 import uuid
 from typing import Annotated, Literal, NotRequired, TypedDict
 
-from rag.services.search.agent_tools import source_url
+from rag.services.queries.agent_tools import source_url
 from rag.text.citation_markers import find_markers, parse_numbers
 from rag.text.tokens import count_tokens
 from rag.types import AnswerResult, Citation, Retrieval

@@ -10,7 +10,7 @@ from rag.contracts.common.base import ContractViewSet, get_caller, organization,
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream_as
 from rag.services.openai_api import sources_as_models, text_embeddings
-from rag.services.search import chat_completion_replies, permitted_queries
+from rag.services.queries import chat_completion_replies, permitted_queries
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.http.openapi.field_types import EventStream

@@ -13,7 +13,7 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import CreateViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, stream
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.types import ConfidentAnswer, GenerationOptions
 from ragsite.http.openapi import request_example, response_example
 

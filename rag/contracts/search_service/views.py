@@ -9,7 +9,8 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
-from rag.services.search import permitted_queries, search_history
+from rag.services.queries import permitted_queries
+from rag.services.queries.history import search_history
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 

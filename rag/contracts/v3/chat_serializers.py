@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypedDict
 from rest_framework import serializers
 
 from rag.contracts.common import fields
-from rag.services.search import chat_replies
+from rag.services.queries import chat_replies
 from rag.types import ChatReply, Filters, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.http.openapi.field_types import Id, Share
 

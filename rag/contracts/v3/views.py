@@ -15,7 +15,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, stream
 from rag.models import DataSource
 from rag.services.ingestion import synchronous_ingestion
-from rag.services.search import chat_replies, permitted_queries
+from rag.services.queries import chat_replies, permitted_queries
 from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 

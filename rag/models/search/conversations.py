@@ -42,8 +42,9 @@ class ConversationMessage(UUIDModel):
     """A message of a conversation, from the user or the assistant.
 
     Attributes:
-        details: What an answer of the page "Ask" is based on (rag.services.search.stored_answers), without texts of
-            documents; of a reply of the chat contract that used passages only their sources; None for other messages.
+        details: What an answer of the page "Ask" is based on (rag.services.queries.history.stored_answers), without
+            texts of documents; of a reply of the chat contract that used passages only their sources; None for other
+            messages.
         is_helpful: How its reader rated an answer; None if they did not.
     """
 

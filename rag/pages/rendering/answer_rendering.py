@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from rag.models import ConversationMessage
 from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
-from rag.services.search.stored_answers import ReadableAnswer
+from rag.services.queries.history.stored_answers import ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
 from .cited_passages import Reference, list_cited_passages

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils.translation import gettext
 
-from rag.services.search.stored_answers import CitedPassage
+from rag.services.queries.history.stored_answers import CitedPassage
 
 from .document_text import show_quote
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rag.errors import RagError
 from rag.services.operations.measurements.queries import MeasuredQuery
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.types import AnswerOptions, AnswerResult, Question
 
 

@@ -8,7 +8,7 @@ from accounts.models import User
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.models import Conversation, SearchRecord, UnansweredQuestion
-from rag.services.search import history_quota
+from rag.services.queries.history import history_quota
 
 logger = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import UnknownModel, UnknownSource
 from rag.models import Action, DataSource
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.services.sources import lookup
 
 ALL_SOURCES = "ragsite"

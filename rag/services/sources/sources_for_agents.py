@@ -10,9 +10,9 @@ from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
+from rag.services.sources.reading.excerpts import turn_to_read
 
 from . import lookup
-from .excerpts import turn_to_read
 
 PAGE_SIZE = 100
 _UNKNOWN = "There is no such document, or it is not visible to you."

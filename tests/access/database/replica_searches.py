@@ -5,7 +5,7 @@ from collections.abc import Set
 from typing import Any, NamedTuple
 
 from orgs.access.caller import Caller
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.types import Question
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity

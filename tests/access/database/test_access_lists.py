@@ -13,8 +13,8 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, Grant
 from rag.models.grants import AccessList
-from rag.services.search import permitted_queries
-from rag.services.search.permitted_queries import SourceSelection
+from rag.services.queries import permitted_queries
+from rag.services.queries.permitted_queries import SourceSelection
 from rag.types import Question
 from ragsite.postgres import identity
 from tests.support.factories import World, ingest_text

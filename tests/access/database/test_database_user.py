@@ -43,7 +43,7 @@ for who in (identity.WORKER, identity.NOBODY, identity.OWNER, identity.Identity(
     with identity.run_as(who):
         print(DataSource.objects.count(), source.chunks.count())
 from orgs.access.caller import Caller
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.types import Question
 caller = Caller(user)
 with identity.run_as(caller.database_identity):

@@ -14,7 +14,7 @@ from rag.models import DataSource, EmbeddingModel, Grant, UnansweredQuestion
 from rag.models.search import granted_scopes
 from rag.services.sources import lookup
 from ragsite.postgres import identity
-from tests.services.search.test_index_scans import calls
+from tests.services.queries.test_index_scans import calls
 from tests.support.factories import World, ingest_text
 
 SOURCES = 120

@@ -9,8 +9,8 @@ import pytest
 from django.db import connection, transaction
 
 from orgs.access.caller import Caller
-from rag.services.search import permitted_queries
-from rag.services.search.permitted_queries import SourceSelection
+from rag.services.queries import permitted_queries
+from rag.services.queries.permitted_queries import SourceSelection
 from rag.types import Question
 from ragsite.postgres import identity
 from tests.access.database.injection import execute, web_process

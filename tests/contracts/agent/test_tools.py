@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rag.services.search import agent_tools
+from rag.services.queries import agent_tools
 from tests.contracts.agent.helpers import RETRIEVE, VALIDATE, ZEBRAS, ask, tool_outputs
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer, tool_call

@@ -5,7 +5,7 @@ import pytest
 from orgs.access.permissions import Visibility
 from rag.models import Conversation, DataSource
 from rag.pipeline.answering.chat_system_prompt import NOTICE
-from rag.services.search import chat_replies
+from rag.services.queries import chat_replies
 from tests.contracts.v3.helpers import USER, Api, chat
 from tests.support.factories import ingest_text
 from tests.support.http import Client

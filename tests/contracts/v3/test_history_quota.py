@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from rag.models import Conversation, ConversationMessage, HistoryUsage, SearchRecord, Usage
 from rag.services.maintenance.delete_old_history import delete_expired_history
-from rag.services.search import history_quota
+from rag.services.queries.history import history_quota
 from tests.contracts.v3.helpers import Api, chat
 from tests.support.factories import World
 from tests.support.http import Client

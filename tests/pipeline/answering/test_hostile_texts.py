@@ -12,7 +12,7 @@ from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.prompt import build_prompt, validate_template
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
-from rag.services.search.agent import selected_text_passage
+from rag.services.queries.agent import selected_text_passage
 from rag.text import sentences, words
 from rag.text.citation_markers import neutralize_at_line_starts
 from rag.text.quotable_units import split_units

@@ -17,8 +17,8 @@ from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.assess_grounding import JUDGE_INSTRUCTIONS
-from rag.services.search import agent, permitted_queries
-from rag.services.search.agent_tools import chunk_out
+from rag.services.queries import agent, permitted_queries
+from rag.services.queries.agent_tools import chunk_out
 from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question, Submission
 from tests.support.factories import World, ingest_together
 from tests.support.injections import EXFILTRATION, INJECTIONS, Injection

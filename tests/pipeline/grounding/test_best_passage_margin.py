@@ -8,7 +8,7 @@ from pytest_django import Settings
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.best_passage_margin import adjust_to_margin, heading_stands_out
 from rag.providers import provider_factory
-from rag.services.search.agent import selected_text_passage
+from rag.services.queries.agent import selected_text_passage
 from rag.types import Context, Passage
 
 QUESTION = "How do I log in without a password?"

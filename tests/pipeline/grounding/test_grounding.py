@@ -18,7 +18,7 @@ from rag.pipeline.grounding.gaps import (
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.relative_similarity import add_relative_similarities
-from rag.services.search.agent import selected_text_passage
+from rag.services.queries.agent import selected_text_passage
 from rag.types import Citation, Context, Passage
 
 QUESTION = "When did Maria Keller open the copper mine in Ulm, and with how many of the 12 engineers?"

@@ -11,7 +11,7 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.providers import provider_factory
 from rag.services.maintenance import token_signature_backfill
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.services.sources import documents, purge
 from rag.types import Passage, Question
 from tests.support.factories import World, ingest_text

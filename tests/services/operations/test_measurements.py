@@ -17,7 +17,7 @@ from rag.providers import provider_factory
 from rag.services.ingestion import build_submissions, document_processing
 from rag.services.jobs import submit
 from rag.services.operations.measurements import figures, recording
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.types import AnswerOptions, Mode, Question, Submission
 from ragsite.observability import measurement_buffer
 from tests.support.factories import World, ingest_text

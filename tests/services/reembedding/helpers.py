@@ -8,8 +8,8 @@ from typing import Any
 from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, EmbeddingModel, Reembedding
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
+from rag.services.queries import permitted_queries
 from rag.services.reembedding import background, lifecycle
-from rag.services.search import permitted_queries
 from rag.types import Question
 from tests.support.factories import World, ingest_texts
 from tests.support.servers.provider_server import ProviderServer

@@ -56,7 +56,7 @@ def ask(file: Path) -> None:
     from orgs.models import ApiKey
     from rag.errors import RagError
     from rag.models import Action, Chunk, DataSource
-    from rag.services.search import permitted_queries
+    from rag.services.queries import permitted_queries
     from rag.types import AnswerOptions, Mode, Question
 
     callers = [*map(Caller, User.objects.order_by("email"))]

@@ -5,8 +5,8 @@ from typing import Annotated, TypedDict
 from rag.contracts.common import fields
 from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
 from rag.contracts.pipeline.sources.access_serializers import VerdictOut, verdicts_out
-from rag.services.search.trace.document_explanation import STAGES
-from rag.services.search.trace.search_trace import SearchExplanation, TracedPassage
+from rag.services.queries.trace.document_explanation import STAGES
+from rag.services.queries.trace.search_trace import SearchExplanation, TracedPassage
 from ragsite.http import request_warnings
 from ragsite.http.openapi.field_types import Count, Id, Share
 

@@ -16,8 +16,8 @@ from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, str
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
-from rag.services.search import permitted_queries
-from rag.services.search.trace import search_trace, trace_permissions
+from rag.services.queries import permitted_queries
+from rag.services.queries.trace import search_trace, trace_permissions
 from ragsite.http.openapi import request_example, response_example
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out

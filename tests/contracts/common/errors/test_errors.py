@@ -15,7 +15,7 @@ from pytest_django.live_server_helper import LiveServer
 from rest_framework_simplejwt.tokens import AccessToken
 
 from rag.models import IngestionJob
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.services.sources import creation, lookup
 from tests.access.database.injection import web_process
 from tests.contracts.common.errors.error_formats import HANDLERS, NAMES, parse_error

@@ -7,7 +7,7 @@ import pytest
 from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from tests.contracts.common.rate_limits.rate_limit_helpers import QUERY, limit_headers
 from tests.support.factories import World
 from tests.support.http import Client

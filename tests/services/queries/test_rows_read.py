@@ -18,8 +18,8 @@ from rag.models.search import granted_scopes
 from rag.providers.stores.pgvector import bm25_query
 from rag.providers.stores.pgvector.stemming import hash_stem
 from rag.services.access import access_rechecks
-from rag.services.search import permitted_queries
-from rag.services.search.permitted_queries import SourceSelection
+from rag.services.queries import permitted_queries
+from rag.services.queries.permitted_queries import SourceSelection
 from rag.types import Filters, Mode, Question
 from ragsite.postgres import identity
 from tests.support.factories import World

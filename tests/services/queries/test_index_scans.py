@@ -19,8 +19,8 @@ from rag.providers import provider_factory
 from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector import bm25_query
 from rag.providers.stores.search_types import ScopeQuery
-from rag.services.search import permitted_queries
-from rag.services.search.permitted_queries import SourceSelection
+from rag.services.queries import permitted_queries
+from rag.services.queries.permitted_queries import SourceSelection
 from rag.types import ChunkDraft, Mode, Question, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World

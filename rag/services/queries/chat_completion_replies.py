@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from rag.errors import NoResults
 from rag.pipeline.answering.no_answer_sentences import sentences_for
-from rag.services.search import chat_replies, permitted_queries
 from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
+
+from . import chat_replies, permitted_queries
 
 
 def answer(

@@ -12,8 +12,8 @@ from rag.models import DataSource, EmbeddingModel
 from rag.models.content.pgvector_tables import Embedding512
 from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.providers.embedders import multilingual
+from rag.services.queries import permitted_queries
 from rag.services.reembedding import second_model
-from rag.services.search import permitted_queries
 from rag.services.sources import search_scopes
 from rag.text.question_language import FOREIGN_LANGUAGES
 from rag.types import Answer, AnswerOptions, Filters, Mode, Question, SearchScope

@@ -9,8 +9,8 @@ from pytest_django import Settings
 from orgs.access.caller import Caller
 from rag.models import DataSource
 from rag.services.operations import demo_data
+from rag.services.queries import agent, chat_replies, permitted_queries
 from rag.services.reembedding import second_model
-from rag.services.search import agent, chat_replies, permitted_queries
 from rag.types import AnswerOptions, AnswerResult, Message, Question
 from tests.support.factories import World, ingest_text
 

@@ -18,7 +18,7 @@ from rag.pipeline.answering.answer import assess
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.query.spelling import correct_spelling
-from rag.services.search import permitted_queries
+from rag.services.queries import permitted_queries
 from rag.services.sources.search_scopes import build_scopes
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
 from ragsite.postgres import identity

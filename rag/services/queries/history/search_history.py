@@ -13,9 +13,10 @@ from orgs.policies.retention import retention_for
 from rag.errors import UnknownQuery
 from rag.models import Action, Chunk, SearchRecord
 from rag.pipeline.retrieval.load_passages import read_passages
+from rag.services.queries import permitted_queries
 from rag.types import Hit, Passage, Question, SearchResult
 
-from . import history_quota, permitted_queries
+from . import history_quota
 
 
 def search(question: Question, selection: permitted_queries.SourceSelection) -> SearchResult:

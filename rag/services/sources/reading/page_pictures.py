@@ -9,8 +9,9 @@ from rag.parsing import formats
 from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers import file_storage
 from rag.providers.limits.slot_limiter import SlotLimiter
-from rag.services.sources.excerpts import Excerpt
 from ragsite.postgres import identity
+
+from .excerpts import Excerpt
 
 # Pages of larger files are not drawn while somebody waits.
 MAX_FILE_BYTES = 50 * 2**20

@@ -23,12 +23,13 @@ from rag.pipeline.retrieval.query import query_rewriting
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.providers import provider_factory
 from rag.services.access import access_rechecks
+from rag.services.queries.history import conversation_store, history_quota
+from rag.services.queries.history.conversation_store import MAX_MESSAGES as MAX_MESSAGES
+from rag.services.queries.history.stored_answers import list_sources
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
-from . import conversation_store, history_quota, permitted_queries
-from .conversation_store import MAX_MESSAGES as MAX_MESSAGES
-from .stored_answers import list_sources
+from . import permitted_queries
 
 # How many messages of a conversation, the newest ones, the language model is shown.
 MAX_PROMPT_MESSAGES = 40

@@ -15,11 +15,12 @@ from rag.models import Conversation, ConversationMessage
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
+from rag.services.queries.history import conversation_store, history_quota
+from rag.services.queries.history.stored_answers import ReadableAnswer, describe_answer, read_answers
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
 
-from . import conversation_store, history_quota, permitted_queries
+from . import permitted_queries
 from .chat_replies import ChatTurn, resolve_follow_up
-from .stored_answers import ReadableAnswer, describe_answer, read_answers
 
 # How many messages of a conversation are shown, the newest ones.
 MAX_SHOWN_MESSAGES = 100

@@ -1,0 +1,1 @@
+"""Stored searches, conversations and answers of users, and how much of them is stored."""

@@ -1,1 +1,0 @@
-"""Search, chat, agent and search traces on behalf of a caller."""
