@@ -13,12 +13,13 @@ from django.db.models import Q, QuerySet, signals
 from django.utils import timezone
 
 from accounts.models import User
-from orgs.api_keys import read_for_authentication
 from orgs.models import ApiKey, Membership, Organization
 from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet, RefusalReason
 from ragsite.http.addresses import Address
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
+
+from . import read_key_with_refusal_facts
 
 PREFIX = "rk_"
 MAX_LIVE_KEYS = 100
@@ -178,7 +179,7 @@ def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason
 
 
 def _read_with_refusal_reason(key_id: uuid.UUID, address: Address | None) -> tuple[ApiKey | None, RefusalReason | None]:
-    key = read_for_authentication.read_with_refusal_facts(key_id)
+    key = read_key_with_refusal_facts.read_with_refusal_facts(key_id)
     if key is None:
         return None, None
     return key, key.refusal_reason or (None if key.allows_address(address) else RefusalReason.NETWORK)
