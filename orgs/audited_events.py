@@ -8,7 +8,7 @@ from django.db.models import Model
 from accounts.audit.events import AuditAction, AuditObject
 from accounts.audit.tracking import TrackedModel, track, track_many_to_many
 
-from .api_keys import key_lifecycle
+from .api_keys import check_key
 from .models import (
     ApiKey,
     GroupMapping,
@@ -118,5 +118,5 @@ def register() -> None:
 @transaction.atomic
 def record_refused_key(key: ApiKey, reason: RefusalReason) -> None:
     """Record that a known key was refused, at most once an hour for each key: its holder may try it endlessly."""
-    if key_lifecycle.record_refusal(key):
+    if check_key.record_refusal(key):
         _TRACKED[ApiKey].record(AuditAction.REFUSED, key, after={"reason": reason})

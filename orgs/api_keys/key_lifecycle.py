@@ -1,27 +1,23 @@
-"""Issuing, rotating, revoking and finding API keys. The key itself is shown once; only its hash is stored."""
+"""Issuing, rotating and revoking API keys. The key itself is shown once; only its hash is stored."""
 
-import hashlib
-import re
 import secrets
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet, signals
 from django.utils import timezone
 
 from accounts.models import User
 from orgs.models import ApiKey, Membership, Organization
-from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet, RefusalReason
-from ragsite.http.addresses import Address
+from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 
-from . import read_key_with_refusal_facts
+from .check_key import PREFIX, hash_secret, is_usable
 
-PREFIX = "rk_"
 MAX_LIVE_KEYS = 100
 # Revoked and expired keys that are kept of a user; the oldest are deleted first.
 MAX_ENDED_KEYS = 500
@@ -29,10 +25,6 @@ MAX_SOURCES = 100
 MAX_NETWORKS = 20
 DEFAULT_OVERLAP = timedelta(hours=24)
 MAX_OVERLAP = timedelta(days=30)
-# The precision of `last_used_at`, so that not every request causes a write.
-_USE_INTERVAL = timedelta(minutes=1)
-_REFUSAL_INTERVAL = timedelta(hours=1)
-_KEY_PATTERN = re.compile(r"rk_[A-Za-z0-9_-]{43}")
 
 
 class TooManyKeys(Exception):
@@ -155,65 +147,3 @@ def revoke_with_memberships() -> None:
 def _revoke_of_membership(sender: type[Membership], instance: Membership, **_: object) -> None:
     with identity.run_as(identity.STAFF):  # somebody who removes themselves does not see the organisation any more
         revoke(ApiKey.objects.filter(user=instance.user_id, organization=instance.organization_id))
-
-
-def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason | None] | None:
-    """Find the key with this secret, and why it is refused now from this address.
-
-    Returns:
-        The key, with its user and organisation, and the reason, which is None for a usable key; None without a key.
-    """
-    if not _KEY_PATTERN.fullmatch(secret):
-        return None
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT key_id, user_id FROM orgs_find_api_key(%s)", [hash_secret(secret)])
-        key_id, user_id = cursor.fetchone()
-    if key_id is None:
-        return None
-    with identity.run_as(identity.of_user(user_id, key_id)):
-        key, reason = _read_with_refusal_reason(key_id, address)
-    if key is None or reason:  # its organisation may be closed to its user: read what the refusal is about
-        with identity.run_as(identity.SIGN_IN):
-            key, reason = _read_with_refusal_reason(key_id, address)
-    return (key, reason) if key else None
-
-
-def _read_with_refusal_reason(key_id: uuid.UUID, address: Address | None) -> tuple[ApiKey | None, RefusalReason | None]:
-    key = read_key_with_refusal_facts.read_with_refusal_facts(key_id)
-    if key is None:
-        return None, None
-    return key, key.refusal_reason or (None if key.allows_address(address) else RefusalReason.NETWORK)
-
-
-def is_usable(key: ApiKey) -> bool:
-    """Return whether the key is still usable. Its networks do not matter: they admitted the request."""
-    stored_key = ApiKey.objects.with_refusal_facts().filter(pk=key.pk).first()
-    return stored_key is not None and stored_key.refusal_reason is None
-
-
-def record_use(key: ApiKey) -> None:
-    """Set `last_used_at`, at most once a minute for all processes together."""
-    now = timezone.now()
-    if key.last_used_at is None or key.last_used_at < now - _USE_INTERVAL:
-        stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_INTERVAL)
-        ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
-
-
-def record_refusal(key: ApiKey) -> bool:
-    """Set `refused_at`, at most once an hour for all processes together. Returns whether it was set."""
-    now = timezone.now()
-    if key.refused_at and key.refused_at >= now - _REFUSAL_INTERVAL:
-        return False
-    stale = Q(refused_at=None) | Q(refused_at__lt=now - _REFUSAL_INTERVAL)
-    return bool(ApiKey.objects.filter(stale, pk=key.pk).update(refused_at=now))
-
-
-def flag_insecure_use(secret: str) -> None:
-    """Record that the key was sent over plain HTTP, where others may have read it. Its owner sees the first time."""
-    with identity.run_as(identity.SIGN_IN):
-        ApiKey.objects.filter(hash=hash_secret(secret), flagged_at=None).update(flagged_at=timezone.now())
-
-
-def hash_secret(secret: str) -> str:
-    """Return what is stored of a key: keys are random, so a fast hash suffices."""
-    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from accounts.models import User
 from orgs import audited_events
 from orgs.access.caller import Caller
-from orgs.api_keys import key_lifecycle
+from orgs.api_keys import check_key
 from ragsite.http.addresses import client_address
 from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
@@ -37,16 +37,16 @@ class ApiKeyAuthentication(BaseAuthentication):
         try:
             require_https(request)
         except PermissionDenied:
-            key_lifecycle.flag_insecure_use(secret)
+            check_key.flag_insecure_use(secret)
             raise
-        key, reason = key_lifecycle.find(secret, address=client_address(request)) or (None, None)
+        key, reason = check_key.find(secret, address=client_address(request)) or (None, None)
         if key and reason:
             with identity.run_as(identity.SIGN_IN):
                 audited_events.record_refused_key(key, reason)
         if key is None or reason:
             raise AuthenticationFailed(_WRONG_HEADER if _is_token(secret) else _INVALID)
         result = authenticated(Caller.from_key(key))
-        key_lifecycle.record_use(key)
+        check_key.record_use(key)
         return result
 
     def authenticate_header(self, request: Request) -> str:
@@ -72,8 +72,8 @@ def _find_key(request: Request) -> str:
     kind, _, credential = authorization.partition(" ")
     if kind.lower() == "bearer":
         credential = credential.strip()
-        return credential if credential.startswith(key_lifecycle.PREFIX) else ""
+        return credential if credential.startswith(check_key.PREFIX) else ""
     if api_key:
         return api_key
     # supabase-js always sends this header; beside an Authorization it may hold a key of another service.
-    return supabase_key if supabase_key.startswith(key_lifecycle.PREFIX) or not authorization else ""
+    return supabase_key if supabase_key.startswith(check_key.PREFIX) or not authorization else ""

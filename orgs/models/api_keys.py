@@ -110,7 +110,8 @@ class ApiKey(TrackedModelMixin, UUIDModel):
     def refusal_reason(self) -> RefusalReason | None:
         """Why the key is refused from every address; None if it is usable.
 
-        Only for keys read with `with_refusal_facts`. `orgs/access/effective_permissions.py` states the same in SQL.
+        Only for keys read with `with_refusal_facts`. The SQL function `orgs_effective_permissions`
+        (orgs/migrations/sql/README.md names its file) states the same.
         """
         if self.revoked_at:
             return RefusalReason.REVOKED

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from accounts.models import User
 from orgs.access.caller import Caller
-from orgs.api_keys import key_lifecycle
+from orgs.api_keys import check_key
 from rag.errors import AccessEnded
 from rag.models import Action, DataSource
 from rag.types import AnswerEvents, Result, Retrieval
@@ -36,7 +36,7 @@ def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
 
 def _require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
     if caller.key is not None:
-        is_usable = key_lifecycle.is_usable(caller.key)
+        is_usable = check_key.is_usable(caller.key)
     else:
         user = caller.authenticated_user
         # A sign-out everywhere and a new password end all tokens and sessions.

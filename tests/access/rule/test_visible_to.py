@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import Permission, Scope, Visibility
-from orgs.api_keys import key_lifecycle
+from orgs.api_keys import check_key
 from orgs.creation import add_member
 from orgs.models import Role, Team
 from rag.models import Action, Chunk, DataSource, Document, IngestionJob
@@ -60,7 +60,7 @@ def test_keys_are_usable_as_the_contract_says(world: oracle.World, address: str)
         rows = build(world)
         for key in world.keys:
             expected = rows.keys[key] if oracle.is_usable(world, key) and oracle.accepts_address(key, address) else None
-            key_in_database, reason = key_lifecycle.find(secret(key), address=ipaddress.ip_address(address)) or (
+            key_in_database, reason = check_key.find(secret(key), address=ipaddress.ip_address(address)) or (
                 None,
                 None,
             )
