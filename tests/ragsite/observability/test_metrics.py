@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
-from rag.services.operations.metrics import content_gauges
+from rag.services.operations.metrics import job_and_quota_gauges
 from rag.types import Submission
 from tests.support.factories import World, ingest_text
 
@@ -81,6 +81,6 @@ def test_storage_is_reported_for_the_largest_organisations(
     assert metric_values["ragsite_organization_bytes", "home"] == 7
     assert metric_values["ragsite_organization_max_bytes", "home"] == 1000
     assert ("ragsite_organization_max_bytes", "abroad") not in metric_values
-    monkeypatch.setattr(content_gauges, "_MAX_ORGANIZATIONS", 1)
+    monkeypatch.setattr(job_and_quota_gauges, "_MAX_ORGANIZATIONS", 1)
     metric_values = read(client)
     assert [label for name, label in metric_values if name == "ragsite_organization_chunks"] == ["abroad"]

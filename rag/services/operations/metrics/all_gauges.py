@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from rag.services.operations import readiness_checks
 
-from .content_gauges import collect_content_gauges
 from .gauge import Gauge
-from .installation_gauges import collect_installation_gauges
+from .job_and_quota_gauges import collect_job_and_quota_gauges
+from .worker_and_queue_gauges import collect_worker_and_queue_gauges
 
 
 def collect_gauges() -> Iterator[Gauge]:
@@ -20,5 +20,5 @@ def collect_gauges() -> Iterator[Gauge]:
     )
     if not up["database"]:
         return
-    yield from collect_content_gauges()
-    yield from collect_installation_gauges()
+    yield from collect_job_and_quota_gauges()
+    yield from collect_worker_and_queue_gauges()

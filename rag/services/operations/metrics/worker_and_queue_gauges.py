@@ -12,7 +12,7 @@ from rag.services.operations.measurements import figures
 from .gauge import Gauge
 
 
-def collect_installation_gauges() -> Iterator[Gauge]:
+def collect_worker_and_queue_gauges() -> Iterator[Gauge]:
     """Yield the gauges. Those of the queues are left out while Redis does not answer."""
     yield from _workers()
     yield from _queues()
