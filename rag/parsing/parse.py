@@ -13,6 +13,7 @@ from . import detection, formats, plain_text
 from .ocr import models
 from .parse_markdown import parse_markdown
 from .sandbox import parse_in_sandbox
+from .sandbox.limits import MAX_TEXT_BYTES
 
 # The first bytes of a file, from which its format is detected.
 HEAD_BYTES = 16_384
@@ -60,10 +61,8 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False) -
     is_converted = media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED
     if is_converted or _is_long_markdown(media_type, size):
         return parse_in_sandbox.parse_file(file, media_type=media_type, ocr=ocr)
-    if size > parse_in_sandbox.MAX_TEXT_BYTES:
-        raise ParseFailed(
-            f"The file contains more than {parse_in_sandbox.MAX_TEXT_BYTES:,} bytes of text. Send it in parts."
-        )
+    if size > MAX_TEXT_BYTES:
+        raise ParseFailed(f"The file contains more than {MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
     decoded = plain_text.decode_unicode(file.read_bytes())
     if decoded is None:  # a legacy encoding; guessing it runs in the sandbox
         return parse_in_sandbox.parse_file(file, media_type=media_type)

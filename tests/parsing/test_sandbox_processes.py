@@ -35,7 +35,8 @@ def test_memory_limit(read: Read, settings: Any) -> None:
 
 
 def test_a_file_with_more_text_than_the_limit_is_refused(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse_in_sandbox, "MAX_TEXT_BYTES", 10_000)
+    for module in (parse, parse_in_sandbox):
+        monkeypatch.setattr(module, "MAX_TEXT_BYTES", 10_000)
     rows = b"Name,Town\n" + b"Ada,Lynn\n" * 1000
     for content, name in ((b"x" * 10_001, "a.txt"), (rows, "a.csv")):
         assert "10,000 bytes of text" in error_message(read, content, name)

@@ -25,11 +25,9 @@ from rag.parsing.readers.registry import get_reader
 from rag.types import ParsedDocument
 
 from .draw_cited_page import draw_cited_page
-from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest
+from .limits import EXIT_OUT_OF_MEMORY, MAX_HEADINGS, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
-# Maximum number of headings and of pages. The size of the text is limited separately.
-_MAX_ITEMS = 200_000
 
 
 def main() -> None:
@@ -139,8 +137,8 @@ def _write_response(response: dict[str, Any], folder: Path) -> None:
         (folder / "picture").write_bytes(response.pop("picture"))
     if "text" in response:
         (folder / "text").write_bytes(response.pop("text"))
-        response["headings"] = response["headings"][:_MAX_ITEMS]
-        response["pages"] = response["pages"][:_MAX_ITEMS]
+        response["headings"] = response["headings"][:MAX_HEADINGS]
+        response["pages"] = response["pages"][:MAX_HEADINGS]
     (folder / "response").write_text(json.dumps(response))
 
 

@@ -1,9 +1,22 @@
-"""The request to a parser process, and the limits of parsing."""
+"""The limits of parsing, with their numbers, and the request to a parser process.
+
+Settings have the others: RAG_PARSE_TIMEOUT_SECONDS, RAG_PARSE_MAX_MEMORY_MB, RAG_OCR_MAX_PAGES, RAG_OCR_TIMEOUT_SECONDS.
+"""
 
 import resource
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+# The maximum size of a document's text in UTF-8, and of its title.
+MAX_TEXT_BYTES = 200 * 2**20
+MAX_TITLE_CHARACTERS = 1_000
+# The maximum number of headings and of pages.
+MAX_HEADINGS = 200_000
+# The maximum size of the picture of a page, and the time that a reader waits for it.
+MAX_PICTURE_BYTES = 4 * 2**20
+PICTURE_TIMEOUT_SECONDS = 15.0
+# How many documents are parsed at the same time; others wait.
+MAX_CONCURRENT_DOCUMENTS = 4
 # The response file has this much space beyond the document's text: it also contains the headings and pages.
 RESPONSE_MARGIN_BYTES = 2**20
 # Exit code of a fork that exceeded its memory limit.

@@ -20,24 +20,28 @@ from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
 from rag.types import Heading, Page, ParsedDocument
 
-from .limits import EXIT_OUT_OF_MEMORY, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest, PictureRequest
+from .limits import (
+    EXIT_OUT_OF_MEMORY,
+    MAX_CONCURRENT_DOCUMENTS,
+    MAX_PICTURE_BYTES,
+    MAX_TEXT_BYTES,
+    MAX_TITLE_CHARACTERS,
+    PICTURE_TIMEOUT_SECONDS,
+    RESPONSE_MARGIN_BYTES,
+    STDERR_FILE,
+    Limits,
+    ParseRequest,
+    PictureRequest,
+)
 from .parser_process import ParserGone, ParserProcess, ParserTimeout
 
 logger = structlog.get_logger(__name__)
 
-# The maximum size of a document's text in UTF-8.
-MAX_TEXT_BYTES = 200 * 1024 * 1024
-_MAX_TITLE_CHARACTERS = 1000
-# The maximum size of the picture of a page, and the time that a reader waits for it.
-MAX_PICTURE_BYTES = 4 * 2**20
-_PICTURE_TIMEOUT_SECONDS = 15.0
 _TIMEOUT_MESSAGE = "Parsing the file takes more than {seconds:g} seconds. Send it in parts."
 # How many parser processes are kept running between documents. Each uses about 80 MB.
 _MAX_IDLE = 1
-# How many documents are parsed at the same time; others wait.
-_MAX_CONCURRENT = 4
 
-_slots = threading.BoundedSemaphore(_MAX_CONCURRENT)
+_slots = threading.BoundedSemaphore(MAX_CONCURRENT_DOCUMENTS)
 _lock = threading.Lock()
 _idle: list[ParserProcess] = []
 # Parsers of the parent process after a fork. Kept referenced, so that finalizers do not wait for foreign processes.
@@ -85,7 +89,7 @@ def draw_cited_page_in_sandbox(file: Path, pages: Sequence[int], passage: str) -
         ParseFailed: If the PDF has none of the pages, cannot be drawn, or a limit is exceeded.
     """
     limits = Limits(
-        timeout_seconds=min(_PICTURE_TIMEOUT_SECONDS, settings.RAG_PARSE_TIMEOUT_SECONDS),
+        timeout_seconds=min(PICTURE_TIMEOUT_SECONDS, settings.RAG_PARSE_TIMEOUT_SECONDS),
         memory_bytes=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
         text_bytes=MAX_PICTURE_BYTES,
     )
@@ -191,7 +195,7 @@ def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) 
             for heading in response["headings"]
         ),
         pages=tuple(Page(int(page["start"]), int(page["number"])) for page in response["pages"]),
-        title=str(response["title"])[:_MAX_TITLE_CHARACTERS],
+        title=str(response["title"])[:MAX_TITLE_CHARACTERS],
         media_type=str(response["media_type"]),
         unread_pages=tuple(int(number) for number in response["unread_pages"]),
     )
@@ -221,7 +225,7 @@ def _exit_error(folder: Path, exit_code: int, media_type: str, limits: Limits) -
 def _reset_after_fork() -> None:
     """Make a forked process start parsers of its own, and not wait for locks of its parent's threads."""
     global _lock, _slots, _idle, _inherited
-    _lock, _slots = threading.Lock(), threading.BoundedSemaphore(_MAX_CONCURRENT)
+    _lock, _slots = threading.Lock(), threading.BoundedSemaphore(MAX_CONCURRENT_DOCUMENTS)
     _inherited, _idle = _idle, []
 
 
