@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from orgs.access.caller import get_caller
 from rag.admin.base import SourceContentAdmin
 from rag.models import GoldenQuestion
-from rag.services.evaluation import golden_questions, quality
+from rag.services.evaluation import golden_questions
 
 
 class GoldenQuestionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
@@ -38,11 +38,11 @@ class GoldenQuestionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
         )
         for error in errors:
             self.add_error(None, f"{error[0].upper()}{error[1:]}.")
-        if self.instance._state.adding and source.golden_questions.count() >= quality.MAX_QUESTIONS:
+        if self.instance._state.adding and source.golden_questions.count() >= golden_questions.MAX_QUESTIONS:
             self.add_error(
                 None,
                 gettext("A data source may have at most {max_questions} golden questions.").format(
-                    max_questions=quality.MAX_QUESTIONS
+                    max_questions=golden_questions.MAX_QUESTIONS
                 ),
             )
         return values

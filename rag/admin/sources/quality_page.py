@@ -49,7 +49,7 @@ def show_quality(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
         chart=build_chart(runs[:_MAX_RUNS][::-1]),
         questions=source.golden_questions.count(),
         active=quality.active_questions(source).count(),
-        max_questions=quality.MAX_QUESTIONS,
+        max_questions=golden_questions.MAX_QUESTIONS,
     )
 
 

@@ -17,10 +17,10 @@ from rag.models.content.documents import MAX_PATH_BYTES
 from rag.types import MAX_QUESTION_CHARACTERS
 from ragsite.postgres.locks import advisory_xact_locks
 
-from .quality import MAX_QUESTIONS
-
 COLUMNS = ("question", "path", "passage")
 Row = tuple[str, str, str]
+# Maximum number of golden questions of a source. Each is a search, and all of them run in one night.
+MAX_QUESTIONS = 500
 MAX_BYTES = 2 * 1024 * 1024
 _MAX_ERRORS = 20
 # With the apostrophe itself, so that an import restores every text.

@@ -22,7 +22,7 @@ from rag.services.ingestion import synchronous_ingestion
 from rag.services.sources import deletion, purge
 from rag.types import MAX_QUESTION_CHARACTERS, Submission
 
-from .quality import MAX_QUESTIONS
+from .golden_questions import MAX_QUESTIONS
 
 logger = structlog.get_logger(__name__)
 

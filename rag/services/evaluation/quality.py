@@ -19,12 +19,12 @@ from rag.pipeline.retrieval import retrieve
 from rag.types import Passage, Question, SearchScope
 from ragsite.postgres.locks import session_lock
 
+from .golden_questions import MAX_QUESTIONS
+
 logger = structlog.get_logger(__name__)
 
 # How many passages are evaluated: as many as /api/rag/query retrieves by default.
 DEPTH = 10
-# Maximum number of golden questions of a source. Each is a search, and all of them run in one night.
-MAX_QUESTIONS = 500
 # Measuring one source takes at most this long.
 MAX_SECONDS_PER_SOURCE = 300
 # A drop of nDCG@10 by more than this is a regression: of a new embedding model, and since the run before.
