@@ -1,7 +1,7 @@
 from .api_keys import ApiKey
 from .invitations import Invitation
 from .organizations import AnyUser, Membership, Organization, Role, Team
-from .provisioning import ScimGroup, ScimToken, ScimUser
+from .scim import ScimGroup, ScimToken, ScimUser
 from .single_sign_on import GroupMapping, IdentityProvider, LinkedIdentity, Protocol, SignInDomain, UsedAssertion
 
 __all__ = [

@@ -13,7 +13,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from orgs.models import ScimToken
-from orgs.models.provisioning import PREFIX_CHARACTERS
+from orgs.models.scim import PREFIX_CHARACTERS
 from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 
