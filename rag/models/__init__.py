@@ -8,8 +8,9 @@ from .evaluation.golden_questions import GoldenQuestion, QualityRun
 from .evaluation.unanswered_questions import UnansweredQuestion
 from .grants import Grant
 from .idempotency import IdempotentRequest
-from .ingestion.fairness_and_outages import IngestionFairness, ModelOutage
+from .ingestion.fairness import IngestionFairness
 from .ingestion.jobs import Condition, IngestionDocument, IngestionJob
+from .ingestion.model_outages import ModelOutage
 from .ingestion.syncs import SyncConnection, SyncInterval, SyncItem, SyncKind, SyncRun
 from .ingestion.usage import Usage
 from .operations import Measurement, RecordedError, ScheduledTaskRun, SlowOperation, WorkerHeartbeat

@@ -16,7 +16,8 @@ from rag.models.content.originals import Original
 from rag.models.sources import Action, DataSource, SourceContentQuerySet, SourceType
 from ragsite.postgres.models import UUIDModel
 
-from .fairness_and_outages import IngestionFairness, ModelOutage
+from .fairness import IngestionFairness
+from .model_outages import ModelOutage
 
 
 class JobContentQuerySet(SourceContentQuerySet):

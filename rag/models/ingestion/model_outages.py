@@ -1,19 +1,8 @@
-"""State for claiming documents: when each organisation was served last, and outages of embedding models."""
+"""Outages of embedding models: documents that need one are not claimed meanwhile, except a probe."""
 
 from django.db import models
 
-from orgs.models import Organization
 from rag.models.embedding_models import EmbeddingModel
-
-
-class IngestionFairness(models.Model):
-    """When a worker last claimed documents of an organisation. The one that has waited longest is served next."""
-
-    organization = models.OneToOneField(Organization, models.CASCADE, primary_key=True, related_name="+")
-    served_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.organization}: {self.served_at}"
 
 
 class ModelOutage(models.Model):
