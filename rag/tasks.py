@@ -14,7 +14,6 @@ from django.utils import timezone
 from accounts.audit import events
 from accounts.sign_in import delete_old_sign_ins
 from orgs.invitations import invitation_lifecycle as invitations
-from rag.services.operations.measurements import recording
 from ragsite.observability import tracing
 
 from .providers import load_before_fork
@@ -23,19 +22,12 @@ from .services.evaluation import quality
 from .services.ingestion import document_processing, recovery_sweep
 from .services.ingestion.sync import background as sync_background
 from .services.ingestion.sync import delete_old_runs
-from .services.maintenance import (
-    apply_index_changes as index_changes,
-)
-from .services.maintenance import (
-    bm25_backfill,
-    delete_old_history,
-    delete_old_inputs,
-    term_statistics,
-    token_signature_backfill,
-    usage,
-    vector_index,
-)
+from .services.maintenance import usage_counters
+from .services.maintenance.indexes import apply_index_changes as index_changes
+from .services.maintenance.indexes import bm25_backfill, term_statistics, token_signature_backfill, vector_index
+from .services.maintenance.retention import delete_old_history, delete_old_inputs
 from .services.operations import workers
+from .services.operations.measurements import recording
 from .services.reembedding import background as reembedding_background
 from .services.reembedding import second_model
 from .services.sources import purge
@@ -108,7 +100,7 @@ def check_term_statistics() -> None:
 @shared_task(name="rag.check_usage")
 def check_usage() -> None:
     """Log an error for each organisation whose usage counters differ from its documents."""
-    usage.find_differences()
+    usage_counters.find_differences()
 
 
 @shared_task(name="rag.delete_expired_inputs")

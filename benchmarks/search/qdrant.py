@@ -29,7 +29,7 @@ def main() -> None:
     from benchmarks.search import synthetic_organizations
     from benchmarks.support import corpus
     from rag.providers import provider_factory
-    from rag.services.maintenance import vector_move
+    from rag.services.maintenance.indexes import move_vectors
 
     migrate()
     count = int(os.environ.get("BENCH_CHUNKS", "5000"))
@@ -42,7 +42,7 @@ def main() -> None:
         server.start()
         settings.QDRANT_URL, settings.QDRANT_TOKEN_VECTORS = client.recv(), with_tokens
         begin = time.monotonic()
-        vector_move.copy_to_qdrant(lambda documents: None)
+        move_vectors.copy_to_qdrant(lambda documents: None)
         seconds = time.monotonic() - begin
         client.send("optimize")
         kilobytes = client.recv() / count / 1000

@@ -23,7 +23,7 @@ from orgs.policies.retention import retention_for
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import submit
-from rag.services.maintenance import delete_old_history
+from rag.services.maintenance.retention import delete_old_history
 from rag.services.queries import chat_replies, permitted_queries
 from rag.services.queries.history import search_history
 from rag.services.sources import original_files, purge

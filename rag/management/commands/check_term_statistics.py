@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from rag.services.maintenance import term_statistics
+from rag.services.maintenance.indexes import term_statistics
 
 
 class Command(BaseCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from rag.services.maintenance import usage
+from rag.services.maintenance import usage_counters
 
 
 class Command(BaseCommand):
@@ -16,7 +16,7 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="correct the counters that differ")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        differences = usage.find_differences()
+        differences = usage_counters.find_differences()
         for difference in differences:
             (counted_chunks, counted_bytes), (chunks, size) = difference.counted, difference.stored
             self.stdout.write(
@@ -24,7 +24,7 @@ class Command(BaseCommand):
                 f"stored {chunks:,} chunks and {size:,} bytes"
             )
             if options["repair"]:
-                usage.repair(difference.organization_id)
+                usage_counters.repair(difference.organization_id)
         if not differences:
             self.stdout.write("The counters of all organisations are correct.")
         elif options["repair"]:

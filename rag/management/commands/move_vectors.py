@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.errors import IndexUnavailable
 from rag.management.transfer_progress import TransferProgress
-from rag.services.maintenance import vector_move
+from rag.services.maintenance.indexes import move_vectors
 
 _MIN_RECALL = 0.95
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
         if options["finish"]:
             self._finish(options["target"])
         elif options["target"] == "pgvector":
-            built = vector_move.build_vector_indexes()
+            built = move_vectors.build_vector_indexes()
             self.stdout.write(f"Vector indexes built: {len(built)}. Set VECTOR_STORE=pgvector, restart all processes,")
             self.stdout.write("and then end the copying of changes with: manage.py move_vectors pgvector --finish")
         else:
@@ -47,11 +47,11 @@ class Command(BaseCommand):
             )
         try:
             with TransferProgress() as progress:
-                leftovers = vector_move.copy_to_qdrant(
+                leftovers = move_vectors.copy_to_qdrant(
                     lambda count: progress.advance("documents", count), recreate=recreate
                 )
-            recall = vector_move.recall(sample)
-            incomplete = vector_move.models_without_token_vectors()
+            recall = move_vectors.recall(sample)
+            incomplete = move_vectors.models_without_token_vectors()
         except IndexUnavailable as error:
             raise CommandError(f"{error.message} Run the command again: it continues.") from error
         self.stdout.write(f"Outdated points deleted: {leftovers}. Recall of the nearest ten: {recall:.3f}.")
@@ -68,5 +68,5 @@ class Command(BaseCommand):
     def _finish(self, target: str) -> None:
         if target != "pgvector" or settings.VECTOR_STORE != "pgvector":
             raise CommandError("Use --finish with pgvector, after VECTOR_STORE=pgvector is set everywhere.")
-        vector_move.finish_return()
+        move_vectors.finish_return()
         self.stdout.write("Changes are not copied any more. The collections in Qdrant can be deleted.")

@@ -1,4 +1,4 @@
-"""Retries failed documents, whose inputs are kept for that purpose (rag.services.maintenance.delete_old_inputs)."""
+"""Retries failed documents. Their inputs are kept for that purpose (rag.services.maintenance.retention)."""
 
 import uuid
 

@@ -12,7 +12,7 @@ from rag.models import Conversation, DataSource, GoldenQuestion, UnansweredQuest
 from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.services.evaluation import answer_ratings, record_unanswered
-from rag.services.maintenance import delete_old_history
+from rag.services.maintenance.retention import delete_old_history
 from rag.services.queries import ask_replies, permitted_queries
 from rag.types import AnswerOptions, Question
 from ragsite.postgres import identity

@@ -17,7 +17,7 @@ from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import document_outcomes
-from rag.services.maintenance import delete_old_inputs
+from rag.services.maintenance.retention import delete_old_inputs
 from rag.services.sources import creation
 from tests.support.factories import World, process_queue
 from tests.support.http import Client

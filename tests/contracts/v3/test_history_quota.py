@@ -10,7 +10,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from rag.models import Conversation, ConversationMessage, HistoryUsage, SearchRecord, Usage
-from rag.services.maintenance.delete_old_history import delete_expired_history
+from rag.services.maintenance.retention.delete_old_history import delete_expired_history
 from rag.services.queries.history import history_quota
 from tests.contracts.v3.helpers import Api, chat
 from tests.support.factories import World

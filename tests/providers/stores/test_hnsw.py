@@ -19,7 +19,7 @@ from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector import hnsw
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.providers.stores.search_types import ScopeQuery
-from rag.services.maintenance import vector_index
+from rag.services.maintenance.indexes import vector_index
 from rag.types import ChunkDraft, Filters, Mode, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World

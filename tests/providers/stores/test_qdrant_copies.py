@@ -13,7 +13,7 @@ from rag.models import Chunk, Document
 from rag.models.content.index_outbox import IndexChange
 from rag.providers.stores.qdrant import outbox
 from rag.providers.stores.qdrant.store import QdrantStore
-from rag.services.maintenance import apply_index_changes
+from rag.services.maintenance.indexes import apply_index_changes
 from tests.support.factories import World, ingest_text
 from tests.support.servers.qdrant_server import QdrantServer
 

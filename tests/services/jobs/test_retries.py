@@ -10,7 +10,7 @@ from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import close_and_cancel, manual_retries, submit
-from rag.services.maintenance import delete_old_inputs
+from rag.services.maintenance.retention import delete_old_inputs
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
 

@@ -17,7 +17,7 @@ from rag.pipeline.ingestion import quota
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import close_and_cancel
 from rag.services.jobs import submit as job_submit
-from rag.services.maintenance import usage
+from rag.services.maintenance import usage_counters
 from rag.services.sources import documents
 from rag.types import Submission
 from tests.support import factories
@@ -75,7 +75,7 @@ def test_of_concurrent_writers_as_many_succeed_as_fit(live_world: World, limits:
     results = run_concurrently([partial(ingest_text, source, "a", "0123456789") for source in sources])
     assert (count_refused(results), Chunk.objects.count(), Document.objects.count()) == (4, 3, 3)
     assert Usage.objects.values_list("chunks", "bytes").get() == (3, 30)
-    assert usage.find_differences() == []
+    assert usage_counters.find_differences() == []
 
 
 def test_the_counter_is_right_after_concurrent_writes_and_deletions(live_world: World) -> None:
@@ -93,7 +93,7 @@ def test_the_counter_is_right_after_concurrent_writes_and_deletions(live_world: 
     tasks = [partial(rewrite, path) for path in ("0", "1", "2", "new", "new")]
     tasks += [partial(delete, path) for path in ("3", "4", "5")]
     run_concurrently(tasks)
-    assert usage.find_differences() == []
+    assert usage_counters.find_differences() == []
     assert Usage.objects.get().chunks == Chunk.objects.filter(document__deleted_at=None).count()
 
 
@@ -182,5 +182,5 @@ def test_counters_are_checked_and_repaired(world: World) -> None:
         call_command("check_usage", stdout=(out := StringIO()))
     assert "home: counted 7 chunks and 7 bytes, stored 1 chunks and 7 bytes" in out.getvalue()
     call_command("check_usage", "--repair", stdout=StringIO())
-    assert usage.find_differences() == []
+    assert usage_counters.find_differences() == []
     assert Usage.objects.get(organization=world.abroad).bytes == len("Lions.")

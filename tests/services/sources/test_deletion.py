@@ -21,7 +21,7 @@ from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.retrieval import retrieve
 from rag.services.ingestion import synchronous_ingestion
 from rag.services.jobs import manual_retries, submit
-from rag.services.maintenance import usage
+from rag.services.maintenance import usage_counters
 from rag.services.sources import deletion, documents, purge
 from rag.types import ChunkingOptions, Question, SearchScope, Submission
 from tests.support import factories
@@ -100,7 +100,7 @@ def test_each_source_has_exactly_its_undeleted_documents(
             assert counted() == stored_sums()
             stored = [text for texts in expected.values() for text in texts.values()]
             assert counted()[1] == sum(len(text.encode()) for text in stored)
-        assert usage.find_differences() == []
+        assert usage_counters.find_differences() == []
         for source in sources.values():
             deletion.delete_source(source)
         assert counted() == (0, 0)

@@ -18,7 +18,7 @@ from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.jobs import close_and_cancel, uploads
-from rag.services.maintenance import delete_old_inputs
+from rag.services.maintenance.retention import delete_old_inputs
 from rag.services.sources import deletion, original_files, purge
 from rag.types import Submission
 from tests.services.jobs.uploading import OPTIONS, files_in, purge_unused_files, send, store, store_content, upload

@@ -57,9 +57,9 @@ class Index:
             self._server.is_down = False
 
     def start_recording(self) -> None:
-        from rag.services.maintenance import vector_move
+        from rag.services.maintenance.indexes import move_vectors
 
-        vector_move.copy_to_qdrant(lambda documents: None)
+        move_vectors.copy_to_qdrant(lambda documents: None)
 
     def judge(self) -> IndexVerdict:
         """Copy what is recorded, and compare all points with the chunks: what copying changes then was wrong."""

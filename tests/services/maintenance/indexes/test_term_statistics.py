@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationTerm, SourceConfig, SourceTerm
 from rag.providers.stores.pgvector.store import PgVectorStore
-from rag.services.maintenance import term_statistics
+from rag.services.maintenance.indexes import term_statistics
 from tests.support.factories import World, ingest_text
 
 

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from rag.models import Chunk, DataSource
 from rag.models.content.pgvector_tables import ChunkTerms, SourceConfig, SourceTerm
 from rag.pipeline.retrieval import retrieve
-from rag.services.maintenance import bm25_backfill
+from rag.services.maintenance.indexes import bm25_backfill
 from rag.services.sources import documents
 from rag.types import Mode, Question, SearchScope
 from tests.support.factories import World, ingest_text

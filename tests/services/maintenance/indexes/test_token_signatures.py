@@ -10,7 +10,7 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.providers import provider_factory
-from rag.services.maintenance import token_signature_backfill
+from rag.services.maintenance.indexes import token_signature_backfill
 from rag.services.queries import permitted_queries
 from rag.services.sources import documents, purge
 from rag.types import Passage, Question
