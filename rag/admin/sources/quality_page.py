@@ -16,7 +16,7 @@ from rag.models import DataSource
 from rag.services.evaluation import golden_questions, quality
 
 from .quality_chart import build_chart
-from .source_pages import get_managed_source, render_page
+from .source_page_base import get_managed_source, render_page
 
 _MAX_RUNS = 60
 

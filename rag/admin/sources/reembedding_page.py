@@ -20,7 +20,7 @@ from rag.models.embedding_models import ENGLISH_MODELS
 from rag.services.evaluation import golden_questions, quality
 from rag.services.reembedding import lifecycle
 
-from .source_pages import get_managed_source, render_page
+from .source_page_base import get_managed_source, render_page
 
 State = Reembedding.State
 _MAX_HISTORY = 20

@@ -17,7 +17,7 @@ from rag.pages.rendering.document_text import show_quote
 from rag.services.queries.trace import search_trace, trace_permissions
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
-from .source_pages import get_managed_source, list_member_emails, render_page
+from .source_page_base import get_managed_source, list_member_emails, render_page
 
 # Labels of the stages, in their order (rag.services.queries.trace.search_trace.StageCounts).
 _STAGE_LABELS = {

@@ -13,7 +13,7 @@ from rag.pages.base import explain
 from rag.services.evaluation import golden_questions, unanswered_clusters
 from ragsite.postgres.models import as_uuid
 
-from .source_pages import get_managed_source, render_page
+from .source_page_base import get_managed_source, render_page
 
 
 @require_http_methods(["GET", "POST"])

@@ -11,7 +11,7 @@ from psycopg.errors import QueryCanceled
 from orgs.access.caller import Caller
 from rag.errors import IndexUnavailable
 from rag.providers import provider_factory
-from rag.providers.stores.qdrant import confirmation
+from rag.providers.stores.qdrant import confirm_found_points
 from rag.types import Mode
 from ragsite.postgres.replicas import positions
 from tests.access.database.replica_searches import SearchOutcome, search
@@ -67,7 +67,7 @@ def test_what_a_replica_confirms_is_not_read_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     scored: list[tuple[bool, int]] = []
-    score = confirmation._score
+    score = confirm_found_points._score
 
     def watch(*arguments: Any) -> Any:
         with connection.cursor() as cursor:
@@ -75,7 +75,7 @@ def test_what_a_replica_confirms_is_not_read_twice(
             scored.append((cursor.fetchone()[0], len(arguments[-1])))
         return score(*arguments)
 
-    monkeypatch.setattr(confirmation, "_score", watch)
+    monkeypatch.setattr(confirm_found_points, "_score", watch)
     search(Caller(live_world.users["member"]))
     assert scored == [(True, 3), (False, 3)]
     scored.clear()
@@ -90,7 +90,7 @@ def test_a_primary_that_fails_to_confirm(
     live_world: World, paused: dict[str, uuid.UUID | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search is not repeated on it."""
-    score, scored = confirmation._score, []
+    score, scored = confirm_found_points._score, []
 
     def fail_on_primary(*arguments: Any) -> Any:
         scored.append(len(arguments[-1]))
@@ -98,7 +98,7 @@ def test_a_primary_that_fails_to_confirm(
             raise DatabaseError from QueryCanceled("statement timeout")
         return score(*arguments)
 
-    monkeypatch.setattr(confirmation, "_score", fail_on_primary)
+    monkeypatch.setattr(confirm_found_points, "_score", fail_on_primary)
     with pytest.raises(IndexUnavailable):
         search(Caller(live_world.users["member"]))
     assert scored == [3, 3]

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from orgs.access.caller import get_caller
-from rag.admin.sources.source_pages import get_managed_source, list_member_emails, render_page
+from rag.admin.sources.source_page_base import get_managed_source, list_member_emails, render_page
 from rag.services.access import explain_access
 
 

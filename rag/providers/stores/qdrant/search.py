@@ -17,7 +17,7 @@ from rag.types.token_vectors import TokenVectors
 
 from . import collection, token_vectors
 from .client import CollectionMissing, ContentRefused, Json, QdrantClient
-from .confirmation import Scores, confirm
+from .confirm_found_points import Scores, confirm
 
 _NOTHING = Candidates((), (), ())
 _SOURCES = f"SELECT source_id, organization_id FROM rag_list_scope({SCOPE})"

@@ -21,8 +21,9 @@ from rag.providers.stores.search_types import Candidates, ScopeQuery
 from rag.types import Mode
 from ragsite.postgres import logins
 
-from . import collection, outbox, points, recall, search
+from . import collection, outbox, points, search
 from .client import ContentRefused, QdrantClient
+from .measure_recall import measure_recall
 
 logger = structlog.get_logger(__name__)
 
@@ -175,4 +176,4 @@ class QdrantStore(PgVectorStore):
 
         A chunk's own vector is the question, and its source the scope.
         """
-        return recall.measure(PgVectorStore(exact_limit=self._exact_limit), self, sample)
+        return measure_recall(PgVectorStore(exact_limit=self._exact_limit), self, sample)

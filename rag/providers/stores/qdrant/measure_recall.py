@@ -15,7 +15,7 @@ from rag.types import Mode, SearchScope
 _NEIGHBOURS = 10
 
 
-def measure(exact: ChunkStore, tested: ChunkStore, sample: int) -> float:
+def measure_recall(exact: ChunkStore, tested: ChunkStore, sample: int) -> float:
     """Return the share of the chunks found by the first store that the second one finds too; 1 without chunks."""
     shares = []
     for model in EmbeddingModel.objects.order_by("pk"):
