@@ -57,6 +57,8 @@ class Passage(NamedTuple):
             (rag.pipeline.retrieval.relative_similarity). None without other candidates.
         heading_similarity: The similarity of the last heading to the question, about -1…1; for a question that is not
             English, of the title and all headings. None if there is nothing to compare, or if it was not computed.
+        multilingual_cosine: Cosine similarity by the multilingual model, -1…1, if passages in several languages were
+            compared with an English question (rag.pipeline.retrieval.other_languages). None otherwise.
         signatures: The stored token signatures, if the search has read them for late interaction.
     """
 
@@ -90,6 +92,7 @@ class Passage(NamedTuple):
     weighted_maxsim: float | None = None
     relative_similarity: float | None = None
     heading_similarity: float | None = None
+    multilingual_cosine: float | None = None
     signatures: TokenSignatures | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -103,6 +106,11 @@ class Passage(NamedTuple):
     def copy_with(self, **changes: Any) -> "Passage":
         """Return the same passage with other values of some fields."""
         return self._replace(**changes)
+
+    @property
+    def cross_language_cosine(self) -> float:
+        """The cosine similarity by which passages in several languages are compared."""
+        return self.score if self.multilingual_cosine is None else self.multilingual_cosine
 
     def pages_between(self, start: int, end: int) -> tuple[int, int] | None:
         """Return the pages of a range of the passage.

@@ -98,13 +98,18 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     other_language_ids = find_other_languages(query, passages)
     # A curve that was fitted for these sources is better than the one for a language.
     same_language_ids = frozenset[uuid.UUID]() if curve.is_measured else find_same_language(query, passages)
-
-    best_cosine = max((passage.score for passage in passages if passage.chunk_id in same_language_ids), default=0.0)
+    compared = [
+        passage
+        for passage in passages
+        if passage.chunk_id not in other_language_ids
+        and (passage.chunk_id in same_language_ids or passage.multilingual_cosine is not None)
+    ]
+    best_cosine = max((passage.cross_language_cosine for passage in compared), default=0.0)
 
     def estimate(passage: Passage, covered: frozenset[QueryPart]) -> float:
         if passage.chunk_id in other_language_ids:
             # One in the language of the question that is at least as similar is easier to read.
-            return probability_between_languages(passage) if passage.score > best_cosine else 0.0
+            return probability_between_languages(passage) if passage.cross_language_cosine > best_cosine else 0.0
         if passage.chunk_id in same_language_ids:
             return probability_within_language(
                 passage, _coverage(passage, parts, covered), _relative_similarity(passage)

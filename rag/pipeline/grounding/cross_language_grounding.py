@@ -21,7 +21,7 @@ _CURVE = Curve(20.8, -6.25)
 
 def probability_between_languages(passage: Passage) -> float:
     """Return the probability that a passage in a language other than the question's contains the answer."""
-    return _CURVE(passage.score)
+    return _CURVE(passage.cross_language_cosine)
 
 
 def is_in_other_language(query: str, passages: Sequence[Passage]) -> bool:

@@ -13,7 +13,9 @@ from rag.text.words import content_words
 from rag.types import Hit, Mode, Question, SearchTrace
 
 from .fuse_dense_and_lexical import fuse
+from .other_languages import admit_nearest, find_multilingual
 from .query.embed_in_scopes import EmbeddedQuestion
+from .rerank import MAX_RERANKED
 
 # How many candidates the dense and the lexical search of each scope contribute, before the cut to top_k.
 MAX_CANDIDATES = 100
@@ -52,6 +54,9 @@ def find_candidates(
     )
     word_count = len(content_words(question.text, "en"))
     hits = fuse(mode, candidates_by_scope, is_english=is_english(question.text), word_count=word_count)
+    multilingual = find_multilingual(question, embedded)
+    if multilingual is not None:
+        hits = admit_nearest(hits, candidates_by_scope[multilingual].dense_ids, MAX_RERANKED)
     if question.min_score > 0:
         hits = [hit for hit in hits if hit.score >= question.min_score]
     trace = SearchTrace(

@@ -10,6 +10,7 @@ from rag.providers.base import Vectors
 from rag.providers.rerankers.local import LocalReranker
 from rag.types import Passage, Question
 
+from .other_languages import place_other_languages
 from .title_and_heading_similarity import prefer_similar_headings
 
 logger = structlog.get_logger(__name__)
@@ -47,6 +48,8 @@ def rerank(
         logger.warning("rerank_skipped", reason=error.message)
         return [*candidates, *others], (WARNING,)
     scored = [passage.copy_with(relevance=relevance) for passage, relevance in zip(candidates, relevances, strict=True)]
+    if isinstance(reranker, LocalReranker):  # others compare passages in all languages
+        scored = place_other_languages(scored)
     # The sort is stable: equally relevant passages keep their order.
     ranked = sorted(scored, key=lambda passage: -passage.relevance)
     if isinstance(reranker, LocalReranker):  # others read the headings with the text

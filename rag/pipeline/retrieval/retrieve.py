@@ -16,6 +16,7 @@ from ragsite.postgres.replicas import routing as replicas
 from .deduplicate import deduplicate
 from .late_interaction import add_maxsim
 from .load_passages import read_passages
+from .other_languages import add_multilingual_cosines, find_multilingual
 from .query.embed_in_scopes import EmbeddedQuestion, embed_in_scopes, multilingual_vector
 from .query.spelling import WARNING as SPELLING_CORRECTED
 from .query.spelling import correct_spelling
@@ -93,7 +94,11 @@ def _search(question: Question, embedded: Sequence[EmbeddedQuestion], scopes: Se
             source_ids = searched_sources.list_ids(scopes, with_unlisted=question.names_sources)
         if question.rerank:
             known = {hit.chunk_id: hit.token_similarities for hit in hits if hit.token_similarities}
-            passages[:MAX_RERANKED] = _add_maxsim(question.text, passages[:MAX_RERANKED], known)
+            best = _add_maxsim(question.text, passages[:MAX_RERANKED], known)
+            multilingual = find_multilingual(question, embedded)
+            if multilingual is not None:
+                best = add_multilingual_cosines(best, embedded[multilingual])
+            passages[:MAX_RERANKED] = best
     return hits, passages, source_ids, warnings, trace, is_complete
 
 

@@ -62,7 +62,7 @@ def prefer_similar_headings(
     ranked = sorted(
         (
             passage.copy_with(
-                relevance=_raised(passage.relevance, weight * added.get(passage.chunk_id, 0.0)),
+                relevance=sigmoid(logit(passage.relevance) + weight * added.get(passage.chunk_id, 0.0)),
                 heading_similarity=similarities.get(passage.chunk_id),
             )
             for passage in best
@@ -123,9 +123,9 @@ def _normalized(vector: NDArray[np.float32]) -> NDArray[np.float32]:
     return normalized
 
 
-def _raised(probability: float, by: float) -> float:
-    """Add to the logit of a probability."""
-    return 1 / (1 + math.exp(-(logit(probability) + by)))
+def sigmoid(value: float) -> float:
+    """Return the probability of a logit."""
+    return 1 / (1 + math.exp(-value))
 
 
 def logit(probability: float) -> float:

@@ -110,6 +110,21 @@ class ChunkStore(Protocol):
         """
         ...
 
+    def cosines(
+        self, chunk_ids: Sequence[uuid.UUID], vector: Vectors, *, model_id: uuid.UUID
+    ) -> dict[uuid.UUID, float]:
+        """Return chunk id → cosine of a vector and the chunk's vector of a model, without chunks that have none.
+
+        Args:
+            chunk_ids: The chunks.
+            vector: float32 of shape (dimensions,), of length 1.
+            model_id: The embedding model.
+
+        Raises:
+            IndexUnavailable: If the store does not answer.
+        """
+        ...
+
     def count_words(self, words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, int]:
         """Return word → in how many chunks of the scopes' sources it occurs, in any of its forms; 0 for stop words.
 

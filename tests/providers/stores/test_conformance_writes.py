@@ -87,6 +87,17 @@ def test_a_new_title_and_a_new_language_are_indexed(store: ChunkStore, world: Wo
     assert store.count_wrong_statistics(document.source.pk) == 0
 
 
+def test_chunks_are_compared_with_a_vector(store: ChunkStore, world: World) -> None:
+    document = new_document(world.source())
+    first, second = write(store, document, ["zebra", "lion"], [unit_vector(1), unit_vector(0.6, 0.8)])
+    model_id, vector = document.source.embedding_model_id, unit_vector(1)
+    cosines = store.cosines([first, second, uuid.uuid4()], vector, model_id=model_id)
+    assert cosines == {first: pytest.approx(1.0, abs=0.001), second: pytest.approx(0.6, abs=0.001)}
+    assert store.cosines([first], vector, model_id=uuid.uuid4()) == {}
+    store.delete_source_chunks(document.source.pk, limit=100)
+    assert store.cosines([first], vector, model_id=model_id) == {}
+
+
 def test_token_signatures_are_stored_and_backfilled(store: ChunkStore, world: World) -> None:
     source = world.source()
     stored = [signatures_of(1), signatures_of(2, tokens=200)]

@@ -11,6 +11,8 @@ from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel
 from rag.models.content.pgvector_tables import Embedding512
 from rag.pipeline.grounding.assess_grounding import assess_locally
+from rag.pipeline.retrieval import rank_candidates
+from rag.pipeline.retrieval import retrieve as retrieval
 from rag.providers.embedders import multilingual
 from rag.services.queries import permitted_queries
 from rag.services.reembedding import second_model
@@ -52,7 +54,7 @@ def library(world: World) -> DataSource:
 
 
 def retrieve(world: World, text: str, **fields: object) -> list[str]:
-    question = Question(text, top_k=3, rerank=True, **fields)  # type: ignore[arg-type]
+    question = Question(text, **({"top_k": 3, "rerank": True} | fields))  # type: ignore[arg-type]
     passages = permitted_queries.retrieve(
         question, permitted_queries.SourceSelection(Caller(world.users["member"]))
     ).passages
@@ -101,8 +103,35 @@ def test_questions_in_other_languages_find_english_passages(world: World, librar
 def test_a_document_in_another_language_is_found_by_an_english_question(world: World, library: DataSource) -> None:
     ingest_text(library, "parken", "Angestellte dürfen ihr Auto kostenlos in der Tiefgarage abstellen.", lang="de")
     second_model.embed_other_languages([])
-    assert "parken" in retrieve(world, "Where may employees park their car for free?")
+    assert retrieve(world, "Where may employees park their car for free?")[0] == "parken"
     assert retrieve(world, "May I bring my dog to work?")[0] == "dogs"
+
+
+def test_an_english_question_is_answered_from_the_one_german_document_among_english_ones(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The English passages have words of the question, which the German one cannot have."""
+    source, abroad = world.source(), "Aus dem Ausland darf an höchstens 20 Tagen im Kalenderjahr gearbeitet werden."
+    english = [
+        "Parents get up to ten days of leave a year if a child is ill.",
+        "The keys of the house are kept at the front desk.",
+        "Travel to other countries is booked by the office at least ten days ahead.",
+        "Somebody who changes jobs within the company keeps the days of leave of the old one.",
+        "Laptops are replaced every four years.",
+        "On public holidays the office is closed.",
+    ]
+    ingest_texts(source, {str(number): text for number, text in enumerate(english)}, lang="en")
+    ingest_text(source, "ausland", abroad, lang="de")
+    second_model.embed_other_languages([])
+    question = "My parents have a house in Italy. May I do my job from there for a while?"
+    assert retrieve(world, question)[0] == "ausland"
+    assert abroad in answer(world, question).text
+    for module in (rank_candidates, retrieval):
+        monkeypatch.setattr(module, "MAX_RERANKED", 1)
+    assert retrieve(world, question, top_k=1) == ["ausland"], "it is reranked, although words put others before it"
+    english_question = "How many days ahead is travel to other countries booked?"
+    assert retrieve(world, english_question)[0] == "2", "an English passage that has the answer stays first"
+    assert english[2] in answer(world, english_question).text
 
 
 def test_an_english_question_compares_only_foreign_documents_by_the_second_model(
@@ -206,6 +235,10 @@ def test_a_passage_in_another_language_answers_only_if_it_is_more_similar_than_t
         passages = [german, french, german.copy_with(chunk_id=uuid.uuid4(), score=0.1)]
         relevant = assess_locally("Wann schließt das Wohnheim?", passages, mode="hybrid+rerank").relevant
         assert [passage in relevant for passage in passages] == [True, is_relevant, True]
+    for cosine, is_relevant in ((0.41, False), (0.39, True)):  # the cosine of the English model is another one
+        english = german.copy_with(chunk_id=uuid.uuid4(), lang="en", score=0.2, multilingual_cosine=cosine)
+        passages = [english, german.copy_with(score=0.1, multilingual_cosine=0.4)]
+        assert (passages[1] in assess_locally("When does it close?", passages, mode="").relevant) == is_relevant
 
 
 @pytest.mark.parametrize(

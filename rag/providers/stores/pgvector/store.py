@@ -90,6 +90,12 @@ class PgVectorStore:
                 for query in queries
             ]
 
+    def cosines(
+        self, chunk_ids: Sequence[uuid.UUID], vector: Vectors, *, model_id: uuid.UUID
+    ) -> dict[uuid.UUID, float]:
+        with _translated_errors():
+            return vectors.cosines(chunk_ids, vector, model_id)
+
     def count_words(self, words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, int]:
         with _translated_errors():
             return bm25_query.count_words(words, scopes)

@@ -9,6 +9,7 @@ import numpy as np
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 from pgvector import HalfVector
+from pgvector.django import CosineDistance
 
 from rag.models import Chunk, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
@@ -98,6 +99,13 @@ def _rows(
 
 def _filter_values(document: Document) -> dict[str, object]:
     return {name: getattr(document, name) for name in FILTER_FIELDS}
+
+
+def cosines(chunk_ids: Sequence[uuid.UUID], vector: Vectors, model_id: uuid.UUID) -> dict[uuid.UUID, float]:
+    """Return chunk id → cosine of a vector and the chunk's vector of the model, without chunks that have none."""
+    rows = EMBEDDING_TABLES[len(vector)].objects.filter(model=model_id, chunk__in=chunk_ids)
+    distances = rows.values_list("chunk", CosineDistance("embedding", HalfVector(vector)))
+    return {chunk_id: 1.0 - distance for chunk_id, distance in distances}
 
 
 def update_filters(document: Document) -> None:
