@@ -1,4 +1,4 @@
-"""Trains the projection of rag/pipeline/retrieval/answer_projection.py:
+"""Trains the projection of rag/pipeline/retrieval/reranking/answer_projection.py:
 
     python -m benchmarks.training train-v1.1.json FOLDER… --out answer_projection.npz
 

@@ -58,7 +58,7 @@ class Passage(NamedTuple):
         heading_similarity: The similarity of the last heading to the question, about -1…1; for a question that is not
             English, of the title and all headings. None if there is nothing to compare, or if it was not computed.
         multilingual_cosine: Cosine similarity by the multilingual model, -1…1, if passages in several languages were
-            compared with an English question (rag.pipeline.retrieval.other_languages). None otherwise.
+            compared with an English question (rag.pipeline.retrieval.reranking.other_languages). None otherwise.
         signatures: The stored token signatures, if the search has read them for late interaction.
     """
 

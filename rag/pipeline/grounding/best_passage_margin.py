@@ -8,9 +8,9 @@ from django.conf import settings
 
 from rag.errors import IndexUnavailable
 from rag.pipeline.embed_question import embed_question_tokens
-from rag.pipeline.retrieval.answer_projection import project_question
-from rag.pipeline.retrieval.late_interaction import max_similarities, read_signatures
-from rag.pipeline.retrieval.title_and_heading_similarity import logit
+from rag.pipeline.retrieval.reranking.answer_projection import project_question
+from rag.pipeline.retrieval.reranking.late_interaction import max_similarities, read_signatures
+from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.question_language import is_english
 from rag.types import Passage
 

@@ -13,9 +13,9 @@ from rag.text.words import content_words
 from rag.types import Hit, Mode, Question, SearchTrace
 
 from .fuse_dense_and_lexical import fuse
-from .other_languages import admit_nearest, find_multilingual
 from .query.embed_in_scopes import EmbeddedQuestion
-from .rerank import MAX_RERANKED
+from .reranking.other_languages import admit_nearest, find_multilingual
+from .reranking.rerank import MAX_RERANKED
 
 # How many candidates the dense and the lexical search of each scope contribute, before the cut to top_k.
 MAX_CANDIDATES = 100

@@ -14,7 +14,7 @@ from rag.text.quotable_units import split_units
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures
 
-from .late_interaction import max_similarities
+from .reranking.late_interaction import max_similarities
 
 logger = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from rag.models.content.index_outbox import IndexChange
-from rag.pipeline.retrieval.late_interaction import max_similarities
+from rag.pipeline.retrieval.reranking.late_interaction import max_similarities
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.providers.stores.pgvector import token_signatures
 from rag.providers.stores.qdrant import outbox, token_vectors

@@ -2,7 +2,7 @@
 
 A query asks for each of its tokens alone. Qdrant quantises a query token with 8 bits, relative to its largest
 component, and returns similarities in this scale; those of several tokens could not be separated again. And grounding
-weights the tokens by how much the candidates differ in each (rag.pipeline.retrieval.late_interaction).
+weights the tokens by how much the candidates differ in each (rag.pipeline.retrieval.reranking.late_interaction).
 """
 
 import time

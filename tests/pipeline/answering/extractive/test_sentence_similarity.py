@@ -8,8 +8,8 @@ from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_token_signatures
 from rag.pipeline.retrieval import retrieve
-from rag.pipeline.retrieval.answer_projection import project_question
-from rag.pipeline.retrieval.late_interaction import max_similarities, token_similarities
+from rag.pipeline.retrieval.reranking.answer_projection import project_question
+from rag.pipeline.retrieval.reranking.late_interaction import max_similarities, token_similarities
 from rag.providers import provider_factory
 from rag.providers.embedders.local import binarize
 from rag.types import Passage, Question, SearchScope

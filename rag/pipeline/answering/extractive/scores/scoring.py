@@ -13,7 +13,7 @@ from rag.pipeline.answering.extractive.parts.passage_structure import PassageStr
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
-from rag.pipeline.retrieval.title_and_heading_similarity import logit
+from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words, stem
 from rag.types.token_vectors import TokenVectors

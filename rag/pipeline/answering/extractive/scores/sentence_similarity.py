@@ -12,8 +12,8 @@ from django.conf import settings
 
 from rag.errors import IndexUnavailable
 from rag.pipeline.embed_question import embed_question_tokens
-from rag.pipeline.retrieval.answer_projection import ProjectedQuestion, project_question
-from rag.pipeline.retrieval.late_interaction import read_signatures, token_similarities
+from rag.pipeline.retrieval.reranking.answer_projection import ProjectedQuestion, project_question
+from rag.pipeline.retrieval.reranking.late_interaction import read_signatures, token_similarities
 from rag.providers import provider_factory
 from rag.text.indexed_text import embedded_text
 from rag.types import Passage

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from rag.pipeline.retrieval.answer_projection import project_question
-from rag.pipeline.retrieval.late_interaction import max_similarities
+from rag.pipeline.retrieval.reranking.answer_projection import project_question
+from rag.pipeline.retrieval.reranking.late_interaction import max_similarities
 from rag.providers import provider_factory
 from rag.types.token_vectors import TokenSignatures
 

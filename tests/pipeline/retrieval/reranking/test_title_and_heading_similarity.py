@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rag.pipeline.retrieval.rerank import rerank
-from rag.pipeline.retrieval.title_and_heading_similarity import prefer_similar_headings
+from rag.pipeline.retrieval.reranking.rerank import rerank
+from rag.pipeline.retrieval.reranking.title_and_heading_similarity import prefer_similar_headings
 from rag.providers import provider_factory
 from rag.text.indexed_text import embedded_text
 from rag.types import Passage, Question

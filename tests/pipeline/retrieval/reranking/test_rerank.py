@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rag.errors import RerankFailed
-from rag.pipeline.retrieval.rerank import MAX_RERANKED, WARNING, rerank
+from rag.pipeline.retrieval.reranking.rerank import MAX_RERANKED, WARNING, rerank
 from rag.types import Passage, Question
 from tests.support.servers.provider_server import ProviderServer
 

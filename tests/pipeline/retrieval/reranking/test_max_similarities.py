@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rag.pipeline.retrieval.late_interaction import max_similarities
+from rag.pipeline.retrieval.reranking.late_interaction import max_similarities
 
 DIMENSIONS = 16
 

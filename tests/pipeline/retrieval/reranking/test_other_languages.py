@@ -5,7 +5,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.pipeline.retrieval.other_languages import admit_nearest, place_other_languages
+from rag.pipeline.retrieval.reranking.other_languages import admit_nearest, place_other_languages
 from rag.types import Hit, Passage
 from tests.support.passages import PASSAGE
 

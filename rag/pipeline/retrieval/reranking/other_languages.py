@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from django.conf import settings
 
+from rag.pipeline.retrieval.query.embed_in_scopes import EmbeddedQuestion
 from rag.providers import provider_factory
 from rag.providers.rerankers.local import standard_scores
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Passage, Question
 
-from .query.embed_in_scopes import EmbeddedQuestion
 from .title_and_heading_similarity import logit, sigmoid
 
 # How many of the nearest chunks in other languages are always among those that are reranked.
