@@ -109,11 +109,27 @@ def test_one_short_line_and_names_of_speakers_are_no_headings() -> None:
     assert headings("".join(f"{title}\n\n" for title in ("Milk", "Eggs", "Bread", "Tea"))) == []
 
 
+def test_numbered_titles_of_contracts_and_manuals() -> None:
+    contract = "\n".join(f"{title}\n\n{PARAGRAPH}\n" for title in ("§ 1 Fares", "§ 2 Dogs", "§ 3 Bicycles"))
+    assert headings(contract) == [("§ 1 Fares", 1), ("§ 2 Dogs", 1), ("§ 3 Bicycles", 1)]
+    manual = f"1. Engine\n\n1.1 Oil\n   {PARAGRAPH}\n\n1.2 Filters\n\n   {PARAGRAPH}\n\n2. Deck\n\n    {PARAGRAPH}\n"
+    assert headings(manual) == [("1. Engine", 1), ("1.1 Oil", 2), ("1.2 Filters", 2), ("2. Deck", 1)]
+    assert headings(manual.replace("    The", "        The")) == headings(manual)[:3], "code is indented more"
+
+
+def test_the_first_line_of_a_wrapped_paragraph_is_no_title() -> None:
+    wrapped = "Bicycles are parked on the lower deck and not\nin the cabin. In a storm the lower deck is closed.\n"
+    assert headings("\n".join(f"1.{number} {wrapped}" for number in range(1, 5))) == []
+
+
 def test_source_code_has_no_headings() -> None:
     assert not parse.parse_text(HANDBOOK, content_type="", path="ferry.py").headings
 
 
-@pytest.mark.parametrize("part", ["# a\n\n", "## ", "#\t", "```\n", f"Title\n\n{PARAGRAPH}\n\n", "1. A\n", "# a # "])
+@pytest.mark.parametrize(
+    "part",
+    ["# a\n\n", "## ", "#\t", "```\n", f"Title\n\n{PARAGRAPH}\n\n", "1. A\n", "1. A\n\n", "A\n\n\n\n\n", "# a # "],
+)
 def test_headings_are_found_in_linear_time(part: str) -> None:
     assert takes_linear_time(parse_plain, lambda size, attempt: f"{attempt}\n\n" + part * (size // len(part)), 400_000)
 

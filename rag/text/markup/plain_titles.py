@@ -12,7 +12,11 @@ _MIN_PARAGRAPH_CHARACTERS = 50
 # Fewer titles may be anything. Titles that are repeated are not those of sections but, for example, names of speakers.
 _MIN_TITLES, _MIN_DISTINCT = 3, 2 / 3
 # "2. Figures of the quarter", "5.2 Adding a site", "Article 4", "§ 7 Notice".
-_NUMBER = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})[.)]?\s+(?=[^\W\d_a-z])")
+_NUMBER = re.compile(r"(?:§\s?)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})[.)]?\s+(?=[^\W\d_a-z])")
+# Manuals indent the text below numbered titles; more is code.
+_MAX_INDENT = 4
+# Length of a title without an empty line below it, relative to the next line.
+_MAX_LENGTH_ABOVE = 0.75
 
 
 def find_plain_titles(lines: Sequence[str]) -> list[tuple[int, str, str]]:
@@ -31,18 +35,36 @@ def find_plain_titles(lines: Sequence[str]) -> list[tuple[int, str, str]]:
 
 
 def _titles_above_paragraphs(lines: Sequence[str]) -> Iterator[int]:
-    """Yield the indexes of short lines below an empty line and above a paragraph."""
-    for number, line in enumerate(lines[:-1]):
-        if (number and lines[number - 1].strip()) or not _is_title(line):
+    """Yield the indexes of short lines below an empty line and above a paragraph, or above a title of their section."""
+    titles: set[int] = set()
+    for number in reversed(range(len(lines) - 1)):  # titles within a section are known before its own
+        if (number and lines[number - 1].strip()) or not _is_title(lines[number]):
             continue
-        is_alone = not lines[number + 1].strip()
-        below = number + 1 + is_alone
-        if below < len(lines) and (is_alone or _NUMBER.match(line)) and _begins_paragraph(lines[below]):
-            yield number
+        below = next((index for index in range(number + 1, len(lines)) if lines[index].strip()), None)
+        if below is None or below > number + 2:
+            continue
+        is_outer = below in titles and _number(lines[below]).startswith(f"{_number(lines[number])}.")
+        if is_outer or _is_above_paragraph(lines[number], lines[below], is_alone=below > number + 1):
+            titles.add(number)
+    yield from sorted(titles)
 
 
-def _begins_paragraph(line: str) -> bool:
-    return len(line) >= _MIN_PARAGRAPH_CHARACTERS and not line[0].isspace()
+def _is_above_paragraph(line: str, below: str, *, is_alone: bool) -> bool:
+    """Return whether the line below a title begins a paragraph. Without an empty line between, the title has a number.
+
+    A line that is hardly shorter than the one below is the first line of a wrapped paragraph.
+    """
+    is_numbered = bool(_number(line))
+    if not is_alone and (not is_numbered or len(line.rstrip()) > _MAX_LENGTH_ABOVE * len(below.rstrip())):
+        return False
+    indent = len(below) - len(below.lstrip())
+    return len(below) >= _MIN_PARAGRAPH_CHARACTERS and indent <= (_MAX_INDENT if is_numbered else 0)
+
+
+def _number(line: str) -> str:
+    """Return the number before a title; empty if there is none."""
+    match = _NUMBER.match(line)
+    return match["number"] if match else ""
 
 
 def _is_title(line: str) -> bool:
@@ -52,5 +74,5 @@ def _is_title(line: str) -> bool:
 
 
 def _style(line: str) -> str:
-    match = _NUMBER.match(line)
-    return "1" + ".1" * match["number"].count(".") if match else ""
+    number = _number(line)
+    return "1" + ".1" * number.count(".") if number else ""
