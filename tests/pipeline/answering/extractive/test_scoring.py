@@ -43,6 +43,21 @@ def test_a_part_that_says_the_same_as_the_question_is_better(best: str) -> None:
     assert answered(Similarity({best: 1.0}, {})) == best
 
 
+@pytest.mark.parametrize(("question", "best"), [("Why does it show e-12?", "E-12"), ("Why does it show it?", "E-31")])
+def test_the_part_with_the_code_of_the_question_is_better_than_a_similar_one(question: str, best: str) -> None:
+    """Codes look alike to the models, and consist of words that other parts have: "E", "12"."""
+    text = "E-12 The cup is stuck.\n\nE-31 The spoon is bent: wait 12 minutes.\n\nThe E-series has cups."
+    similarity = Similarity({"E-31 The spoon is bent: wait 12 minutes.": 1.0}, {}, text)
+    page = passage(text, start=0, end=len(text))
+    assert render_quotes(extract_quotes(question, [page], similarity)).startswith(best)
+
+
+def test_a_part_has_the_codes_of_the_headings_above_it() -> None:
+    others = "Machines squeak if they are dry.\n\nMachines are cleaned on Fridays.\n\nMachines are grey."
+    pages = [passage(others), passage("Oil it on Mondays.", headings=("Machine HX-5",))]
+    assert "Oil it" in render_quotes(extract_quotes("Why does the machine HX-5 squeak?", pages))
+
+
 @pytest.mark.parametrize(("weights", "best"), [((0.9, 0.1), "Cups"), ((0.1, 0.9), "Spoons")])
 def test_tokens_of_the_question_count_by_their_weights(weights: tuple[float, float], best: str) -> None:
     class Weighted(Similarity):

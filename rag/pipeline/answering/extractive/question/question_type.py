@@ -57,6 +57,8 @@ _SECOND_QUESTION = re.compile(
 _FOLLOWING_QUESTION = re.compile(
     rf"(?:,|\band|;|\?) (?:and )?{QUESTION_WORDS}[^?]{{1,60}}\b(?:it|that|this|them|those|these)\b", re.IGNORECASE
 )
+# "What does E-12 mean?", "The panel shows F12": a word with a letter and a digit.
+_CODE = re.compile(r"(?<!\w)(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w(?:[\w-]*\w)?(?!\w)")
 # "What is the difference between a page and an article?", "How does it differ from an article?", "pages vs articles"
 _COMPARISON = re.compile(
     r"\b(?:differences? between|unterschiede? zwischen|différences? entre|diferencias? entre) (?P<first>[^?]{2,80}?)"
@@ -117,6 +119,7 @@ class AnalysedQuestion:
         asks_two_things: Whether it may have two answers in different places.
         compared: The two things whose difference is asked for; empty if it asks for something else.
         is_negated: Whether it contains a negation ("not", "without", "never" …).
+        codes: The codes and names of models that it has, such as E-12, in lower case.
     """
 
     words: tuple[str, ...]
@@ -129,6 +132,7 @@ class AnalysedQuestion:
     asks_about_answer: bool = False
     compared: tuple[str, ...] = ()
     is_negated: bool = False
+    codes: tuple[str, ...] = ()
 
     def needs_more_than(self, text: str) -> bool:
         """Return whether a text is a mere "Yes.", which is no answer to this kind of question."""
@@ -137,6 +141,11 @@ class AnalysedQuestion:
     def accepts(self, text: str) -> bool:
         """Return whether a text may answer this kind of question: "Yes, …" does not say how something is done."""
         return not (self.is_open and _YES_OR_NO.match(text))
+
+
+def find_codes(text: str) -> frozenset[str]:
+    """Return the codes and names of models in a text, such as E-12 or HX5, in lower case."""
+    return frozenset(match.group().lower() for match in _CODE.finditer(text))
 
 
 def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
@@ -160,4 +169,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
         compared=compared_things(question),
         is_negated=is_negated(question),
+        codes=tuple(find_codes(question[:_MAX_CHARACTERS])),
     )

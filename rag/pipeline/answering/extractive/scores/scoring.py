@@ -12,7 +12,7 @@ from rag.pipeline.answering.extractive.parts.passage_parts import SENTENCE_ENDIN
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
-from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, find_codes
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.quotable_units import UnitKind
 from rag.text.words import split_words, stem
@@ -51,6 +51,8 @@ _BEST_PASSAGE_BONUS = 0.8
 # Penalty for a sentence that says too little alone, in standard deviations.
 _FRAGMENT_PENALTY = 1.0
 _MIN_WORDS = 4
+# Bonus for a part with the rarest code of the question, such as E-12, if few parts have it, in standard deviations.
+_CODE_BONUS, _MAX_SHARE_WITH_CODE = 4.0, 0.25
 # Bonus for the first paragraph of a section, and for steps and commands if the question asks how something is done.
 _START_BONUS = 0.8
 _PROCEDURE_BONUS = 0.5
@@ -79,6 +81,7 @@ def score_candidates(
     Unknown similarities count as average.
     """
     penalties = _relevance_penalties(structures)
+    with_code = _find_rarest_code(candidates, structures, question.codes)
     word_scores = [
         total(weights, candidate.stems) + _HEADING_WEIGHT * total(weights, candidate.heading_stems)
         for candidate in candidates
@@ -88,6 +91,7 @@ def score_candidates(
         - penalties[candidate.passage_number - 1]
         + (_BEST_PASSAGE_BONUS if candidate.passage_number == 1 else 0.0)
         + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
+        + (_CODE_BONUS if (candidate.passage_number, candidate.index) in with_code else 0.0)
         + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
         for candidate in candidates
     ]
@@ -101,6 +105,26 @@ def score_candidates(
         bonuses,
     )
     return [sum(scores) for scores in zip(*columns, strict=True)]
+
+
+def _find_rarest_code(
+    candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], codes: Sequence[str]
+) -> set[tuple[int, int]]:
+    """Return the passage numbers and indexes of the parts with the question's rarest code; none if many parts have it.
+
+    A part also has the codes of the headings above it. Codes differ in a sign ("E-12", "E-31") that similarities hardly
+    see, and consist of words that other parts have.
+    """
+    parts_by_code: dict[str, set[tuple[int, int]]] = {code: set() for code in codes}
+    for candidate in candidates if codes else ():
+        structure = structures[candidate.passage_number - 1]
+        heading = structure.heading_index(candidate.index)
+        above = [structure.passage.title, *structure.passage.headings]
+        inner = "" if heading is None else structure.visible_text(heading)
+        for code in find_codes("\n".join([*above, inner, structure.text(candidate.index)])) & parts_by_code.keys():
+            parts_by_code[code].add((candidate.passage_number, candidate.index))
+    rarest = min((parts for parts in parts_by_code.values() if parts), key=len, default=set())
+    return rarest if len(rarest) <= max(1.0, _MAX_SHARE_WITH_CODE * len(candidates)) else set()
 
 
 def _relevance_penalties(structures: Sequence[PassageStructure]) -> list[float]:
