@@ -36,6 +36,22 @@ def test_each_line_of_a_table_that_a_database_printed_is_a_row() -> None:
     assert answer("Is the tumbler small?", page) == "- tumbler — small [1]"
 
 
+def test_names_above_numbers_are_the_header_of_a_table_without_a_rule() -> None:
+    """A header alone is no answer, and a row without it says little."""
+    rows = "Cup | Size | Price\nmug | big | 3 euros\ntumbler | small | 2 euros\n"
+    assert answer("What does a tumbler cost?", passage(f"All cups:\n\n{rows}")).endswith(
+        "- tumbler — Size: small — Price: 2 euros [1]"
+    )
+    unknown = answer("What does a tumbler cost?", passage(rows))
+    assert unknown == "- tumbler — small — 2 euros [1]", "the text may begin in the middle of the table"
+    for other in (
+        rows.replace("Price", "Price 2025"),
+        rows.replace("2 euros", "two euros"),
+        rows.replace("Cup |", "|"),
+    ):
+        assert "Size:" not in answer("What does a tumbler cost?", passage(f"All cups:\n\n{other}"))
+
+
 def test_front_matter_is_not_quoted() -> None:
     page = passage("---\ntitle: Storing tea\ndescription: Where tea is stored.\n---\n\nKeep the leaves in a tin.")
     assert answer("Where is tea stored?", page) == "Keep the leaves in a tin. [1]"

@@ -8,6 +8,9 @@ from rag.text.quotable_units import TextUnit, UnitKind
 
 # A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.
 _GRID_BORDER = re.compile(r"\+[-=]")
+_DIGIT = re.compile(r"\d")
+# How many rows are below the header of a table that has no rule below it.
+_MIN_ROWS_WITHOUT_RULE = 2
 # A line within a cell that begins a note: `.. important::`.
 _DIRECTIVE = re.compile(r"\.\. [\w-]+::")
 
@@ -47,7 +50,7 @@ def join_grid_rows(text: str, units: Sequence[TextUnit]) -> list[TextUnit]:
 
 
 def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
-    """Return the header of each table by its block: the row above a rule.
+    """Return the header of each table by its block: the row above a rule, or a first row of names above numbers.
 
     In reStructuredText a rule `+---+` is below every row, and `+===+` below the header.
     """
@@ -57,7 +60,22 @@ def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
             is_below_any_row = text.startswith("+-", following.start)
             if not is_below_any_row:
                 headers.setdefault(unit.block, unit)
+    first_block = units[0].block if units else None
+    for block, group in groupby(units, lambda unit: unit.block):
+        rows = list(group)
+        # A text may begin in the middle of a table.
+        if block != first_block and all(row.kind is UnitKind.ROW for row in rows) and _begins_with_names(text, rows):
+            headers[block] = rows[0]
     return headers
+
+
+def _begins_with_names(text: str, rows: Sequence[TextUnit]) -> bool:
+    """Return whether the first row has no number, and the rows below have one in each cell of a column."""
+    names, *others = [split_cells(text[row.start : row.end]) for row in rows]
+    if len(others) < _MIN_ROWS_WITHOUT_RULE or any(len(cells) != len(names) for cells in others):
+        return False
+    has_numbers = [all(_DIGIT.search(cell) for cell in column) for column in zip(*others, strict=True)]
+    return any(has_numbers) and not any(_DIGIT.search(name) for name in names)
 
 
 def _has_first_cell(text: str, line: TextUnit) -> bool:
