@@ -43,8 +43,8 @@ class ConversationMessage(UUIDModel):
 
     Attributes:
         details: What an answer of the page "Ask" is based on (rag.services.queries.history.stored_answers), without
-            texts of documents; of a reply of the chat contract that used passages only their sources; None for other
-            messages.
+            texts of documents; of a reply of the chat contract only the sources of its passages, and of replies that it
+            may repeat; None for other messages.
         is_helpful: How its reader rated an answer; None if they did not.
     """
 

@@ -16,7 +16,13 @@ from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, history_quota
-from rag.services.queries.history.stored_answers import ReadableAnswer, describe_answer, read_answers
+from rag.services.queries.history.stored_answers import (
+    ReadableAnswer,
+    describe_answer,
+    read_answers,
+    read_messages,
+    readable_messages,
+)
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
 
 from . import permitted_queries
@@ -75,7 +81,8 @@ def ask(
     caller, keeps_history = selection.caller, is_stored(selection.caller)
     conversation = conversation_store.find_conversation(caller, conversation_id, is_stored=keeps_history)
     new_message = Message(ConversationMessage.Role.USER.value, question.text)
-    messages = [*(_readable_history(caller, conversation) if conversation else []), new_message]
+    history = conversation_store.load_messages(conversation) if conversation else []
+    messages = [*map(conversation_store.to_message, readable_messages(caller, history)), new_message]
     turn = ChatTurn(messages, generation=options.generation, question=question)
     searched = resolve_follow_up(turn, messages, selection)
     query = MeasuredQuery()
@@ -127,23 +134,9 @@ def _conversations_answering(caller: Caller, conversations: QuerySet[Conversatio
     containing_answers = list(containing.order_by("-pk")[:MAX_SEARCHED_ANSWERS])
     return {
         message.conversation_id
-        for message, answer in zip(containing_answers, _read_messages(caller, containing_answers), strict=True)
+        for message, answer in zip(containing_answers, read_messages(caller, containing_answers), strict=True)
         if not answer.is_withheld
     }
-
-
-def _readable_history(caller: Caller, conversation: Conversation) -> list[Message]:
-    """Return the conversation's newest messages, oldest first, without answers that are withheld from the caller."""
-    newest = list(conversation.messages.order_by("-position")[:MAX_SHOWN_MESSAGES])[::-1]
-    return [
-        Message(message.role, message.content)
-        for message, readable in zip(newest, _read_messages(caller, newest), strict=True)
-        if not readable.is_withheld
-    ]
-
-
-def _read_messages(caller: Caller, messages: Sequence[ConversationMessage]) -> list[ReadableAnswer]:
-    return read_answers(caller, [(message.content, message.details or {}, message) for message in messages])
 
 
 def get_conversation(caller: Caller, conversation_id: uuid.UUID) -> Conversation:
@@ -165,7 +158,7 @@ def read_conversation(caller: Caller, conversation: Conversation) -> list[Exchan
     """
     newest = list(conversation.messages.order_by("-position")[:MAX_SHOWN_MESSAGES])[::-1]
     replies = [message for message in newest if message.role == ConversationMessage.Role.ASSISTANT]
-    answers = _without_withheld_words(_read_messages(caller, replies))
+    answers = _without_withheld_words(read_messages(caller, replies))
     by_position = {message.position: answer for message, answer in zip(replies, answers, strict=True)}
     return [
         Exchange(message.content, by_position.get(message.position + 1))

@@ -9,6 +9,7 @@ from django.conf import settings
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel
+from rag.models import ConversationMessage
 from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
 from rag.pipeline.answering.extractive.quote_two_answers import quote_answer
@@ -25,7 +26,7 @@ from rag.providers import provider_factory
 from rag.services.access import access_rechecks
 from rag.services.queries.history import conversation_store, history_quota
 from rag.services.queries.history.conversation_store import MAX_MESSAGES as MAX_MESSAGES
-from rag.services.queries.history.stored_answers import list_sources
+from rag.services.queries.history.stored_answers import list_sources, readable_messages
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Question, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
@@ -71,15 +72,17 @@ def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answer
 
 def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> AnswerEvents[ChatReply]:
     """Retrieve, generate the reply and store the exchange, without rechecking access."""
-    if provider_factory.language_model(turn.generation.model):
+    has_model = provider_factory.language_model(turn.generation.model) is not None
+    if has_model:
         permitted_queries.require_membership(selection.caller)
     retention = retention_for(selection.caller.user)
     is_stored = retention.history == QueryHistory.FULL
     conversation = conversation_store.find_conversation(selection.caller, turn.conversation_id, is_stored=is_stored)
-    history = conversation_store.load_history(conversation) if conversation else []
-    overlap = _overlap(turn.messages, history)
+    history = conversation_store.load_messages(conversation) if conversation else []
+    overlap = _overlap(turn.messages, list(map(conversation_store.to_message, history)))
     # The messages that the request repeats may be stored in a shorter form.
-    messages = [*history[: len(history) - overlap], *turn.messages]
+    earlier = readable_messages(selection.caller, history[: len(history) - overlap])
+    messages = [*map(conversation_store.to_message, earlier), *turn.messages]
     question = resolve_follow_up(turn, messages, selection) if turn.question else None
     retrieval = permitted_queries.search_to_answer(question, selection) if question else None
     text_parts = _generate_reply(turn, messages, question, retrieval)
@@ -88,12 +91,19 @@ def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answe
     if not is_stored:
         return ChatReply(text, as_uuid(turn.conversation_id) or uuid7(), retrieval)
     exchange = [*turn.messages[overlap:], Message("assistant", text)]
-    # The page "Ask" withholds the reply when a source is closed, if it shows the conversation.
-    details = {"sources": list_sources(retrieval.passages)} if retrieval and retrieval.passages else None
+    seen_by_model = [*earlier, *history[len(history) - overlap :]] if has_model else []
+    sources = _list_sources(retrieval, seen_by_model)
+    details = {"sources": sources} if sources else None
     stored = conversation_store.store_exchange(
         conversation, selection.caller, exchange, retrieval, details=details, retention=retention
     )
     return ChatReply(text, stored.pk, retrieval)
+
+
+def _list_sources(retrieval: Retrieval | None, seen_by_model: Sequence[ConversationMessage]) -> list[str]:
+    """Return the ids of the sources that the reply uses, also those of earlier replies that it may repeat."""
+    repeated = (source for message in seen_by_model for source in (message.details or {}).get("sources", ()))
+    return sorted({*list_sources(retrieval.passages if retrieval else ()), *repeated})
 
 
 def _overlap(sent: Sequence[Message], history: Sequence[Message]) -> int:

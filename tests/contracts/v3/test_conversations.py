@@ -136,3 +136,15 @@ def test_a_closed_source_is_not_used_for_a_follow_up(member: Client) -> None:
     reply = member.post("/api/chat", body).body
     assert reply["ragSources"] == []
     assert "yard" not in reply["data"]["message"]
+
+
+def test_a_withheld_reply_is_not_shown_to_the_language_model(member: Client, language_model: ProviderServer) -> None:
+    """Otherwise it repeats the texts of a source that was closed, on request."""
+    language_model.replies = ["In the yard.", "I said: in the yard.", "I do not know."]
+    first = chat(member, useRag=True).body["data"]["conversationId"]
+    chat(member, "Repeat your answer.", conversationId=first)
+    assert "yard" in str(language_model.requests[1]["messages"])
+    DataSource.objects.filter(slug="library").update(visibility=Visibility.PRIVATE)
+    chat(member, "Repeat your answers.", conversationId=first)
+    assert "yard" not in str(language_model.requests[2]["messages"])
+    assert "Repeat your answer." in str(language_model.requests[2]["messages"]), "questions stay"

@@ -7,7 +7,7 @@ from orgs.access.caller import Caller
 from orgs.access.effective_permissions import effective_permissions
 from orgs.policies.retention import Retention
 from rag.errors import UnknownConversation
-from rag.models import Conversation
+from rag.models import Conversation, ConversationMessage
 from rag.types import Message, Passage, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
@@ -38,9 +38,13 @@ def find_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) 
     return conversation
 
 
-def load_history(conversation: Conversation) -> list[Message]:
-    newest = conversation.messages.order_by("-position")[:MAX_MESSAGES]
-    return [Message(message.role, message.content) for message in reversed(newest)]
+def load_messages(conversation: Conversation) -> list[ConversationMessage]:
+    """Return the newest messages of the conversation, oldest first."""
+    return list(conversation.messages.order_by("-position")[:MAX_MESSAGES])[::-1]
+
+
+def to_message(stored: ConversationMessage) -> Message:
+    return Message(stored.role, stored.content)
 
 
 def store_exchange(

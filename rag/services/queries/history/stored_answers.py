@@ -124,6 +124,17 @@ def read_answers(
     return [_withhold_if_hidden(text, details, message, visible_ids, by_id) for text, details, message in answers]
 
 
+def read_messages(caller: Caller, messages: Sequence[ConversationMessage]) -> list[ReadableAnswer]:
+    """Return stored messages as answers; those of a user are based on nothing, and never withheld."""
+    return read_answers(caller, [(message.content, message.details or {}, message) for message in messages])
+
+
+def readable_messages(caller: Caller, messages: Sequence[ConversationMessage]) -> list[ConversationMessage]:
+    """Return the messages without answers that are withheld from the caller."""
+    answers = read_messages(caller, messages)
+    return [message for message, answer in zip(messages, answers, strict=True) if not answer.is_withheld]
+
+
 def _withhold_if_hidden(
     text: str,
     details: Mapping[str, Any],
