@@ -18,7 +18,7 @@ from ragsite.observability import tracing
 
 from .providers import load_before_fork
 from .services import idempotency
-from .services.evaluation import quality
+from .services.evaluation import requested_measurements
 from .services.ingestion import document_processing, recovery_sweep
 from .services.ingestion.sync import background as sync_background
 from .services.ingestion.sync import delete_old_runs
@@ -166,15 +166,14 @@ def delete_expired_measurements() -> None:
 
 @shared_task(name="rag.measure_all_quality")
 def measure_all_quality() -> None:
-    """Send a message for each source with golden questions."""
-    quality.enqueue_nightly_runs()
+    """Request a measurement of each source with golden questions."""
+    requested_measurements.request_all()
 
 
 @shared_task(name="rag.measure_quality")
-def measure_quality(source_id: str, requested_at: str = "") -> None:
-    """Measure the quality of a source. `requested_at` is a time in ISO 8601, if a person has requested it."""
-    since = datetime.datetime.fromisoformat(requested_at) if requested_at else None
-    quality.measure_if_due(uuid.UUID(source_id), requested_at=since)
+def measure_quality(*_: object) -> None:
+    """Measure the quality of the sources for which that was requested. Messages of earlier versions name one source."""
+    requested_measurements.measure_requested()
 
 
 _reporters: list[workers.Reporter] = []

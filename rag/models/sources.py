@@ -200,6 +200,8 @@ class DataSource(TrackedModelMixin, UUIDModel):
     )
     # When all chunks had a vector of the second model for the first time. It is used for searches from then on.
     second_model_ready_at = models.DateTimeField(null=True, blank=True, editable=False)
+    # When the next measurement of its quality was requested (rag.services.evaluation.requested_measurements).
+    quality_requested_at = models.DateTimeField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True, editable=False)
@@ -218,6 +220,11 @@ class DataSource(TrackedModelMixin, UUIDModel):
             models.Index(
                 fields=["access_list", "embedding_model", "second_model_ready_at", "second_model"],
                 name="source_access_list",
+            ),
+            models.Index(
+                fields=["quality_requested_at"],
+                condition=Q(quality_requested_at__isnull=False),
+                name="requested_measurements",
             ),
         )
 

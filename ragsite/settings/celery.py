@@ -46,6 +46,7 @@ _FREQUENT = {
     "rag.backfill_token_signatures": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.deliver_webhooks": RAG_SWEEP_INTERVAL_SECONDS,
     "rag.sync_sources": RAG_SWEEP_INTERVAL_SECONDS,
+    "rag.measure_quality": RAG_SWEEP_INTERVAL_SECONDS,
 }
 _NIGHTLY = {
     "rag.check_usage": crontab(hour=3, minute=10),

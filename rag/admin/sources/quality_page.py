@@ -5,15 +5,13 @@ import uuid
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from orgs.access.caller import get_caller
-from rag import task_queue
 from rag.errors import RagError
 from rag.models import DataSource
-from rag.services.evaluation import golden_questions, quality
+from rag.services.evaluation import golden_questions, quality, requested_measurements
 
 from .quality_chart import build_chart
 from .source_page_base import get_managed_source, render_page
@@ -65,7 +63,7 @@ def export_golden_questions(request: HttpRequest, source_id: uuid.UUID) -> HttpR
 
 
 def _queue_measurement(request: HttpRequest, source: DataSource) -> None:
-    task_queue.send("rag.measure_quality", str(source.pk), timezone.now().isoformat())
+    requested_measurements.request(source)
     messages.success(request, gettext("Measurement queued. Load this page again in a moment to see the figures."))
 
 

@@ -1,23 +1,18 @@
 """Retrieval quality of a data source: its golden questions, run through the real search."""
 
-import datetime
 import math
 import time
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 import structlog
 from django.db.models import OuterRef, QuerySet, Subquery
-from django.utils import timezone
 
-from rag import task_queue
-from rag.errors import RagError, RerankFailed
+from rag.errors import RerankFailed
 from rag.models import DataSource, EmbeddingModel, GoldenQuestion, QualityRun
 from rag.pipeline.retrieval import retrieve
 from rag.types import Passage, Question, SearchScope
-from ragsite.postgres.locks import session_lock
 
 from .golden_questions import MAX_QUESTIONS
 
@@ -164,12 +159,6 @@ def list_live_runs(source: DataSource) -> QuerySet[QualityRun]:
     return QualityRun.objects.filter(source=source, is_live=True).select_related("model")
 
 
-def enqueue_nightly_runs() -> None:
-    """Send a message to the workers for each source that has golden questions."""
-    for source in sources_with_questions():
-        task_queue.send("rag.measure_quality", str(source.pk))
-
-
 def sources_with_questions() -> QuerySet[DataSource]:
     """Return the sources with active golden questions, of all organisations."""
     golden_questions = GoldenQuestion.objects.filter(active=True)
@@ -182,29 +171,6 @@ def latest_ndcg(limit: int) -> dict[str, float]:
     runs = QualityRun.objects.filter(source=OuterRef("pk"), is_live=True).order_by("-pk")
     sources = sources_with_questions().annotate(ndcg=Subquery(runs.values("ndcg_at_10")[:1]))[:limit]
     return {f"{source.organization.slug}/{source.slug}": source.ndcg for source in sources if source.ndcg is not None}
-
-
-def measure_if_due(source_id: uuid.UUID, *, requested_at: datetime.datetime | None = None) -> None:
-    """Measure the source, unless that was done in the last hours: once a night, however many schedulers run.
-
-    A failure is logged, and the next night tries again.
-
-    Args:
-        source_id: The data source.
-        requested_at: When a person has requested it, if one has. Only a measurement that has ended since then counts,
-            so that many requests do not keep the worker from other organisations.
-    """
-    with session_lock(f"quality/{source_id}") as is_acquired:
-        source = DataSource.objects.select_related("embedding_model").filter(pk=source_id, deleted_at=None).first()
-        if source is None or not is_acquired:
-            return
-        since = requested_at or timezone.now() - datetime.timedelta(hours=6)
-        if list_live_runs(source).filter(at__gt=since).exists():
-            return
-        try:
-            measure_and_compare(source)
-        except (RagError, TimeoutError) as error:
-            logger.warning("quality_not_measured", source=str(source_id), reason=getattr(error, "code", "TOO_SLOW"))
 
 
 def _evaluate(question: str, expected: Sequence[tuple[str, str]], scope: SearchScope) -> QuestionResult:

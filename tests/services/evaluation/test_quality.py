@@ -1,15 +1,12 @@
 """Quality measurements: metrics that can be checked by hand, regressions, the quality gate and the commands."""
 
-import datetime
 import math
 from io import StringIO
 from typing import Any
 
 import pytest
-import structlog
 from django.core.management import CommandError, call_command
 from django.test import Client
-from django.utils import timezone
 from structlog.testing import capture_logs
 
 from rag.errors import EmbeddingFailed, InvalidRequest, RerankFailed
@@ -78,40 +75,6 @@ def test_a_search_without_its_reranker_is_not_measured(source: DataSource, setti
     add_question(source, "zebra", "zebra.txt")
     with pytest.raises(RerankFailed):
         quality.measure(source)
-
-
-def test_a_source_that_takes_too_long_is_skipped(source: DataSource, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quality, "MAX_SECONDS_PER_SOURCE", -1)
-    add_question(source, "zebra", "zebra.txt")
-    with capture_logs() as logs:
-        structlog.get_logger("test")
-        quality.measure_if_due(source.pk)
-    assert not QualityRun.objects.exists()
-    assert [entry["reason"] for entry in logs if entry["event"] == "quality_not_measured"] == ["TOO_SLOW"]
-
-
-def test_a_source_is_measured_once_a_night_and_on_request(source: DataSource) -> None:
-    add_question(source, "zebra", "zebra.txt")
-    assert [source.pk for source in quality.sources_with_questions()] == [source.pk]
-    quality.measure_if_due(source.pk)
-    quality.measure_if_due(source.pk)
-    assert QualityRun.objects.count() == 1
-    quality.measure_if_due(source.pk, requested_at=timezone.now())
-    assert QualityRun.objects.count() == 2
-    QualityRun.objects.update(at=timezone.now() - datetime.timedelta(hours=20))
-    quality.measure_if_due(source.pk)
-    assert QualityRun.objects.count() == 3
-
-
-def test_requests_from_before_a_measurement_ended_measure_nothing_more(source: DataSource) -> None:
-    """Each click on "Measure now" kept a worker for up to five minutes from the tasks of other organisations."""
-    add_question(source, "zebra", "zebra.txt")
-    clicks = [timezone.now() for _ in range(5)]
-    for click in clicks:
-        quality.measure_if_due(source.pk, requested_at=click)
-    assert QualityRun.objects.count() == 1
-    quality.measure_if_due(source.pk, requested_at=timezone.now())
-    assert QualityRun.objects.count() == 2
 
 
 def test_a_regression_is_logged(source: DataSource) -> None:
