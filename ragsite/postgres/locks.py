@@ -1,15 +1,27 @@
-"""PostgreSQL advisory locks, for work that has no row to lock.
+"""Locks of rows, and PostgreSQL's advisory locks for work that has no row to lock.
 
-A lock is known by its name, which is hashed to the 64-bit key that PostgreSQL expects
+An advisory lock is known by its name, which is hashed to the 64-bit key that PostgreSQL expects
 (https://www.postgresql.org/docs/current/explicit-locking.html#ADVISORY-LOCKS).
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db.models import QuerySet
 
 from .base import read_rows
+
+
+@transaction.atomic
+def update_in_order(rows: QuerySet[Any], **values: object) -> None:
+    """Update rows that other transactions change as well, locked in the order of their keys, against deadlocks.
+
+    An UPDATE locks rows as it finds them, which may be any order.
+    """
+    keys = list(rows.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True))
+    rows.model._base_manager.filter(pk__in=keys).update(**values)
 
 
 def advisory_xact_locks(names: Iterable[str]) -> None:

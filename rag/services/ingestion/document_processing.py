@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import index, parse_chunk_embed
+from ragsite.postgres.locks import update_in_order
 
 from . import batch_indexing, document_outcomes, embedding_outages, leases
 from .build_submissions import chunking_options_of, submission_of
@@ -97,7 +98,7 @@ def process_documents(documents: Sequence[IngestionDocument], *, pause: Callable
 def _start_jobs(documents: Sequence[IngestionDocument]) -> None:
     if ids := {document.job_id for document in documents if document.job.status == Status.QUEUED}:
         queued = IngestionJob.objects.filter(pk__in=ids, status=Status.QUEUED)
-        queued.update(status=Status.PROCESSING, started_at=timezone.now())
+        update_in_order(queued, status=Status.PROCESSING, started_at=timezone.now())
 
 
 def _input_size(document: IngestionDocument) -> int:

@@ -17,6 +17,7 @@ from django.db.models import F
 
 from rag.models import IngestionDocument, IngestionFairness, ModelOutage
 from rag.models.ingestion.jobs import TEXT_BYTES
+from ragsite.postgres.locks import update_in_order
 from ragsite.postgres.models import database_now, uuid7
 
 State = IngestionDocument.State
@@ -170,11 +171,7 @@ def give_back(documents: Sequence[IngestionDocument]) -> None:
     leased = IngestionDocument.objects.filter(
         pk__in=[document.pk for document in documents], lease__in=leases, state=State.RUNNING
     )
-    with transaction.atomic():  # locked in the order of their keys, which prevents deadlocks
-        ids = list(leased.order_by("pk").select_for_update().values_list("pk", flat=True))
-        IngestionDocument.objects.filter(pk__in=ids).update(
-            state=State.QUEUED, attempts=F("attempts") - 1, lease=None, due_at=None, stage=""
-        )
+    update_in_order(leased, state=State.QUEUED, attempts=F("attempts") - 1, lease=None, due_at=None, stage="")
 
 
 class LeaseKeeper:
@@ -202,9 +199,7 @@ class LeaseKeeper:
             leased = IngestionDocument.objects.filter(
                 pk__in=leases, lease__in=set(leases.values()), state=State.RUNNING
             )
-            with transaction.atomic():  # locked in the order of their keys, which prevents deadlocks
-                ids = list(leased.order_by("pk").select_for_update().values_list("pk", flat=True))
-                IngestionDocument.objects.filter(pk__in=ids).update(due_at=_lease_expiry())
+            update_in_order(leased, due_at=_lease_expiry())
 
 
 @contextlib.contextmanager
@@ -236,7 +231,7 @@ def _lease_expiry() -> datetime.datetime:
 def set_stage_if_leased(documents: Sequence[IngestionDocument], stage: str) -> None:
     """Store the stage of the documents, except those that this process no longer holds."""
     leased = IngestionDocument.objects.filter(state=State.RUNNING, lease__in={document.lease for document in documents})
-    leased.filter(pk__in=[document.pk for document in documents]).update(stage=stage)
+    update_in_order(leased.filter(pk__in=[document.pk for document in documents]), stage=stage)
 
 
 def update_if_leased(document: IngestionDocument, **values: object) -> None:

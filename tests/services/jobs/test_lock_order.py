@@ -1,0 +1,86 @@
+"""Workers and requests lock rows of the same job in one order, so that none of them ends in a deadlock."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection, transaction
+
+from rag.models import IngestionDocument, IngestionJob
+from rag.services.ingestion import build_submissions, document_processing, leases
+from rag.services.jobs import close_and_cancel, submit
+from rag.types import Submission
+from ragsite.postgres import identity
+from tests.support.factories import World
+
+
+def submit_jobs(world: World, *, jobs: int, documents: int) -> list[IngestionDocument]:
+    """Submit jobs of one source and claim their documents. PostgreSQL finds the first job and document last."""
+    source = world.source()
+    for _ in range(jobs):
+        submit.submit_job(
+            source=source,
+            submissions=[Submission(path=f"doc-{number}", title="", text="Zebras.") for number in range(documents)],
+            options=build_submissions.default_chunking_options(),
+            actor=world.users["editor"],
+        )
+    claimed = leases.claim_next(8)
+    IngestionJob.objects.filter(pk=claimed[0].job_id).update(chunk_size=300)
+    IngestionDocument.objects.filter(pk=claimed[0].pk).update(outages=1)
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute("ANALYZE rag_ingestionjob, rag_ingestiondocument")
+    return claimed
+
+
+def waiting_statements() -> int:
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+        )
+        return int(cursor.fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    ("jobs", "documents", "work"),
+    [(1, 3, lambda claimed: leases.set_stage_if_leased(claimed, "embedding")), (3, 1, document_processing._start_jobs)],
+    ids=["stages of documents", "states of jobs"],
+)
+def test_work_and_cancellation_do_not_wait_for_each_other(
+    live_world: World,
+    eventually: Callable[..., object],
+    jobs: int,
+    documents: int,
+    work: Callable[[list[IngestionDocument]], None],
+) -> None:
+    claimed = submit_jobs(live_world, jobs=jobs, documents=documents)
+    locked, may_release = threading.Event(), threading.Event()
+
+    def in_transaction(function: Callable[[], object]) -> None:
+        try:
+            with transaction.atomic():
+                function()
+        finally:
+            connection.close()
+
+    def hold_last_row() -> None:
+        last = claimed[-1] if jobs == 1 else claimed[-1].job
+        type(last).objects.select_for_update(no_key=True).get(pk=last.pk)
+        locked.set()
+        may_release.wait(10)
+
+    with ThreadPoolExecutor(3) as threads:
+        try:
+            holder = threads.submit(in_transaction, hold_last_row)
+            locked.wait(10)
+            worker = threads.submit(in_transaction, lambda: work(claimed))
+            eventually(lambda: waiting_statements() == 1)
+            cancelling = threads.submit(
+                in_transaction, lambda: close_and_cancel.cancel_jobs(IngestionJob.objects.all())
+            )
+            eventually(lambda: waiting_statements() == 2)
+        finally:
+            may_release.set()
+        for future in (holder, worker, cancelling):
+            future.result(timeout=20)
+    assert set(IngestionJob.objects.values_list("status", flat=True)) == {"cancelled"}
