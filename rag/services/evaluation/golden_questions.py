@@ -189,7 +189,7 @@ def _read_rows(reader: Iterable[list[str]], line_number: Callable[[], int]) -> t
     rows: list[tuple[int, Row]] = []
     errors: list[str] = []
     for values in lines:
-        if len(rows) > MAX_QUESTIONS:
+        if len(rows) + len(errors) > MAX_QUESTIONS:  # before all lines of a long file have an error each
             raise _invalid(
                 gettext("Line {line}: a source may have at most {maximum} golden questions.").format(
                     line=line_number(), maximum=MAX_QUESTIONS

@@ -70,6 +70,7 @@ def test_an_export_has_no_formulas_and_is_imported_as_it_was(world: World, sourc
         (b"question,path\nok,b\n\xff,b", "Line 3: it is not UTF-8"),
         (csv("question,path", "a," + "b" * 140_000), "Line 2: it is not CSV"),
         (csv("question,path", *[f"q{number},p" for number in range(502)]), "at most 500"),
+        (csv("question,path", *["q"] * 502), "at most 500"),
         (b"x" * (golden_questions.MAX_BYTES + 1), "bytes; at most"),
     ],
 )
