@@ -1,13 +1,21 @@
-"""A conversation with very long answers, which clients of the chat may store, is shown quickly."""
+"""Very long conversations, which clients of the chat may store, are shown quickly, and searched in turn."""
 
+import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from rag.models import DataSource, HistoryUsage
 from rag.pages.rendering import answer_rendering
 from rag.pages.rendering.answer_rendering import show_conversation
 from rag.pages.rendering.markdown_blocks import Block, divide
+from rag.providers.limits import slot_limiter
+from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from rag.services.queries.history.stored_answers import ReadableAnswer
+from tests.pages.page_requests import stream
+from tests.support.browsers import browser
+from tests.support.factories import World
 
 CELLS = "| a | b |\n| - | - |\n" + "| c | d |\n" * 10
 
@@ -45,3 +53,22 @@ def test_no_more_than_one_answer_is_divided_in_vain(monkeypatch: pytest.MonkeyPa
 
 def test_answers_that_are_not_stored_stay_without_parts() -> None:
     assert show_conversation([None, answer("Yes.")])[0] is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_few_very_long_histories_are_searched_at_a_time(
+    world: World, source: DataSource, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twenty searches at once of one history of 32 MB made the searches of others take forty times as long."""
+    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.0)
+    client = browser(world.users["member"])
+    url = stream(client)[-1][1]["url"]
+    count = settings.RAG_MAX_DOCUMENT_EMBEDDINGS
+    slots = CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "text-slots", count=count)
+    with contextlib.ExitStack() as stack:
+        assert all(stack.enter_context(slots.slot(timeout=0)) for _ in range(count))
+        assert url in client.get("/history?q=300").content.decode(), "short ones do not wait"
+        HistoryUsage.objects.update(bytes=32 * 2**20)
+        assert client.get("/history?q=300").status_code == 429
+        assert url in client.get("/history").content.decode(), "the list reads no texts"
+    assert url in client.get("/history?q=300").content.decode()

@@ -11,8 +11,9 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.errors import UnknownConversation
-from rag.models import Conversation, ConversationMessage
+from rag.models import Conversation, ConversationMessage, HistoryUsage
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
+from rag.providers.limits.long_text_limiter import turn_to_read
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, history_quota
@@ -118,25 +119,23 @@ def list_conversations(caller: Caller, *, search: str = "") -> QuerySet[Conversa
     if not is_stored(caller):
         return conversations.none()
     if search:
-        questions = ConversationMessage.objects.filter(
-            content__icontains=search, role=ConversationMessage.Role.USER
-        ).values("conversation")
-        answered = _conversations_answering(caller, conversations, search)
-        conversations = conversations.filter(Q(title__icontains=search) | Q(pk__in=questions) | Q(pk__in=answered))
+        size = HistoryUsage.objects.filter(pk=caller.authenticated_user.pk).values_list("bytes", flat=True).first() or 0
+        with turn_to_read(size):
+            matching = _conversations_saying(caller, conversations, search)
+        conversations = conversations.filter(Q(title__icontains=search) | Q(pk__in=matching))
     return conversations.order_by("-updated_at", "-pk")
 
 
-def _conversations_answering(caller: Caller, conversations: QuerySet[Conversation], search: str) -> set[uuid.UUID]:
-    """Return the conversations with the text in an answer that the caller may still read, among the newest answers."""
-    containing = ConversationMessage.objects.filter(
-        conversation__in=conversations, role=ConversationMessage.Role.ASSISTANT, content__icontains=search
-    )
-    containing_answers = list(containing.order_by("-pk")[:MAX_SEARCHED_ANSWERS])
-    return {
-        message.conversation_id
-        for message, answer in zip(containing_answers, read_messages(caller, containing_answers), strict=True)
-        if not answer.is_withheld
-    }
+def _conversations_saying(caller: Caller, conversations: QuerySet[Conversation], search: str) -> set[uuid.UUID]:
+    """Return the conversations with the text in a question, or in an answer that the caller may still read.
+
+    Of the answers with the text, the newest are looked at.
+    """
+    saying = ConversationMessage.objects.filter(conversation__in=conversations, content__icontains=search)
+    questions = saying.filter(role=ConversationMessage.Role.USER).values_list("conversation", flat=True)
+    answers = saying.filter(role=ConversationMessage.Role.ASSISTANT).only("conversation", "details").order_by("-pk")
+    readable = readable_messages(caller, list(answers[:MAX_SEARCHED_ANSWERS]))
+    return {*questions, *(answer.conversation_id for answer in readable)}
 
 
 def get_conversation(caller: Caller, conversation_id: uuid.UUID) -> Conversation:

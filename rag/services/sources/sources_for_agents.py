@@ -10,7 +10,7 @@ from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
-from rag.services.sources.reading.excerpts import turn_to_read
+from rag.providers.limits.long_text_limiter import turn_to_read
 
 from . import lookup
 
@@ -76,7 +76,7 @@ def read_text(
     document: Document | None = documents.first() if document_id else None
     if document is None:
         raise UnknownDocument(_UNKNOWN)
-    with turn_to_read(document):
+    with turn_to_read(document.bytes):
         part = documents.values_list(Substr("text", start + 1, characters), Length("text")).first()
     if part is None:
         raise UnknownDocument(_UNKNOWN)  # deleted meanwhile

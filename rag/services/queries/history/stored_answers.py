@@ -114,10 +114,8 @@ def read_answers(
         answers: The text and the details of each answer, and its stored message if there is one.
     """
     answers = list(answers)
-    source_ids = {source for _, details, _ in answers for source in details.get("sources", ())}
+    visible_ids = _visible_source_ids(caller, [details for _, details, _ in answers])
     chunk_ids = {entry["chunk"] for _, details, _ in answers for entry in details.get("citations", ())}
-    sources = DataSource.objects.visible_to(caller, Action.QUERY).filter(pk__in=source_ids)
-    visible_ids = {str(pk) for pk in sources.values_list("pk", flat=True)} if source_ids else set()
     chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(pk__in=chunk_ids, document__deleted_at=None)
     chunks = chunks.select_related("document", "source").defer("document__text")
     by_id = {str(chunk.pk): chunk for chunk in chunks} if chunk_ids else {}
@@ -130,9 +128,16 @@ def read_messages(caller: Caller, messages: Sequence[ConversationMessage]) -> li
 
 
 def readable_messages(caller: Caller, messages: Sequence[ConversationMessage]) -> list[ConversationMessage]:
-    """Return the messages without answers that are withheld from the caller."""
-    answers = read_messages(caller, messages)
-    return [message for message, answer in zip(messages, answers, strict=True) if not answer.is_withheld]
+    """Return the messages without answers that are withheld from the caller. Their texts need not be loaded."""
+    visible_ids = _visible_source_ids(caller, [message.details or {} for message in messages])
+    return [message for message in messages if not _is_withheld(message.details or {}, visible_ids)]
+
+
+def _visible_source_ids(caller: Caller, details: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the ids of those sources of stored answers that the caller may query now."""
+    source_ids = {source for answer in details for source in answer.get("sources", ())}
+    sources = DataSource.objects.visible_to(caller, Action.QUERY).filter(pk__in=source_ids)
+    return {str(pk) for pk in sources.values_list("pk", flat=True)} if source_ids else set()
 
 
 def _withhold_if_hidden(
@@ -142,12 +147,8 @@ def _withhold_if_hidden(
     visible_ids: set[str],
     chunks: Mapping[str, Chunk],
 ) -> ReadableAnswer:
-    """Return the answer; without text and citations unless all of its data sources are visible.
-
-    Questions that earlier versions declined do not name the sources that they quote, so these answers are withheld.
-    """
-    source_ids = details.get("sources", ())
-    is_withheld = not visible_ids.issuperset(source_ids) or ("citations" in details and not source_ids)
+    """Return the answer; without text and citations unless all of its data sources are visible."""
+    is_withheld = _is_withheld(details, visible_ids)
     citations: Sequence[Mapping[str, Any]] = () if is_withheld else details.get("citations", ())
     return ReadableAnswer(
         text="" if is_withheld else text,
@@ -163,6 +164,15 @@ def _withhold_if_hidden(
         message=message,
         is_withheld=is_withheld,
     )
+
+
+def _is_withheld(details: Mapping[str, Any], visible_ids: set[str]) -> bool:
+    """Return whether a data source of the answer is not visible.
+
+    Questions that earlier versions declined do not name the sources that they quote, so these answers are withheld.
+    """
+    source_ids = details.get("sources", ())
+    return not visible_ids.issuperset(source_ids) or ("citations" in details and not source_ids)
 
 
 def _read_citation(entry: Mapping[str, Any], chunk: Chunk | None) -> CitedPassage:

@@ -1,26 +1,20 @@
 """Reads the text of a document in parts, for those who may query its data source."""
 
 import bisect
-import contextlib
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.db.models.functions import Length, Substr
 
 from orgs.access.caller import Caller
-from rag.errors import TooManyLongRequests, UnknownDocument
+from rag.errors import UnknownDocument
 from rag.models import Action, Chunk, Document
-from rag.providers.limits.slot_limiter import SlotLimiter
-from ragsite.postgres import identity
+from rag.providers.limits.long_text_limiter import turn_to_read
 
 # How many characters of a document's text are read at once.
 PART_CHARACTERS = 20_000
 # How many chunks are listed at once.
 PAGE_CHUNKS = 50
-# To find a place in a longer text, PostgreSQL reads all of it: of 100 MB, up to three seconds and as much memory.
-_LONG_BYTES = 8 * 2**20
-_LIMITER = SlotLimiter("text-slots", TooManyLongRequests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +74,7 @@ def read_excerpt(
     if chunk_id:
         chunk = Chunk.objects.visible_to(caller, Action.QUERY).filter(document=document, pk=chunk_id).first()
     start, end = marked if chunk or not chunk_id else (0, 0)
-    with turn_to_read(document):
+    with turn_to_read(document.bytes):
         size: int = readable.values_list(Length("text"), flat=True).first() or 0
         parts = max(1, -(-size // PART_CHARACTERS))
         number = part or min(parts, start // PART_CHARACTERS + 1)
@@ -99,20 +93,6 @@ def read_excerpt(
         last_page=last_page,
         is_changed=chunk_id is not None and chunk is None,
     )
-
-
-@contextlib.contextmanager
-def turn_to_read(document: Document) -> Iterator[None]:
-    """Wait until the document's text may be read, and read it in the block. Only very long texts wait for each other.
-
-    Raises:
-        TooManyLongRequests: If too many of them wait.
-    """
-    if document.bytes <= _LONG_BYTES:
-        yield
-        return
-    with _LIMITER.admit(identity.current().user or document.source_id, size=document.bytes), _LIMITER.slot():
-        yield
 
 
 def _find_pages(document: Document, chunk: Chunk | None, start: int, end: int) -> tuple[int | None, int | None]:

@@ -1,0 +1,30 @@
+"""Bounds how many very long texts are read from the database at a time, and shares this between accounts."""
+
+import contextlib
+from collections.abc import Iterator
+
+from rag.errors import TooManyLongRequests
+from ragsite.postgres import identity
+
+from .slot_limiter import SlotLimiter
+
+# To find a place in a longer text, PostgreSQL reads all of it: of 100 MB, up to three seconds and as much memory.
+_LONG_BYTES = 8 * 2**20
+_LIMITER = SlotLimiter("text-slots", TooManyLongRequests)
+
+
+@contextlib.contextmanager
+def turn_to_read(size: int) -> Iterator[None]:
+    """Wait until texts of this size in bytes may be read, and read them in the block. Only very long ones wait.
+
+    Workers and commands have no account and do not wait.
+
+    Raises:
+        TooManyLongRequests: If too many very long texts wait to be read.
+    """
+    account = identity.current().user
+    if account is None or size <= _LONG_BYTES:
+        yield
+        return
+    with _LIMITER.admit(account, size=size), _LIMITER.slot():
+        yield
