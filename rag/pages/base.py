@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 
 from accounts.sign_in.pages import sign_in_redirect
 from orgs.access.caller import get_caller
-from rag.contracts.common.error_rendering import http_status
+from rag.contracts.common.error_rendering import http_status, retry_headers
 from rag.contracts.common.rate_limits import CHANGES, RateLimit, seconds_until_allowed
 from rag.errors import (
     AccessEnded,
@@ -93,8 +93,11 @@ def wants_stream(request: HttpRequest) -> bool:
 
 def render_error(request: HttpRequest, error: RagError) -> HttpResponse:
     """Render an expected error: as a part of the page for its script, otherwise as a page."""
-    title = str(_TITLES.get(error.kind, _("This did not work")))
-    return render_problem(request, http_status(error), title, explain(error))
+    title, status = str(_TITLES.get(error.kind, _("This did not work"))), http_status(error)
+    response = render_problem(request, status, title, explain(error))
+    for name, value in retry_headers(error, status).items():
+        response[name] = value
+    return response
 
 
 def _typed_question(request: HttpRequest) -> dict[str, str]:

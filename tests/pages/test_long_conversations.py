@@ -69,6 +69,7 @@ def test_few_very_long_histories_are_searched_at_a_time(
         assert all(stack.enter_context(slots.slot(timeout=0)) for _ in range(count))
         assert url in client.get("/history?q=300").content.decode(), "short ones do not wait"
         HistoryUsage.objects.update(bytes=32 * 2**20)
-        assert client.get("/history?q=300").status_code == 429
+        refused = client.get("/history?q=300")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "2")
         assert url in client.get("/history").content.decode(), "the list reads no texts"
     assert url in client.get("/history?q=300").content.decode()

@@ -78,9 +78,14 @@ def _render_rag_error(error: RagError, status: int, format_error: ErrorFormatter
     set_rollback()
     if status >= 500:
         _log_server_error(error)
-    retry_after = _retry_after_seconds(error) if status in (429, 503) else 0
-    headers = {"Retry-After": str(retry_after)} if retry_after else {}
-    return Response(format_error(status, error.message, _error_details(error), error), status=status, headers=headers)
+    body = format_error(status, error.message, _error_details(error), error)
+    return Response(body, status=status, headers=retry_headers(error, status))
+
+
+def retry_headers(error: RagError, status: int) -> dict[str, str]:
+    """Return the header Retry-After of a response with this status; none if a retry cannot succeed."""
+    seconds = _retry_after_seconds(error) if status in (429, 503) else 0
+    return {"Retry-After": str(seconds)} if seconds else {}
 
 
 def _error_details(error: RagError) -> dict[str, object]:
