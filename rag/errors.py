@@ -234,6 +234,13 @@ class TooManyLongRequests(RagError):
     )
 
 
+class TooManyReads(RagError):
+    """The account has as many requests that only read in progress as it may (rag.providers.limits.read_limiter)."""
+
+    kind, code = ErrorKind.LIMITED, "TOO_MANY_REQUESTS"
+    default_message = "Too many of your requests are in progress. Try again in a moment."
+
+
 class ProviderFailed(RagError):
     """A model or storage behind the network cannot be reached, or refuses the call.
 

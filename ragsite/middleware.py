@@ -14,6 +14,9 @@ from django.utils import translation
 
 from rag.contracts import fallback_errors
 from rag.contracts.common import rate_limits
+from rag.errors import TooManyReads
+from rag.pages.base import render_error
+from rag.providers.limits import read_limiter
 from ragsite.http import request_warnings
 from ragsite.http.bodies.parsers import CHUNKED_META_KEY, release_slot
 from ragsite.http.bodies.uploads import MAX_FORM_BYTES, BoundedBody, body_too_large_message
@@ -156,16 +159,24 @@ class DatabaseIdentityMiddleware:
             _ = request.user.is_authenticated
         identity.set_current(identity.NOBODY)
         routing.start_request()
-        response = self._get_response(request)
+        try:
+            response = self._get_response(request)
+        finally:
+            read_limiter.end(request.META)
         if not response.streaming:  # an answer; nothing else that a request changes or shows is streamed
             routing.end_request()
         return response
 
-    def process_view(self, request: HttpRequest, *_: object) -> None:
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
         match, user = request.resolver_match, request.user
         if match and "admin" in match.app_names:
             is_staff = user.is_active and user.is_staff
             identity.set_current(identity.of_staff(user.pk) if is_staff else identity.SIGN_IN)
+            try:
+                read_limiter.begin(request.META)
+            except TooManyReads as error:
+                return render_error(request, error)
+        return None
 
 
 @receiver(request_finished)

@@ -24,8 +24,10 @@ from rag.errors import (
     NoAccessibleSources,
     RagError,
     TooManyLongRequests,
+    TooManyReads,
     UnknownConversation,
 )
+from rag.providers.limits import read_limiter
 from ragsite.http.request_id import request_id
 from ragsite.postgres import identity
 
@@ -47,6 +49,7 @@ _TEXTS: dict[type[RagError], Any] = {
     TooManyLongRequests: _(
         "Too many of your requests wait for a model or another server, or stream an answer. Try again in a moment."
     ),
+    TooManyReads: _("Too many of your requests are in progress. Try again in a moment."),
 }
 
 
@@ -60,6 +63,7 @@ def page(view: PageView) -> PageView:
             return redirect
         identity.set_current(get_caller(request).database_identity)
         try:
+            read_limiter.begin(request.META)
             return view(request, *args, **kwargs)
         except RagError as error:
             return render_error(request, error)

@@ -10,6 +10,7 @@ from ragsite_client import Client
 from rest_framework.test import APIRequestFactory, force_authenticate
 
 from orgs.access.caller import Caller
+from rag.providers.limits import read_limiter
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,9 @@ class Calls:
         match = resolve(path.partition("?")[0])
         request = APIRequestFactory().generic(method, path, body, content_type)
         force_authenticate(request, self.caller.user, self.caller)  # type: ignore[arg-type]  # any credential
-        response = match.func(request, *match.args, **match.kwargs)
-        response.render()
+        try:
+            response = match.func(request, *match.args, **match.kwargs)
+            response.render()
+        finally:
+            read_limiter.end(request.META)  # as the middleware does
         return response.status_code, dict(response.items()), response.content

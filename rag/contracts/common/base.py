@@ -16,6 +16,7 @@ from orgs.access import organization_resolver
 from orgs.access.caller import get_caller as get_caller
 from orgs.access.permissions import Scope
 from orgs.models import Organization
+from rag.providers.limits import read_limiter
 from rag.services.sources import lookup
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
@@ -51,6 +52,7 @@ class ContractViewSet(ViewSet):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         method = "GET" if request.method == "HEAD" else request.method or ""
+        read_limiter.begin(request.META)
         require_scope(request, self.scopes.get(method))
         if self.rate_limit:
             consume(request, self.rate_limit)

@@ -79,6 +79,7 @@ RENDERED = {
     "ContentRefused": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "CollectionMissing": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "TooManyLongRequests": (429, 429, 429, "RATE_LIMITED", "rate_limit_exceeded"),
+    "TooManyReads": (429, 429, 429, "RATE_LIMITED", "rate_limit_exceeded"),
     "ModelChanged": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "DatabaseUnavailable": (503, 500, 500, "SERVICE_UNAVAILABLE", "service_unavailable"),
 }

@@ -1,0 +1,47 @@
+"""Bounds the requests of one account that only read and are in progress in a web process.
+
+One that reads very many rows holds its thread for seconds. Requests that change something, and questions, have rate
+limits instead.
+"""
+
+import threading
+import uuid
+from collections import Counter
+from typing import Any
+
+from rag.errors import TooManyReads
+from ragsite.postgres import identity
+
+# Two thirds of the threads of a process.
+MAX_READS = 16
+_ACCOUNT_META_KEY = "ragsite.reading_account"
+_lock = threading.Lock()
+_in_progress: Counter[uuid.UUID] = Counter()
+
+
+def begin(request_meta: dict[str, Any]) -> None:
+    """Count a GET or HEAD request of the current account until `end`. A request without an account is not counted.
+
+    Raises:
+        TooManyReads: If MAX_READS of the account are in progress.
+    """
+    account = identity.current().user
+    is_read = request_meta["REQUEST_METHOD"] in ("GET", "HEAD")
+    if not is_read or account is None or _ACCOUNT_META_KEY in request_meta:
+        return
+    with _lock:
+        if _in_progress[account] >= MAX_READS:
+            raise TooManyReads
+        _in_progress[account] += 1
+    request_meta[_ACCOUNT_META_KEY] = account
+
+
+def end(request_meta: dict[str, Any]) -> None:
+    """End the count of a request, if it was counted. The middleware calls this when there is a response."""
+    account = request_meta.pop(_ACCOUNT_META_KEY, None)
+    if account is None:
+        return
+    with _lock:
+        _in_progress[account] -= 1
+        if not _in_progress[account]:
+            del _in_progress[account]
