@@ -136,8 +136,10 @@ def readable_messages(caller: Caller, messages: Sequence[ConversationMessage]) -
 def _visible_source_ids(caller: Caller, details: Iterable[Mapping[str, Any]]) -> set[str]:
     """Return the ids of those sources of stored answers that the caller may query now."""
     source_ids = {source for answer in details for source in answer.get("sources", ())}
+    if not source_ids:
+        return set()
     sources = DataSource.objects.visible_to(caller, Action.QUERY).filter(pk__in=source_ids)
-    return {str(pk) for pk in sources.values_list("pk", flat=True)} if source_ids else set()
+    return {str(pk) for pk in sources.values_list("pk", flat=True)}
 
 
 def _withhold_if_hidden(
