@@ -26,6 +26,7 @@ from accounts import audited_events
 from accounts.models import OAuthClient, OAuthCode, TokenFamily, User
 from accounts.sign_in import password_backend, refresh_tokens
 from accounts.sign_out_everywhere import require_not_ended
+from ragsite.postgres import identity
 from ragsite.postgres.models import uuid7
 
 from . import clients
@@ -129,9 +130,10 @@ def read_access_token(token: str, *, resource: str) -> dict[str, Any] | None:
     return claims if claims is not None and claims.get("token_type") == _ACCESS else None
 
 
-def is_granted(claims: dict[str, Any]) -> bool:
-    """Return whether the grant of an access token has not ended."""
-    return TokenFamily.objects.filter(pk=claims["family"], user=claims["sub"]).exists()
+@identity.run_as(identity.SIGN_IN)  # requests do not read tokens
+def is_granted(user: User, grant: uuid.UUID) -> bool:
+    """Return whether this grant of the user has not ended."""
+    return TokenFamily.objects.filter(pk=grant, user=user.pk).exists()
 
 
 def _lock_code(codes: QuerySet[OAuthCode]) -> OAuthCode | None:

@@ -1,5 +1,6 @@
 """The caller of an operation: who acts, and with which credential."""
 
+import uuid
 from dataclasses import dataclass
 
 from django.http import HttpRequest
@@ -21,11 +22,13 @@ class Caller:
             sessions, commands and tests.
         organization: The organisation that the credential writes to, which is the key's. None if the caller may write
             to every organisation of the user.
+        grant: The id of the grant by which a program acts for the user (accounts.oauth); None without one.
     """
 
     user: AnyUser
     key: ApiKey | None = None
     organization: Organization | None = None
+    grant: uuid.UUID | None = None
 
     @classmethod
     def from_key(cls, key: ApiKey) -> "Caller":

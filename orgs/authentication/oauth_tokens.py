@@ -1,5 +1,7 @@
 """Authentication by the access token of an OAuth client, which only the MCP server accepts (accounts/oauth)."""
 
+import uuid
+
 from rest_framework.request import Request
 from rest_framework_simplejwt.exceptions import InvalidToken
 
@@ -7,7 +9,6 @@ from accounts.models import User
 from accounts.oauth import grants, resource
 from orgs.access.caller import Caller
 from ragsite.http.require_https import require_https
-from ragsite.postgres import identity
 
 from .access_tokens import AccessTokenAuthentication
 from .base import authenticated
@@ -28,11 +29,10 @@ class OAuthTokenAuthentication(AccessTokenAuthentication):
             return None
         require_https(request)
         user = self.get_user(claims)  # type: ignore[arg-type]  # it reads claims by name
-        with identity.run_as(identity.SIGN_IN):  # requests do not read tokens
-            is_granted = grants.is_granted(claims)
-        if not is_granted:
+        grant = uuid.UUID(claims["family"])
+        if not grants.is_granted(user, grant):
             raise InvalidToken("This access token was revoked.")
-        return authenticated(Caller(user))
+        return authenticated(Caller(user, grant=grant))
 
     def authenticate_header(self, request: Request) -> str:
         """Return the challenge of a 401, which leads clients to the sign-in (RFC 9728, section 5.1)."""

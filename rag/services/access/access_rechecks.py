@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from accounts.models import User
+from accounts.oauth import grants
 from orgs.access.caller import Caller
 from orgs.api_keys import check_key
 from rag.errors import AccessEnded
@@ -27,8 +28,8 @@ def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
         source_ids: The data sources whose passages the answer uses.
 
     Raises:
-        AccessEnded: If the API key, the account or its sign-ins are no longer usable, or a data source may no longer be
-            queried.
+        AccessEnded: If the API key, the grant of a program, the account or its sign-ins are no longer usable, or a data
+            source may no longer be queried.
     """
     with transaction.atomic(), identity.about_sources(source_ids):  # one transaction, which states the identity once
         _require_access(caller, source_ids)
@@ -42,7 +43,7 @@ def _require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
         # A sign-out everywhere and a new password end all tokens and sessions.
         sign_in = {"signed_out_at": user.signed_out_at, "password_digest": user.password_digest}
         is_usable = User.objects.filter(pk=user.pk, is_active=True, **sign_in).exists()
-    if not is_usable:
+    if not is_usable or (caller.grant and not grants.is_granted(caller.authenticated_user, caller.grant)):
         raise AccessEnded
     if source_ids:
         visible = DataSource.objects.visible_to(caller, Action.QUERY).filter(pk__in=source_ids)

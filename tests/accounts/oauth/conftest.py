@@ -70,8 +70,15 @@ class Program:
         return tokens
 
     def ping(self, token: str, **headers: str) -> Any:
+        return self.call(token, PING, **headers)
+
+    def ask(self, token: str, question: str) -> Any:
+        tool = {"name": "ask", "arguments": {"question": question}}
+        return self.call(token, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool})
+
+    def call(self, token: str, message: dict[str, Any], **headers: str) -> Any:
         headers = {"Authorization": f"Bearer {token}", **headers}
-        return self.sender.post("/mcp", json.dumps(PING), content_type="application/json", headers=headers)
+        return self.sender.post("/mcp", json.dumps(message), content_type="application/json", headers=headers)
 
 
 def sent_back(reply: Any) -> dict[str, str]:

@@ -1,11 +1,20 @@
 """The page of the programs with access."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection
 from django.test import Client
 
 from accounts.models import TokenFamily
 from accounts.sign_in import refresh_tokens
+from rag.services.access import access_rechecks
+from ragsite.postgres import logins
 from tests.accounts.oauth.conftest import Program
-from tests.support.factories import World
+from tests.support.factories import World, ingest_text
+from tests.support.servers.provider_server import ProviderServer
 
 PAGE = "/oauth/programs"
 
@@ -25,6 +34,37 @@ def test_a_person_ends_the_access_of_a_program(program: Program, world: World) -
     assert program.browser.post(PAGE, {"grant": str(grant.pk)}).status_code == 302
     assert program.ping(tokens["access_token"]).status_code == 401
     assert TokenFamily.objects.get() == sign_in
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_is_not_sent_to_a_program_whose_access_ended_meanwhile(
+    world: World,
+    program: Program,
+    language_model: ProviderServer,
+    eventually: Callable[..., object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(access_rechecks, "CHECK_INTERVAL_SECONDS", 0.0)
+    ingest_text(world.source(), "zebras.md", "The zebra weighs about 300 kilograms.")
+    token = program.sign_in()["access_token"]
+    language_model.replies = ["It weighs 300 kilograms [1]."]
+    language_model.stall.clear()
+
+    def ask() -> Any:
+        try:
+            return program.ask(token, "How much does the zebra weigh?")
+        finally:
+            connection.close()
+            logins.close_of_thread()
+
+    with ThreadPoolExecutor(1) as threads:
+        question = threads.submit(ask)
+        eventually(lambda: language_model.requests or question.done())
+        program.browser.post(PAGE, {"grant": str(TokenFamily.objects.get().pk)})
+        language_model.stall.set()
+        answer = question.result(20).content.decode()
+    assert "Your access ended" in answer
+    assert "300" not in answer
 
 
 def test_nobody_sees_or_ends_the_programs_of_others(program: Program, world: World) -> None:
