@@ -45,7 +45,7 @@ def test_a_part_that_says_the_same_as_the_question_is_better(best: str) -> None:
 
 @pytest.mark.parametrize(("question", "best"), [("Why does it show e-12?", "E-12"), ("Why does it show it?", "E-31")])
 def test_the_part_with_the_code_of_the_question_is_better_than_a_similar_one(question: str, best: str) -> None:
-    """Codes look alike to the models, and consist of words that other parts have: "E", "12"."""
+    """Codes look similar to the models, and consist of words that other parts have: "E", "12"."""
     text = "E-12 The cup is stuck.\n\nE-31 The spoon is bent: wait 12 minutes.\n\nThe E-series has cups."
     similarity = Similarity({"E-31 The spoon is bent: wait 12 minutes.": 1.0}, {}, text)
     page = passage(text, start=0, end=len(text))
