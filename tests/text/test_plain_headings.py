@@ -112,6 +112,8 @@ def test_one_short_line_and_names_of_speakers_are_no_headings() -> None:
 def test_numbered_titles_of_contracts_and_manuals() -> None:
     contract = "\n".join(f"{title}\n\n{PARAGRAPH}\n" for title in ("§ 1 Fares", "§ 2 Dogs", "§ 3 Bicycles"))
     assert headings(contract) == [("§ 1 Fares", 1), ("§ 2 Dogs", 1), ("§ 3 Bicycles", 1)]
+    contract = contract.replace("§ 1", "Artikel 1").replace("§ 2 Dogs\n", "Article 2 Dogs")
+    assert headings(contract) == [("Artikel 1 Fares", 1), ("Article 2 Dogs", 1), ("§ 3 Bicycles", 1)]
     manual = f"1. Engine\n\n1.1 Oil\n   {PARAGRAPH}\n\n1.2 Filters\n\n   {PARAGRAPH}\n\n2. Deck\n\n    {PARAGRAPH}\n"
     assert headings(manual) == [("1. Engine", 1), ("1.1 Oil", 2), ("1.2 Filters", 2), ("2. Deck", 1)]
     assert headings(manual.replace("    The", "        The")) == headings(manual)[:3], "code is indented more"

@@ -1,4 +1,7 @@
-"""Bounds how many very long texts are read from the database at a time, and shares this between accounts."""
+"""Bounds how many very long texts are read from the database at a time, and shares this between accounts.
+
+RAG_MAX_DOCUMENT_EMBEDDINGS is their number, too (slot_limiter.py).
+"""
 
 import contextlib
 from collections.abc import Iterator

@@ -11,8 +11,11 @@ _MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 80, 12
 _MIN_PARAGRAPH_CHARACTERS = 50
 # Fewer titles may be anything. Titles that are repeated are not those of sections but, for example, names of speakers.
 _MIN_TITLES, _MIN_DISTINCT = 3, 2 / 3
-# "2. Figures of the quarter", "5.2 Adding a site", "Article 4", "§ 7 Notice".
-_NUMBER = re.compile(r"(?:§\s?)?(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})[.)]?\s+(?=[^\W\d_a-z])")
+# "2. Figures of the quarter", "5.2 Adding a site", "Article 4 Dogs", "§ 7 Notice".
+_NUMBER = re.compile(
+    r"(?:§\s?|(?:Article|Artikel|Artículo|Section|Abschnitt)\s)?"
+    r"(?P<number>\d{1,2}(?:\.\d{1,2}){0,3})[.)]?\s+(?=[^\W\d_a-z])"
+)
 # Manuals indent the text below numbered titles; more is code.
 _MAX_INDENT = 4
 # Length of a title without an empty line below it, relative to the next line.
