@@ -3,7 +3,8 @@
 import pytest
 
 from rag.pipeline.answering.extractive.question.answer_types import AnswerType, expected_answer_type, has_answer_of_type
-from rag.pipeline.answering.extractive.question.question_type import analyse_question
+from rag.pipeline.answering.extractive.question.question_type import analyse_question, find_codes
+from tests.support.growth import takes_linear_time
 
 
 @pytest.mark.parametrize(
@@ -69,3 +70,15 @@ def test_a_question_asks_two_things(question: str, expected: bool) -> None:
 def test_what_a_question_is_answered_by(question: str, is_open: bool, is_procedure: bool) -> None:
     analysed = analyse_question(question, ["en"])
     assert (analysed.is_open, analysed.is_procedure) == (is_open, is_procedure)
+
+
+def test_codes_are_found_once_and_in_their_order() -> None:
+    """In any other order, processes would prefer different parts for a question with two codes."""
+    text = "E-31 or e-12, F7_b, HX5: not 12-13, -- E-series, 2024 or E-31"
+    assert find_codes(text) == ("e-31", "e-12", "f7_b", "hx5")
+
+
+@pytest.mark.parametrize("part", ["-", "a-", "1-"])
+def test_codes_are_found_in_linear_time(part: str) -> None:
+    """A row of 16,000 hyphens took ten seconds, in a heading even for each part below it."""
+    assert takes_linear_time(find_codes, lambda length, _: (part * length)[:length] + " E-12", 16_000)

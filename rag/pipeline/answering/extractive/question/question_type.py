@@ -57,8 +57,10 @@ _SECOND_QUESTION = re.compile(
 _FOLLOWING_QUESTION = re.compile(
     rf"(?:,|\band|;|\?) (?:and )?{QUESTION_WORDS}[^?]{{1,60}}\b(?:it|that|this|them|those|these)\b", re.IGNORECASE
 )
-# "What does E-12 mean?", "The panel shows F12": a word with a letter and a digit.
-_CODE = re.compile(r"(?<!\w)(?=[\w-]*[^\W\d_])(?=[\w-]*\d)\w(?:[\w-]*\w)?(?!\w)")
+# "What does E-12 mean?", "The panel shows F12": a word with a letter and a digit. One pattern that looks ahead for both
+# reads a long row of hyphens again from each of them.
+_WORD = re.compile(r"\w(?:[\w-]*\w)?")
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 # "What is the difference between a page and an article?", "How does it differ from an article?", "pages vs articles"
 _COMPARISON = re.compile(
     r"\b(?:differences? between|unterschiede? zwischen|différences? entre|diferencias? entre) (?P<first>[^?]{2,80}?)"
@@ -143,9 +145,10 @@ class AnalysedQuestion:
         return not (self.is_open and _YES_OR_NO.match(text))
 
 
-def find_codes(text: str) -> frozenset[str]:
-    """Return the codes and names of models in a text, such as E-12 or HX5, in lower case."""
-    return frozenset(match.group().lower() for match in _CODE.finditer(text))
+def find_codes(text: str) -> tuple[str, ...]:
+    """Return the codes and names of models in a text, such as E-12 or HX5, in lower case, each once and in order."""
+    words = dict.fromkeys(word.lower() for word in _WORD.findall(text))
+    return tuple(word for word in words if _LETTER.search(word) and _DIGIT.search(word))
 
 
 def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
@@ -169,5 +172,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         asks_two_things=bool(_SECOND_QUESTION.search(question[:_MAX_CHARACTERS])),
         compared=compared_things(question),
         is_negated=is_negated(question),
-        codes=tuple(find_codes(question[:_MAX_CHARACTERS])),
+        codes=find_codes(question[:_MAX_CHARACTERS]),
     )

@@ -121,8 +121,9 @@ def _find_rarest_code(
         heading = structure.heading_index(candidate.index)
         above = [structure.passage.title, *structure.passage.headings]
         inner = "" if heading is None else structure.visible_text(heading)
-        for code in find_codes("\n".join([*above, inner, structure.text(candidate.index)])) & parts_by_code.keys():
-            parts_by_code[code].add((candidate.passage_number, candidate.index))
+        for code in find_codes("\n".join([*above, inner, structure.text(candidate.index)])):
+            if code in parts_by_code:
+                parts_by_code[code].add((candidate.passage_number, candidate.index))
     rarest = min((parts for parts in parts_by_code.values() if parts), key=len, default=set())
     return rarest if len(rarest) <= max(1.0, _MAX_SHARE_WITH_CODE * len(candidates)) else set()
 
