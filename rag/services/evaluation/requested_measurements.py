@@ -64,10 +64,15 @@ def _next_source() -> DataSource | None:
 
 def _measure(source: DataSource) -> None:
     """Measure a source. A failure is logged, and the next night tries again."""
+    _end_request(source)  # a measurement that ends the process must not be repeated by the next one, and so on
     try:
         quality.measure_and_compare(source)
     except (RagError, TimeoutError) as error:
         logger.warning("quality_not_measured", source=str(source.pk), reason=getattr(error, "code", "TOO_SLOW"))
     finally:
         _last_measured[source.organization_id] = time.monotonic()
-        DataSource.objects.filter(pk=source.pk).update(quality_requested_at=None)
+        _end_request(source)  # somebody may have requested the same meanwhile
+
+
+def _end_request(source: DataSource) -> None:
+    DataSource.objects.filter(pk=source.pk).update(quality_requested_at=None)

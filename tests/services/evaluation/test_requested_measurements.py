@@ -53,6 +53,21 @@ def test_requests_from_before_a_measurement_ended_measure_nothing_more(
     assert QualityRun.objects.count() == 1
 
 
+def test_a_measurement_that_ends_its_process_is_not_repeated(
+    source: DataSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each worker would measure the same source first, and end."""
+    requested: list[bool] = []
+
+    def measure(source: DataSource) -> None:
+        requested.append(DataSource.objects.filter(pk=source.pk, quality_requested_at__isnull=False).exists())
+
+    monkeypatch.setattr(quality, "measure_and_compare", measure)
+    requested_measurements.request(source)
+    requested_measurements.measure_requested()
+    assert requested == [False]
+
+
 def test_a_source_that_takes_too_long_is_skipped(source: DataSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quality, "MAX_SECONDS_PER_SOURCE", -1)
     add_question(source, "zebra", "zebra.txt")
