@@ -26,10 +26,14 @@ _WEIGHT = 1.75
 
 
 def find_multilingual(question: Question, embedded: Sequence[EmbeddedQuestion]) -> int | None:
-    """Return the index of the scope in which an English question is compared by the multilingual model, if any."""
+    """Return the index of the scope in which an English question is compared by the multilingual model, if any.
+
+    If there are two, that of sources whose own model it is comes first, and has passages in all languages. The last one
+    has those in other languages.
+    """
     if not (question.rerank and is_english(question.text)):
         return None
-    for index, of_scope in enumerate(embedded):
+    for index, of_scope in reversed(list(enumerate(embedded))):
         if of_scope.model_name == settings.RAG_MULTILINGUAL_MODEL and of_scope.vector is not None:
             return index
     return None

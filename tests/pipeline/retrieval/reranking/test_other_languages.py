@@ -2,11 +2,14 @@
 
 import uuid
 
+import numpy as np
+from django.conf import LazySettings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.pipeline.retrieval.reranking.other_languages import admit_nearest, place_other_languages
-from rag.types import Hit, Passage
+from rag.pipeline.retrieval.query.embed_in_scopes import EmbeddedQuestion
+from rag.pipeline.retrieval.reranking.other_languages import admit_nearest, find_multilingual, place_other_languages
+from rag.types import Filters, Hit, Passage, Question, SearchScope
 from tests.support.passages import PASSAGE
 
 PROBABILITY = st.floats(0.05, 0.95)
@@ -61,3 +64,19 @@ def test_the_nearest_in_other_languages_are_reranked_however_many_hits_come_firs
     admitted = [hit.chunk_id for hit in admit_nearest(hits, nearest, 50)]
     assert admitted == [*ids[:41], *ids[80:89], *ids[41:80], *ids[89:]]
     assert admit_nearest(hits[:40], nearest, 50) == hits[:40]
+
+
+def test_the_nearest_are_those_in_other_languages_even_if_some_sources_have_the_multilingual_model(
+    settings: LazySettings,
+) -> None:
+    """The scope of sources whose own model it is comes first, and has English passages."""
+    model_id, vector = uuid.uuid4(), np.ones(1, np.float32)
+    embedded = [
+        EmbeddedQuestion(SearchScope((), model_id, filters), settings.RAG_MULTILINGUAL_MODEL, vector)
+        for filters in (Filters(), Filters(langs=("de", "fr")))
+    ]
+    english = EmbeddedQuestion(SearchScope((), uuid.uuid4()), settings.RAG_EMBEDDING_MODEL, vector)
+    question = Question(text="How often is the bell cleaned?", top_k=5, rerank=True)
+    assert find_multilingual(question, [embedded[0], english, embedded[1]]) == 2
+    assert find_multilingual(question, [embedded[0], english]) == 0
+    assert find_multilingual(question, [english]) is None
