@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -124,7 +125,7 @@ def test_a_picture_is_remembered_and_a_pdf_that_cannot_be_drawn_is_not_found(
 
 
 def test_few_pages_are_drawn_at_a_time(
-    world: World, document: Document, settings: Any, monkeypatch: pytest.MonkeyPatch
+    world: World, document: Document, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Eight at a time for each account took all cores from searches."""
     owner = signed_in(world, "owner")
@@ -135,4 +136,8 @@ def test_few_pages_are_drawn_at_a_time(
     with contextlib.ExitStack() as stack:
         assert all(stack.enter_context(slots.slot(timeout=0)) for _ in range(count))
         assert owner.get(url).status_code == 429
+    folder, settings.RAG_TEMP_FOLDER = settings.RAG_TEMP_FOLDER, tmp_path / "file"
+    settings.RAG_TEMP_FOLDER.touch()
+    assert owner.get(url).status_code == 503, "the picture exists, but the server cannot draw it"
+    settings.RAG_TEMP_FOLDER = folder
     assert owner.get(url).status_code == 200

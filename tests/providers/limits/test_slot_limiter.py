@@ -5,11 +5,12 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rag.errors import EmbeddingFailed, TooManyLongRequests
+from rag.errors import EmbeddingFailed, StorageFailed, TooManyLongRequests
 from rag.providers import provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.providers.limits import slot_limiter
@@ -105,6 +106,17 @@ def test_waiting_is_bounded(busy_machine: contextlib.ExitStack, monkeypatch: pyt
     ):
         pass
     busy_machine.close()
+    with limiter.admit(HOME, size=_LONG), limiter.slot():
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_no_busy_server(settings: Any, tmp_path: Path) -> None:
+    limiter, folder = _limiter(), settings.RAG_TEMP_FOLDER
+    settings.RAG_TEMP_FOLDER = tmp_path / "file"
+    settings.RAG_TEMP_FOLDER.touch()
+    with limiter.admit(HOME, size=_LONG), pytest.raises(StorageFailed, match="temporary folder"), limiter.slot():
+        pass
+    settings.RAG_TEMP_FOLDER = folder
     with limiter.admit(HOME, size=_LONG), limiter.slot():
         pass
 

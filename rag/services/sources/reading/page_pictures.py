@@ -46,6 +46,7 @@ def get_page_picture(excerpt: Excerpt) -> bytes:
 
     Raises:
         UnknownDocument: If the page cannot be drawn.
+        StorageFailed: If the server cannot write to its temporary folder.
         TooManyLongRequests: If too many pages wait to be drawn, or the caller waits for many answers already.
     """
     original = excerpt.document.original
@@ -57,11 +58,12 @@ def get_page_picture(excerpt: Excerpt) -> bytes:
     if picture is not None:
         return picture
     account = identity.current().user or excerpt.document.source.organization_id
-    try:
-        with _LIMITER.admit(account, size=original.size), _LIMITER.slot(), file_storage.local_copy(original) as file:
-            picture = parse_in_sandbox.draw_cited_page_in_sandbox(file, pages, excerpt.marked)
-    except (ParseFailed, StorageFailed):
-        raise UnknownDocument from None
+    with _LIMITER.admit(account, size=original.size), _LIMITER.slot():
+        try:
+            with file_storage.local_copy(original) as file:
+                picture = parse_in_sandbox.draw_cited_page_in_sandbox(file, pages, excerpt.marked)
+        except (ParseFailed, StorageFailed):
+            raise UnknownDocument from None
     if len(picture) <= _MAX_KEPT_BYTES:
         cache.set(key, picture)
     return picture
