@@ -1,5 +1,7 @@
 """Extractive answers from READMEs in reStructuredText, manual pages and lists of questions."""
 
+import pytest
+
 from tests.support.passages import answer, passage
 
 FAQ = """\
@@ -43,6 +45,12 @@ def test_a_term_does_not_name_what_follows_its_explanation() -> None:
 
 def test_numbered_lines_next_to_numbered_questions_are_headings() -> None:
     assert answer("What does E_BOIL mean?", passage(FAQ)) == "Make sure that the lid is closed. [1]"
+
+
+@pytest.mark.parametrize("number", ["§ 10", "10.", "Article 10", "Artikel 10", "Section 10.2", "Article 10 –"])
+def test_a_numbered_title_is_not_an_answer(number: str) -> None:
+    page = passage(f"{number} Lease and notice\n\nIt runs for a year. You leave within a month.\n\nTea is free.")
+    assert answer("Notice of the lease", page).startswith("It runs for a year.")
 
 
 def test_a_heading_directly_above_another_one_selects_what_is_below_both() -> None:
