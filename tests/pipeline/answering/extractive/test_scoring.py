@@ -43,6 +43,13 @@ def test_a_part_that_says_the_same_as_the_question_is_better(best: str) -> None:
     assert answered(Similarity({best: 1.0}, {})) == best
 
 
+def test_a_line_that_is_no_sentence_is_worse_than_a_sentence() -> None:
+    """The lines at the top of a letter or a policy have the words of many questions, and answer none."""
+    line = "Tools that people use in the rooms of the house and in the yard, valid from May"
+    sentence = "Spoons are grey and thin."
+    assert answered(Similarity({line: 1.0}, {}, f"## House\n\n{line}\n\n## Spoons\n\n{sentence}")) == sentence
+
+
 @pytest.mark.parametrize(("question", "best"), [("Why does it show e-12?", "E-12"), ("Why does it show it?", "E-31")])
 def test_the_part_with_the_code_of_the_question_is_better_than_a_similar_one(question: str, best: str) -> None:
     """Codes look similar to the models, and consist of words that other parts have: "E", "12"."""

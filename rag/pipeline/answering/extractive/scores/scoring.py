@@ -48,9 +48,10 @@ _WORDS_ALONE_WEIGHT = 1.0
 _RELEVANCE_WEIGHT, _MAX_RELEVANCE_DIFFERENCE = 1.0, 3.0
 # Bonus for a part of the best passage, in standard deviations.
 _BEST_PASSAGE_BONUS = 0.8
-# Penalty for a sentence that says too little alone, in standard deviations.
-_FRAGMENT_PENALTY = 1.0
-_MIN_WORDS = 4
+# Penalties for a sentence that says too little alone, for text without the end of a sentence, and if that is a line as
+# at the top of a letter, in standard deviations.
+_SHORT_PENALTY, _FRAGMENT_PENALTY, _LINE_PENALTY = 1.0, 1.0, 2.0
+_MIN_WORDS, _MAX_LINE_WORDS = 4, 25
 # Bonus for a part with the rarest code of the question, such as E-12, if few parts have it, in standard deviations.
 _CODE_BONUS, _MAX_SHARE_WITH_CODE = 4.0, 0.25
 # Bonus for the first paragraph of a section, and for steps and commands if the question asks how something is done.
@@ -224,15 +225,20 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
         bonus -= _YES_OR_NO_PENALTY
     if mostly_points(text):
         bonus -= _POINTER_PENALTY
-    if structure.parts[index].kind is UnitKind.SENTENCE and (
-        len(text.split()) < _MIN_WORDS or not text.endswith(SENTENCE_ENDINGS)
-    ):
-        bonus -= _FRAGMENT_PENALTY
+    if structure.parts[index].kind is UnitKind.SENTENCE:
+        bonus -= _incompleteness_penalty(text)
     if groups and group is groups[0] and structure.section_of(index) > 0 and structure.term_above(group[0]) is None:
         bonus += _START_BONUS
     if question.is_procedure and any(structure.is_step_or_code(part) for part in group):
         bonus += _PROCEDURE_BONUS
     return bonus
+
+
+def _incompleteness_penalty(sentence: str) -> float:
+    words = len(sentence.split())
+    if not sentence.endswith(SENTENCE_ENDINGS):
+        return _LINE_PENALTY if words <= _MAX_LINE_WORDS else _FRAGMENT_PENALTY
+    return _SHORT_PENALTY if words < _MIN_WORDS else 0.0
 
 
 def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
