@@ -18,9 +18,12 @@ from tests.support.growth import takes_linear_time
         ),
         ("À quelle heure ferme le foyer ?", AnswerType.TIME, "Il est ouvert de 7h à 22h.", "Il faut 48h."),
         ("Wann ist Markt?", AnswerType.TIME, "Jeden Dienstag auf dem Platz.", "Er hat 40 Stände."),
-        ("How long is the warranty?", AnswerType.DURATION, "It is three years.", "It covers 200 parts."),
+        ("How long is the warranty?", AnswerType.DURATION, "It is ninety days.", "It covers 200 parts."),
         ("What does a cup cost?", AnswerType.PRICE, "A cup is two euros.", "A cup holds 0.2 litres."),
         ("Combien coûte le café ?", AnswerType.PRICE, "Le café est à 3 €.", "Il y a 3 cafés."),
+        ("Price of a cup", AnswerType.PRICE, "- Cup — small: 2.50", "A cup holds 2 litres."),
+        ("Monthly fee for teachers", AnswerType.PRICE, "Teachers pay 20 euros.", "It is paid by 12 teachers."),
+        ("Preis für eine Tasse", AnswerType.PRICE, "Eine Tasse kostet 2,50.", "Version 2.50.1 hat Tassen."),
         ("How many keys are there?", AnswerType.NUMBER, "There are twelve keys.", "1. Take the key."),
     ],
 )

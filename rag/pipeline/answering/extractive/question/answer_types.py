@@ -24,16 +24,22 @@ _QUESTIONS = {
     AnswerType.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo",
     AnswerType.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
     r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
-    r"|what (?:is|was|are) the (?:price|cost|fee|rent|salary)|was kostet|wie teuer|combien coûte|cuánto cuesta",
+    r"|what (?:is|was|are) the (?:price|cost|fee|rent|salary)|was kostet|wie teuer|combien coûte|cuánto cuesta"
+    # "Annual fee for teachers" is asked without a verb.
+    r"|\A\W*(?:\w+ )?(?:price|cost|fee|charge|fare|rent|salary|wage|preis|kosten|gebühr|prix|tarif|precio|tarifa)s?"
+    r" (?:of|for|per|für|der|des|de|du|pour|del)",
     AnswerType.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
     r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|(?:which|what) (?:\w+ )?version"
     r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
 }
 _NUMBER_WORDS = (
-    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand|million"
-    "|once|twice|half|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|zwanzig|dreißig|hundert|tausend|einmal"
-    "|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|vingt|cent|mille"
-    "|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|veinte|cien|mil"
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fourteen|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
+    "|eighty|ninety|hundred|thousand|million|once|twice|half"
+    "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|vierzehn|fünfzehn|zwanzig|dreißig|vierzig|fünfzig|sechzig"
+    "|siebzig|achtzig|neunzig|hundert|tausend|einmal"
+    "|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|quatorze|quinze|vingt|trente|quarante|cinquante|soixante|cent|mille"
+    "|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|catorce|quince|veinte|treinta|cuarenta|cincuenta|sesenta|setenta"
+    "|ochenta|noventa|cien|mil"
 )
 _MONTHS = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
@@ -62,7 +68,9 @@ _TIMES = (
 _ANSWERS = {
     AnswerType.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
     AnswerType.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
-    AnswerType.PRICE: rf"[$€£¥]|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\bfree\b|\bkostenlos",
+    # "2.50" is an amount, and "2.50.1" a version.
+    AnswerType.PRICE: r"[$€£¥]|\b\d+[.,]\d\d\b(?![.,]\d)"
+    rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\bfree\b|\bkostenlos",
     AnswerType.NUMBER: rf"\d|\b(?:{_NUMBER_WORDS})\b",
 }
 _QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
