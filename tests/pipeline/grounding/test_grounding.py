@@ -145,6 +145,11 @@ def test_quotes_without_the_words_of_the_question_never_have_high_confidence() -
     assert share_in_quotes("Wie ändere ich meine Adresse?", quotes) == 1
 
 
+def test_two_reasons_to_doubt_quotes_mean_half_of_them_are_wrong() -> None:
+    assert confidence_of_quotes(0.99, QuoteEvidence(word_count=1, has_answer_type=False)) == 0.5
+    assert confidence_of_quotes(0.2, QuoteEvidence(word_count=1, has_answer_type=False)) == pytest.approx(1.3 / 5.3)
+
+
 def test_one_word_or_a_missing_number_is_too_little_for_high_confidence() -> None:
     assert count_question_words("Who must not take Dolorin?") == 1
     assert count_question_words("Who must not eat green bread?") > 1
@@ -174,7 +179,7 @@ def test_an_answer_names_missing_names_and_clauses_but_no_other_words() -> None:
 
 
 def test_a_quote_in_a_language_other_than_the_questions_never_has_high_confidence() -> None:
-    assert confidence_of_quotes(0.99, QuoteEvidence(is_between_languages=True)) == 0.75
+    assert confidence_of_quotes(0.99, QuoteEvidence(is_between_languages=True)) == 0.5
     assert confidence_of_quotes(0.99, QuoteEvidence(is_measured=False)) == 0.75
     english = passage("Vaccines are kept cold.").copy_with(lang="en")
     assert is_in_other_language("Bei welcher Temperatur werden die Impfstoffe gelagert?", [english])
