@@ -11,6 +11,7 @@ from rag.pipeline.answering.extractive.extract import compare_sentences, extract
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
+from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.grounding.remove_unsupported import remove_unsupported_end
@@ -46,7 +47,7 @@ from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
 _MAX_LISTED_GAPS = 10
-# From this probability on, an answer does not say that the sources lack it: the closest passage often contains it.
+# From this probability on, the closest passage may well contain the answer, so the text says that none is clear.
 _MIN_UNCLEAR = 0.15
 
 
@@ -76,7 +77,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         context, grounding = assess(question, retrieval, options, sanitized)
         grounding = add_probability_of_both(grounding, retrieval, context.passages)
     if options.strict and not grounding.is_groundable:
-        raise InsufficientContext("The sources do not contain the answer.", gaps=list(grounding.gaps))
+        raise InsufficientContext("No answer to this question was found in the sources.", gaps=list(grounding.gaps))
     closest = "" if grounding.is_groundable else _describe_closest(question.text, context)
     if len(grounding.relevant) < len(context.passages):
         context = _build_context(question, grounding.relevant, options, sanitized)
@@ -140,7 +141,7 @@ def _generate_answer(
     generation = prepare_generation(question.text, context, options.generation, searched=searched)
     text = yield from collect_text(generation.text_parts)
     if generation.quotes is not None:
-        gaps = describe_gaps(question.text, select_reportable_gaps(question.text, grounding.gaps))
+        gaps = _describe_gaps_of_quotes(question.text, grounding, generation.quotes)
         if gaps:
             yield f" {gaps}"
         return Answer(
@@ -211,7 +212,7 @@ def _postpone(query: str, grounding: Grounding) -> Answer:
 
 
 def _no_answer(query: str, grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
-    """Return the answer that the sources do not contain the answer, with the gaps and the closest passage."""
+    """Return the statement that no answer was found, with the gaps and the closest passage."""
     text = " ".join(filter(None, (sentences_for(query).no_answer, describe_gaps(query, grounding.gaps), closest)))
     return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
 
@@ -230,6 +231,13 @@ def _describe_closest(query: str, context: Context) -> str:
     where = end_directions(disable_pictures(where))
     space = "\n" if quotes[0].is_block else " "
     return f"{sentences_for(query).closest.format(where=where)}{space}{render_quotes(quotes[:end])}" if where else ""
+
+
+def _describe_gaps_of_quotes(query: str, grounding: Grounding, quotes: Sequence[Citation]) -> str:
+    """Return the sentence that names gaps below quotes; empty if a quote is in another language, which has no words."""
+    if is_in_other_language(query, [quote.passage for quote in quotes]):
+        return ""
+    return describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
 
 
 def describe_gaps(query: str, gaps: Sequence[str]) -> str:

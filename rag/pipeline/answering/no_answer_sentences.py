@@ -19,11 +19,12 @@ class Sentences:
     """The sentences in one language.
 
     Attributes:
-        no_answer: The passages do not contain the answer (pipeline contract, sub-contract 2).
-        unclear: The passages may contain the answer, but probably do not: the closest one follows.
+        no_answer: No passage seems to answer the question. It does not say that the sources lack the answer, because
+            the documents may use other words (pipeline contract, sub-contract 2).
+        unclear: A passage may answer the question, but probably does not: the closest one follows.
         agent_found_nothing: The agent has found no passage (agent contract).
         chat_found_nothing: A chat has found no passage, and no language model is configured (v3 contract, 2.3).
-        gaps: Introduces what no passage mentions.
+        gaps: Introduces the words of the question that no passage has.
         closest: Introduces the closest passage, by its document and heading.
         pending: Nothing was found, and the sources are being embedded for questions that are not English.
     """
@@ -38,41 +39,41 @@ class Sentences:
 
 
 ENGLISH = Sentences(
-    no_answer="The sources do not contain the answer to this question.",
+    no_answer="No answer to this question was found in the sources.",
     unclear="No passage clearly answers this question.",
-    agent_found_nothing="The sources contain nothing that answers this question.",
-    chat_found_nothing="The sources do not contain anything about this question.",
-    gaps="Nothing was found about: {gaps}.",
+    agent_found_nothing="Nothing that answers this question was found in the sources.",
+    chat_found_nothing="Nothing about this question was found in the sources.",
+    gaps="The passages that were found do not mention: {gaps}.",
     closest="The closest passage is in “{where}”:",
     pending="The documents are being prepared for questions in this language. Please ask again in a few minutes.",
 )
 _OTHERS = {
     "german": Sentences(
-        no_answer="Die Quellen enthalten die Antwort auf diese Frage nicht.",
+        no_answer="In den Quellen wurde keine Antwort auf diese Frage gefunden.",
         unclear="Kein Abschnitt beantwortet diese Frage eindeutig.",
-        agent_found_nothing="Die Quellen enthalten nichts, was diese Frage beantwortet.",
-        chat_found_nothing="Die Quellen enthalten nichts zu dieser Frage.",
-        gaps="Nichts gefunden wurde zu: {gaps}.",
+        agent_found_nothing="In den Quellen wurde nichts gefunden, was diese Frage beantwortet.",
+        chat_found_nothing="In den Quellen wurde nichts zu dieser Frage gefunden.",
+        gaps="Die gefundenen Abschnitte erwähnen nicht: {gaps}.",
         closest="Am nächsten kommt der Abschnitt in „{where}“:",
         pending="Die Dokumente werden gerade für Fragen in dieser Sprache vorbereitet. "
         "Bitte fragen Sie in einigen Minuten noch einmal.",
     ),
     "french": Sentences(
-        no_answer="Les sources ne contiennent pas la réponse à cette question.",
+        no_answer="Aucune réponse à cette question n’a été trouvée dans les sources.",
         unclear="Aucun passage ne répond clairement à cette question.",
-        agent_found_nothing="Les sources ne contiennent rien qui réponde à cette question.",
-        chat_found_nothing="Les sources ne contiennent rien sur cette question.",
-        gaps="Rien n’a été trouvé sur : {gaps}.",
+        agent_found_nothing="Rien qui réponde à cette question n’a été trouvé dans les sources.",
+        chat_found_nothing="Rien n’a été trouvé sur cette question dans les sources.",
+        gaps="Les passages trouvés ne mentionnent pas : {gaps}.",
         closest="Le passage le plus proche se trouve dans « {where} » :",
         pending="Les documents sont en cours de préparation pour les questions dans cette langue. "
         "Veuillez reposer la question dans quelques minutes.",
     ),
     "spanish": Sentences(
-        no_answer="Las fuentes no contienen la respuesta a esta pregunta.",
+        no_answer="No se encontró ninguna respuesta a esta pregunta en las fuentes.",
         unclear="Ningún pasaje responde claramente a esta pregunta.",
-        agent_found_nothing="Las fuentes no contienen nada que responda a esta pregunta.",
-        chat_found_nothing="Las fuentes no contienen nada sobre esta pregunta.",
-        gaps="No se encontró nada sobre: {gaps}.",
+        agent_found_nothing="No se encontró en las fuentes nada que responda a esta pregunta.",
+        chat_found_nothing="No se encontró en las fuentes nada sobre esta pregunta.",
+        gaps="Los pasajes encontrados no mencionan: {gaps}.",
         closest="El pasaje más cercano está en «{where}»:",
         pending="Los documentos se están preparando para preguntas en este idioma. "
         "Vuelva a preguntar dentro de unos minutos.",

@@ -100,7 +100,7 @@ def test_a_streamed_text_that_is_not_supported_is_corrected(
     text = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
     streamed, _, checked = text.partition(CORRECTION)
     assert streamed == unsupported
-    assert checked.startswith("The sources do not contain the answer")
+    assert checked.startswith("No answer to this question was found")
     language_model.replies = [unsupported]
     completion = client.chat.completions.create(model="ragsite", messages=ask())
     assert completion.choices[0].message.content == checked

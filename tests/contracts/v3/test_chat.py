@@ -127,7 +127,7 @@ def test_without_a_language_model(member: Client) -> None:
 
 def test_an_unanswerable_question_gets_no_quotes(member: Client) -> None:
     reply = chat(member, "Who painted the Mona Lisa?", useRag=True)
-    assert reply.body["data"]["message"].startswith("The sources do not contain anything about this question.")
+    assert reply.body["data"]["message"].startswith("Nothing about this question was found in the sources.")
 
 
 def test_a_model_that_fails_stores_nothing(member: Client, language_model: ProviderServer) -> None:

@@ -60,7 +60,7 @@ def test_context_ignored_is_a_warning(member: Client, language_model: ProviderSe
     language_model.replies = ["Bicycles are parked on the roof, I believe."]
     body = ask(member).body
     assert body["warnings"] == ["CONTEXT_IGNORED"]
-    assert body["answer"].startswith("The sources do not contain the answer")
+    assert body["answer"].startswith("No answer to this question was found")
     assert body["confidence"] == 0
 
 
