@@ -31,7 +31,7 @@ def test_a_question_whose_language_is_not_ready_is_not_called_unanswered(world: 
     answer = ask(client, question)
     assert answer.count("documents are being prepared for this language") == 1
     assert NOT_YET in answer
-    assert "do not mention" not in answer
+    assert "erwähnen nicht" not in answer
     with identity.run_as(identity.WORKER):
         assert not UnansweredQuestion.objects.exists()
         second_model.embed_other_languages([source.pk])

@@ -153,7 +153,12 @@ def test_questions_in_other_languages_are_answered_with_the_english_sentence(wor
     answered = answer(world, text)
     assert answered.text.startswith(ENGLISH["notice"])
     assert (answered.warnings, answered.confidence) == ((), 0.5)
-    assert "do not mention" not in answered.text
+    assert "erwähnen nicht" not in answered.text
+    ingest_text(library, "druckerei", "Der Vertrag der Druckerei liegt im dritten Stock.", lang="de")
+    second_model.embed_other_languages([library.pk])
+    answered = answer(world, "Wie lange im Voraus muss man den Vertrag mit Zorbach kündigen?")
+    assert answered.text.startswith(ENGLISH["notice"])
+    assert "erwähnen nicht" not in answered.text, "although a document in the language of the question has no Zorbach"
     assert not answer(world, "Wer hat den Eiffelturm gebaut?").citations
 
 
