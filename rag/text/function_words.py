@@ -1,14 +1,14 @@
 """Function words (stop words) by language. The languages have Snowball's names."""
 
 _ENGLISH = """
-a about above after again all also am an and any are as at be because been before being below between both but
-by can could did do does doing down during each either else ever every few for from further get gets got had
-has have having he her here hers herself him himself his how i if in into is it its itself just let like made
-make many may me might more most much must my myself no nor not now of off on once one only or other our ours
-ourselves out over own per please same shall she should so some such tell than that the their theirs them
-themselves then there these they thing this those through to too under until up upon us use used using very
-via was we were what when where whether which while who whom whose why will with within without would you your
-yours yourself
+a about above after again all also am an and any are as at be because been before being below between both but by can
+could did do does doing down during each either else ever every few for from further get gets got had has have having
+he her here hers herself him himself his how i if in into is it its itself just let like made make many may me might
+more most much must my myself no nor not now of off on once one only or other our ours ourselves out over own per
+please same shall she should so some such tell than that the their theirs them themselves then there these they thing
+this those through to too under until up upon us use used using very via was we were what when where whether which
+while who whom whose why will with within without would you your yours yourself anymore anybody anyone anything anyway
+anywhere everybody everyone everything nobody nothing somebody someone something somewhere others already
 """
 _ENGLISH_CONTRACTIONS = """
 ain't aren't can't couldn't didn't doesn't don't hadn't hasn't haven't he's here's how's i'd i'll i'm i've isn't it's
