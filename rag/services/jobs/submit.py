@@ -10,6 +10,7 @@ from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import quota
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import new_revisions
+from ragsite.postgres.statements.insert_rows import insert_rows
 
 from .close_and_cancel import close_if_finished
 from .worker_notifications import notify_workers
@@ -52,7 +53,7 @@ def submit_job(
         _build_document(job, index, submission, revision)
         for index, (submission, revision) in enumerate(zip(submissions, revisions, strict=True))
     ]
-    IngestionDocument.objects.bulk_create(documents, batch_size=500)
+    insert_rows(documents)
     quota.check_quota_of_open_documents(source.organization_id)
     notify_workers(sum(document.state == State.QUEUED for document in documents))
     close_if_finished(job.pk)  # a job of unreadable documents only has nothing to wait for
