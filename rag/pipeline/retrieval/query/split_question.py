@@ -2,6 +2,7 @@
 
 import re
 
+from rag.text.question_language import is_english
 from rag.text.words import is_function_word, split_words
 
 _MAX_CHARACTERS = 500
@@ -59,8 +60,9 @@ _SUBJECT = re.compile(
     r"(?:how\s+(?:long|often|soon|many|much)|when|where|why|how)\s+(?:is|are|was|were)\s+(?P<phrase>.+?)\s+\w+(?:ed|en|t|n)",
     re.IGNORECASE | re.DOTALL,
 )
-# "What changes then?" and "Which ones are supported?" cannot be understood alone.
-_ASKS_ABOUT_ANSWER = re.compile(r"\bones\b|\b(?:that|this|these|those|then|which)\W*\Z", re.IGNORECASE)
+# "What changes then?", "How do I get a new one?" and "Which ones are supported?" cannot be understood alone.
+_ASKS_ABOUT_ANSWER = re.compile(r"\bones\b|\b(?:that|this|these|those|then|which|one|more)\W*\Z", re.IGNORECASE)
+_MEASURE = re.compile(r"\bhow\s+(?:long|often|soon|far|big|large|old|fast)\b", re.IGNORECASE)
 _SINGULAR = re.compile(r"(?:an?|one|this|that|another)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 
@@ -81,7 +83,7 @@ def split_question(question: str) -> tuple[str, ...]:
     if len(halves) != 2 or not all(map(_has_topic, halves)) or _ASKS_ABOUT_ANSWER.search(halves[1]):
         return ()
     second = _replace_pronoun(halves[1], halves[0])
-    return (halves[0], second) if second else ()
+    return (halves[0], second) if second and not _depends_on_first(halves[0], second) else ()
 
 
 def _divide_parts(text: str) -> list[str]:
@@ -123,4 +125,14 @@ def _replace_pronoun(question: str, previous: str) -> str:
 
 
 def _has_topic(question: str) -> bool:
-    return not all(is_function_word(word) for word in split_words(question))
+    return bool(_topic_words(question))
+
+
+def _depends_on_first(first: str, second: str) -> bool:
+    """Return whether only the first question says what the second one is about: "… and how long should I wait?"."""
+    is_vague = len(_topic_words(second)) < 2 <= len(_topic_words(first))
+    return is_vague and is_english(second) and not _NOUN_PHRASE.search(second)
+
+
+def _topic_words(question: str) -> list[str]:
+    return [word for word in split_words(_MEASURE.sub("", question)) if not is_function_word(word)]
