@@ -25,15 +25,16 @@ def insert_rows(rows: Sequence[models.Model]) -> None:
         IntegrityError: If the database refuses a row. Earlier statements are then undone with their transaction only.
     """
     for start in range(0, len(rows), _MAX_ROWS):
-        batch = rows[start : start + _MAX_ROWS]
-        table = connection.ops.quote_name(batch[0]._meta.db_table)
-        columns = ", ".join(connection.ops.quote_name(field.column) for field in batch[0]._meta.concrete_fields)
+        batch = [_values(row) for row in rows[start : start + _MAX_ROWS]]
+        table = connection.ops.quote_name(rows[0]._meta.db_table)
+        columns = ", ".join(map(connection.ops.quote_name, batch[0]))
         with connection.cursor() as cursor:
             cursor.execute(
                 f"INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s)",
-                [json.dumps([_values(row) for row in batch], ensure_ascii=False, default=str)],
+                [json.dumps(batch, ensure_ascii=False, default=str)],
             )
 
 
 def _values(row: models.Model) -> dict[str, Any]:
-    return {field.column: field.pre_save(row, add=True) for field in row._meta.concrete_fields}
+    """Return the values of a row by their columns."""
+    return {field.column: field.pre_save(row, add=True) for field in row._meta.concrete_fields if field.column}

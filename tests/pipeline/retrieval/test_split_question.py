@@ -62,9 +62,9 @@ from rag.pipeline.retrieval.query.split_question import split_question
         ("What is it and where is it?", ()),
         ("How do I see which page and document it comes from?", ()),
         # Only the first question says what the second one is about
-        ("I get a 429, what does it mean and how long should I wait?", ()),
-        ("How long is a login token valid and how do I get a new one?", ()),
-        ("How many workers should I run and how do I add more?", ()),
+        ("I get a 429, what does it mean and how long should I wait?", ("I get a 429, what does it mean",)),
+        ("How long is a login token valid and how do I get a new one?", ("How long is a login token valid",)),
+        ("How many workers should I run and how do I add more?", ("How many workers should I run",)),
         # It is unclear what the pronoun means
         ("How long are questions kept, and can I shorten it?", ()),
         ("Can I use it at home, and how do I update it?", ()),

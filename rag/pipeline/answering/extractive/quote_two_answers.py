@@ -20,7 +20,8 @@ def quote_answer(
         query: The question.
         passages: The numbered passages of the prompt, best first. Only the best ones are quoted.
         chunks: The chunks that the passages consist of.
-        searched: The question and the two that it consists of, if the passages answer both.
+        searched: The question and the two that it consists of, if the passages answer both. Only the first of them if
+            it says what the second one is about.
 
     Returns:
         Quotes, as `extract_quotes` returns them: of two sections, if one answers each of the two questions, and none
@@ -28,7 +29,7 @@ def quote_answer(
     """
     whole, *halves = searched or [SearchedQuestion(query, tuple(chunks))]
     quotes = _quote(extract_quotes, whole, passages, chunks)
-    if not halves:
+    if len(halves) < 2:
         return quotes
     first, second = (_quote(quote_section, half, passages, chunks) for half in halves)
     is_divided = first and second and _starts(first).isdisjoint(_starts(second))

@@ -60,8 +60,10 @@ _SUBJECT = re.compile(
     r"(?:how\s+(?:long|often|soon|many|much)|when|where|why|how)\s+(?:is|are|was|were)\s+(?P<phrase>.+?)\s+\w+(?:ed|en|t|n)",
     re.IGNORECASE | re.DOTALL,
 )
-# "What changes then?", "How do I get a new one?" and "Which ones are supported?" cannot be understood alone.
-_ASKS_ABOUT_ANSWER = re.compile(r"\bones\b|\b(?:that|this|these|those|then|which|one|more)\W*\Z", re.IGNORECASE)
+# "What changes then?" and "Which ones are supported?" cannot be understood alone.
+_ASKS_ABOUT_ANSWER = re.compile(r"\bones\b|\b(?:that|this|these|those|then|which)\W*\Z", re.IGNORECASE)
+# "How do I get a new one?" asks about the topic of the question before.
+_MORE_OF_TOPIC = re.compile(r"\b(?:one|more)\W*\Z", re.IGNORECASE)
 _MEASURE = re.compile(r"\bhow\s+(?:long|often|soon|far|big|large|old|fast)\b", re.IGNORECASE)
 _SINGULAR = re.compile(r"(?:an?|one|this|that|another)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
@@ -74,16 +76,19 @@ def split_question(question: str) -> tuple[str, ...]:
     rename it?" becomes "How do I create a team" and "How do I rename a team?".
 
     Returns:
-        The two questions; empty if the question asks one thing, or if it is unclear what the second one is about.
+        The two questions; only the first one if it says what the second one is about; empty if the question asks one
+        thing, or if it is unclear what a pronoun in the second one means.
     """
     text = question[:_MAX_CHARACTERS].strip()
-    halves = _BETWEEN_QUESTIONS.split(text)
+    halves = tuple(_BETWEEN_QUESTIONS.split(text))
     if len(halves) == 1:
-        halves = _divide_parts(text)
+        halves = tuple(_divide_parts(text))
     if len(halves) != 2 or not all(map(_has_topic, halves)) or _ASKS_ABOUT_ANSWER.search(halves[1]):
         return ()
     second = _replace_pronoun(halves[1], halves[0])
-    return (halves[0], second) if second and not _depends_on_first(halves[0], second) else ()
+    if not second:
+        return ()
+    return halves[:1] if _depends_on_first(*halves) else (halves[0], second)
 
 
 def _divide_parts(text: str) -> list[str]:
@@ -130,8 +135,9 @@ def _has_topic(question: str) -> bool:
 
 def _depends_on_first(first: str, second: str) -> bool:
     """Return whether only the first question says what the second one is about: "… and how long should I wait?"."""
-    is_vague = len(_topic_words(second)) < 2 <= len(_topic_words(first))
-    return is_vague and is_english(second) and not _NOUN_PHRASE.search(second)
+    has_few_words = len(_topic_words(second)) < 2 <= len(_topic_words(first)) and not _PRONOUN.search(second)
+    is_vague = has_few_words and is_english(second) and not _NOUN_PHRASE.search(second)
+    return is_vague or bool(_MORE_OF_TOPIC.search(second))
 
 
 def _topic_words(question: str) -> list[str]:

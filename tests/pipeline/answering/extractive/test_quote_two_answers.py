@@ -22,13 +22,19 @@ def words_only(settings: Any) -> None:
 def answer(questions: tuple[str, ...], *texts: str) -> str:
     """Answer a question and the two that it consists of, each of which finds the passages in another order."""
     passages = [passage(text) for text in texts]
-    orders = (passages, passages, passages[::-1])
+    orders = (passages, passages, passages[::-1])[: len(questions)]
     searched = [SearchedQuestion(text, tuple(order)) for text, order in zip(questions, orders, strict=True)]
     return render_quotes(quote_answer(questions[0], passages, passages, searched), lambda number, _: f"[{number}]")
 
 
 def test_both_answers_are_quoted_in_the_order_of_the_questions() -> None:
     assert answer(BOTH, LOGS, LEVEL) == "They are in the folder logs. [1] Set LOG_LEVEL. [2]"
+
+
+def test_a_second_question_that_cannot_be_searched_alone_is_part_of_the_whole() -> None:
+    assert answer(("Where are the log files, and how do I get more?", "Where are the log files"), LOGS, LEVEL) == (
+        "They are in the folder logs. [1]"
+    )
 
 
 def test_an_answer_to_both_is_quoted_once() -> None:
