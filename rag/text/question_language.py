@@ -56,10 +56,14 @@ def query_language(text: str, langs: Sequence[str]) -> str:
         langs: The languages of the documents. If all are English or unknown, the language is not detected.
 
     Returns:
-        The detected language, or else the most frequent one of `langs` that is not English; empty for English.
+        The detected language, or else the most frequent one of `langs` that is not English; empty for English, also if
+        only the function words show it, because the language of a short text is often not detected.
     """
     other_langs = Counter(lang for lang in langs if (snowball_algorithm(lang) or "english") != "english")
     if not other_langs:
+        return ""
+    counts = _count_by_language(_WORD.findall(text.lower()))
+    if counts.pop("english") > max(counts.values()):
         return ""
     return detect_language(text) or other_langs.most_common(1)[0][0]
 

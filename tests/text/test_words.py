@@ -88,6 +88,12 @@ def test_english_and_unknown_languages_are_treated_as_english() -> None:
         assert words.content_words(text, lang) == ["keeper's", "keys", "hung", "hall"]
 
 
+def test_a_short_question_with_english_function_words_is_english() -> None:
+    """Language detection is unsure of it, so that "Do" and "you" were content words beside Spanish documents."""
+    assert question_language.query_language("Do you offer a Java SDK?", ["es", "en"]) == ""
+    assert question_language.query_language("Java SDK", ["es", "en"]) == "es"
+
+
 def test_scripts_without_spaces_are_split_into_bigrams() -> None:
     assert words.split_words("東京の天気 today") == ["東京", "京の", "の天", "天気", "today"]
     assert words.split_words("字") == ["字"]
