@@ -56,7 +56,7 @@ def query_language(text: str, langs: Sequence[str]) -> str:
         langs: The languages of the documents. If all are English or unknown, the language is not detected.
 
     Returns:
-        The detected language, or else the most frequent one of `langs` that is not English; empty for English, also if
+        The detected language, or else the most frequent one of `langs` that is not English; empty for English, even if
         only the function words show it, because the language of a short text is often not detected.
     """
     other_langs = Counter(lang for lang in langs if (snowball_algorithm(lang) or "english") != "english")
