@@ -25,7 +25,7 @@ _MAX_UNSURE = 0.75
 # With two of these reasons, of different kinds, 19 of 35 quotes in ten sets were right, and 79 of 131 in texts without
 # sections. In a language other than the question's, 24 of 64 were, whatever their probability: no words show whether
 # the quote is the answer.
-_MAX_DOUBTFUL, _MAX_BETWEEN_LANGUAGES = 0.6, 0.5
+_MAX_DOUBTFUL, _MAX_BETWEEN_LANGUAGES = 0.67, 0.5
 _MIN_WORD_SHARE, _MIN_WORD_COUNT, _MIN_RELEVANCE = 0.82, 2, 0.996
 
 

@@ -19,7 +19,7 @@ from ragsite.postgres.versions.compatibility import INSUFFICIENT_PRIVILEGE
 
 Reason = UnansweredQuestion.Reason
 # Answers with a lower confidence are stored; the page "Ask" calls it low.
-LOW_CONFIDENCE = 0.6
+LOW_CONFIDENCE = 2 / 3
 # The oldest questions of a user are deleted beyond this number.
 MAX_QUESTIONS_OF_USER = 200
 # A question that searched more sources by their ids is not stored.
