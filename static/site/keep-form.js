@@ -7,8 +7,9 @@
   const MAX_ADDED_ROWS = 20;
   const IGNORED_TYPES = ["hidden", "password", "file", "submit", "button"];
 
-  function account() {
-    return document.querySelector(".account-name")?.title;
+  function readAccount() {
+    const link = document.querySelector(".account-name");
+    return { account: link?.title, signedIn: link?.dataset.signedIn };
   }
 
   function readField(field) {
@@ -20,7 +21,7 @@
     // With the version of the row: somebody may have changed it meanwhile.
     const isKept = (field) => field.name === "version" || !IGNORED_TYPES.includes(field.type);
     const fields = [...form.elements].filter((field) => field.name && isKept(field));
-    const kept = { account: account(), path: location.pathname, fields: fields.map(readField) };
+    const kept = { ...readAccount(), path: location.pathname, fields: fields.map(readField) };
     sessionStorage.setItem(KEY, JSON.stringify(kept));
   }
 
@@ -69,6 +70,12 @@
     form.prepend(notice);
   }
 
+  // The same person, on the same page, has signed in again: without that, the form had been saved.
+  function isLost(kept) {
+    const { account, signedIn } = readAccount();
+    return kept.account === account && kept.signedIn !== signedIn && kept.path === location.pathname;
+  }
+
   // After the scripts of Django's admin have prepared the form: jQuery calls in the order of registration.
   window.django?.jQuery?.(function () {
     const form = document.querySelector("#content-main > form[id$=_form]");
@@ -77,7 +84,7 @@
     if (!form) return;
     // The page that answers the form has a message: it is saved, or has errors and what was typed.
     const isAnswered = document.querySelector(".messagelist, .errornote");
-    if (kept && !isAnswered && kept.account === account() && kept.path === location.pathname) restore(form, kept);
+    if (kept && !isAnswered && isLost(kept)) restore(form, kept);
     form.addEventListener("submit", () => remember(form));
   });
 })();
