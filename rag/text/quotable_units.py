@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .markup import html_tags, pictures, plain_structure
+from .markup.aligned_columns import find_aligned_rows
 from .sentences import quotable_sentence_spans
 
 
@@ -129,6 +130,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
     whole_lines = text.splitlines()
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
     front_matter = plain_structure.front_matter_lines(whole_lines)
+    aligned_rows = find_aligned_rows(whole_lines)
     classified: list[_Line | None] = []
     is_command = is_preformatted = False
     rows = zip(spans, stripped_lines, looks_like_code, strict=True)
@@ -151,7 +153,9 @@ def _classify_lines(text: str) -> list[_Line | None]:
             kind = UnitKind.HEADING
         else:
             kind = _kind(line, is_code)
-            if kind is UnitKind.SENTENCE and number in terms:
+            if kind is UnitKind.SENTENCE and number in aligned_rows:
+                kind = UnitKind.ROW
+            elif kind is UnitKind.SENTENCE and number in terms:
                 kind = UnitKind.HEADING if plain_structure.is_capital_heading(line) else UnitKind.TERM
         is_clause = kind is UnitKind.SENTENCE and bool(_CLAUSE.match(line))
         classified.append(_Line(kind, start, end, is_clause))

@@ -142,5 +142,6 @@ def _render_row(structure: PassageStructure, index: int) -> str:
         is_subject = column == 0 and any(character.isalpha() for character in cell)
         if cell:
             shown.append(f"{name}: {cell}" if name and not is_subject else cell)
-    words = references.as_words(" — ".join(shown), is_restructured=structure.is_restructured)
+    words = " — ".join(shown).replace(": — ", ": ")  # "Weight:   68 kg"
+    words = references.as_words(words, is_restructured=structure.is_restructured)
     return "- " + _readable(pictures.without_pictures(words))

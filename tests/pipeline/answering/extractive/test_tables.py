@@ -52,6 +52,38 @@ def test_names_above_numbers_are_the_header_of_a_table_without_a_rule() -> None:
         assert "Size:" not in answer("What does a tumbler cost?", passage(f"All cups:\n\n{other}"))
 
 
+PRICES = """\
+The shop has these cups:
+
+    Cup             Where it is kept      2024      2025
+    mug             upper shelf        3 euros  10 euros
+    small tumbler   lower shelf        2 euros   4 euros
+    large tumbler   cellar             5 euros   6 euros,
+                                                 with a lid
+
+"""
+
+
+def test_a_row_with_aligned_columns_is_quoted_with_their_names() -> None:
+    page = passage(PRICES)
+    row = "- large tumbler — Where it is kept: cellar — 2024: 5 euros — 2025: 6 euros, with a lid [1]"
+    assert answer("What does a large tumbler cost?", page).endswith(f"cups:\n{row}")
+    unnamed = passage(PRICES.replace("Cup             Where", " " * 16 + "Where"))
+    assert answer("What does a mug cost?", unnamed).endswith(
+        "- mug — Where it is kept: upper shelf — 2024: 3 euros — 2025: 10 euros [1]"
+    )
+
+
+def test_names_of_a_specification_are_followed_by_their_values() -> None:
+    page = passage("Data of the kettle:\n\nWeight:    2 kg\nVolume:    3 litres\nColour:    red\n")
+    assert answer("What is the weight of the kettle?", page).endswith("- Weight: 2 kg [1]")
+
+
+def test_the_row_whose_first_cell_the_question_names_is_quoted() -> None:
+    page = passage("| cup | shelf |\n| --- | --- |\n| mug set | as tumbler set, upper |\n| tumbler set | lower |\n")
+    assert answer("On which shelf is the tumbler set?", page) == "- tumbler set — shelf: lower [1]"
+
+
 def test_front_matter_is_not_quoted() -> None:
     page = passage("---\ntitle: Storing tea\ndescription: Where tea is stored.\n---\n\nKeep the leaves in a tin.")
     assert answer("Where is tea stored?", page) == "Keep the leaves in a tin. [1]"

@@ -151,7 +151,10 @@ class PassageLayout:
     def header_cells(self, index: int) -> list[str]:
         """Return the names of the columns of a row's table; empty if the passage does not have them."""
         header = self._headers.get(self.parts[index].block)
-        return split_cells(self.passage.text[header.start : header.end]) if header else []
+        if header is None:
+            return []
+        names = split_cells(self.passage.text[header.start : header.end])
+        return [*[""] * (len(split_cells(self.text(index))) - len(names)), *names]  # the first column has no name
 
     def follows(self, index: int, following: int) -> bool:
         """Return whether no part, except the header of a table and pictures, is between two parts."""

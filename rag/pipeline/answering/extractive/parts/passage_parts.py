@@ -9,7 +9,7 @@ from rag.text.markup import pictures
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
 
 from .cross_references import is_pointer
-from .tables import find_headers, join_grid_rows
+from .tables import find_headers, join_continued_rows, join_grid_rows
 from .tables_of_contents import without_contents
 
 QUESTION_ENDINGS = ("?", "？", "؟")
@@ -56,7 +56,8 @@ class Part:
 
 def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
     """Return the parts of a text, in reading order, and the header of each table by the number of its block."""
-    units = join_grid_rows(text, without_contents(text, split_units(text, lang)))
+    units = join_continued_rows(text, without_contents(text, split_units(text, lang)))
+    units = join_grid_rows(text, units)
     parts = _mark_numbered_titles(text, _mark_titles(text, _join_units(text, units)))
     return _mark_cut(text, parts), find_headers(text, units)
 

@@ -4,11 +4,13 @@ import re
 from collections.abc import Sequence
 from itertools import groupby, pairwise, zip_longest
 
+from rag.text.markup.aligned_columns import COLUMN_GAP
 from rag.text.quotable_units import TextUnit, UnitKind
 
 # A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.
 _GRID_BORDER = re.compile(r"\+[-=]")
 _DIGIT = re.compile(r"\d")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 # How many rows are below the header of a table that has no rule below it.
 _MIN_ROWS_WITHOUT_RULE = 2
 # A line within a cell that begins a note: `.. important::`.
@@ -16,18 +18,39 @@ _DIRECTIVE = re.compile(r"\.\. [\w-]+::")
 
 
 def split_cells(row: str) -> list[str]:
-    """Return the cells of a table's row, separated by bars or tabs. The lines of a cell are joined."""
-    lines = [_split_line(line) for line in row.split("\n")]
-    columns = zip_longest(*lines, fillvalue="")
+    """Return the cells of a table's row, separated by bars, tabs or several spaces. The lines of a cell are joined."""
+    first, *others = [_split_line(line) for line in row.split("\n")]
+    if _has_aligned_columns(row):  # the other lines continue the last cells
+        others = [[*[""] * (len(first) - len(cells)), *cells] for cells in others]
+    columns = zip_longest(first, *others, fillvalue="")
     return [" ".join(part for part in parts if part and not _DIRECTIVE.fullmatch(part)) for parts in columns]
 
 
 def _split_line(line: str) -> list[str]:
+    if _has_aligned_columns(line):
+        return COLUMN_GAP.split(line.strip())
     if "|" not in line:
         return [cell.strip() for cell in line.split("\t")]
     inner = line.strip().removeprefix("|")
     inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
     return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inner)]
+
+
+def _has_aligned_columns(row: str) -> bool:
+    return "|" not in row and "\t" not in row
+
+
+def join_continued_rows(text: str, units: Sequence[TextUnit]) -> list[TextUnit]:
+    """Return the units, with the lines of a row whose columns are divided by spaces as one unit."""
+    joined: list[TextUnit] = []
+    for unit in units:
+        line = text[unit.start : unit.end]
+        is_continued = unit.kind is UnitKind.ROW and _has_aligned_columns(line) and not COLUMN_GAP.search(line)
+        if is_continued and joined and joined[-1].kind is UnitKind.ROW and joined[-1].block == unit.block:
+            joined[-1] = TextUnit(UnitKind.ROW, joined[-1].start, unit.end, unit.block)
+        else:
+            joined.append(unit)
+    return joined
 
 
 def join_grid_rows(text: str, units: Sequence[TextUnit]) -> list[TextUnit]:
@@ -70,12 +93,19 @@ def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
 
 
 def _begins_with_names(text: str, rows: Sequence[TextUnit]) -> bool:
-    """Return whether the first row has no number, and the rows below have one in each cell of a column."""
+    """Return whether the first row names the columns: all cells below one of them have a number, and they have none.
+
+    A name may be a year. A row without a name for the first column, which the rows below have, has only names.
+    """
     names, *others = [split_cells(text[row.start : row.end]) for row in rows]
-    if len(others) < _MIN_ROWS_WITHOUT_RULE or any(len(cells) != len(names) for cells in others):
+    if len(others) < _MIN_ROWS_WITHOUT_RULE or len({len(cells) for cells in others}) > 1:
+        return False
+    if len(names) == len(others[0]) - 1 and _has_aligned_columns(text[rows[0].start : rows[0].end]):
+        return True
+    if len(names) != len(others[0]):
         return False
     has_numbers = [all(_DIGIT.search(cell) for cell in column) for column in zip(*others, strict=True)]
-    return any(has_numbers) and not any(_DIGIT.search(name) for name in names)
+    return any(has_numbers) and not any(_DIGIT.search(name) and not _YEAR.fullmatch(name) for name in names)
 
 
 def _has_first_cell(text: str, line: TextUnit) -> bool:

@@ -10,15 +10,14 @@ import numpy as np
 from rag.pipeline.answering.extractive.parts.cross_references import mostly_points
 from rag.pipeline.answering.extractive.parts.passage_parts import SENTENCE_ENDINGS
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
-from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, find_codes
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.quotable_units import UnitKind
-from rag.text.words import split_words, stem
 from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
+from .part_subjects import begins_with_term, names_row
 from .section_headings import SectionHeading, section_match
 from .sentence_similarity import SentenceSimilarity, highest
 
@@ -33,9 +32,8 @@ _MAX_ENTRY_WORDS = 8
 _SECTION_WEIGHT = 1.0
 # Bonus for a part that begins with the term that the question wants to have defined, in standard deviations.
 _DEFINITION_BONUS = 1.5
-# The term is among this many first words: "The _content_ of a document is ..." is not a definition of a document.
-_MAX_WORDS_BEFORE_TERM = 1
-_MAX_TERM_CHARACTERS = 120
+# Bonus for a row of a table whose first cell the question names, in standard deviations.
+_SUBJECT_BONUS = 1.0
 # The similarity of the headings above a part to the question counts nearly as much as that of the part itself.
 _HEADING_SIMILARITY = np.float32(0.9)
 # Weights of the standard scores: the words, the similarity of a part with the headings above it, that of what is read
@@ -93,7 +91,8 @@ def score_candidates(
         + (_BEST_PASSAGE_BONUS if candidate.passage_number == 1 else 0.0)
         + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
         + (_CODE_BONUS if (candidate.passage_number, candidate.index) in with_code else 0.0)
-        + (_DEFINITION_BONUS if question.term and _defines(structures, candidate, question.term) else 0.0)
+        + (_DEFINITION_BONUS if question.term and begins_with_term(structures, candidate, question.term) else 0.0)
+        + (_SUBJECT_BONUS if names_row(structures, candidate) else 0.0)
         for candidate in candidates
     ]
     vectors = [_token_scores(candidate, structures, similarity) for candidate in candidates]
@@ -239,22 +238,6 @@ def _incompleteness_penalty(sentence: str) -> float:
     if not sentence.endswith(SENTENCE_ENDINGS):
         return _LINE_PENALTY if words <= _MAX_LINE_WORDS else _FRAGMENT_PENALTY
     return _SHORT_PENALTY if words < _MIN_WORDS else 0.0
-
-
-def _defines(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
-    """Return whether a part begins with a term, after an article at most, or a row with a cell of the term's words."""
-    structure = structures[candidate.passage_number - 1]
-    lang = structure.passage.lang
-    sought = [stem(word, lang) for word in split_words(term, lang)]
-    if structure.parts[candidate.index].kind is UnitKind.ROW:  # "What does the status sent mean?"
-        cell = split_cells(structure.text(candidate.index)[:_MAX_TERM_CHARACTERS])[0]
-        cell_stems = {stem(word, lang) for word in split_words(cell, lang)}
-        return bool(cell_stems) and cell_stems <= set(sought)
-    words = split_words(structure.text(candidate.index)[:_MAX_TERM_CHARACTERS], lang)
-    first_stems = [stem(word, lang) for word in words]
-    return any(first_stems[skip : skip + len(sought)] == sought for skip in range(_MAX_WORDS_BEFORE_TERM + 1)) and bool(
-        sought
-    )
 
 
 def _standardize(values: Sequence[float], weight: float) -> list[float]:
