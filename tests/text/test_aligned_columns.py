@@ -39,6 +39,7 @@ def test_tables_with_other_columns_are_two_tables() -> None:
     "lines",
     [
         TABLE[:2],
+        ["tea mug   3 cups", "green tea   2 cups", "black tea   1 cup"],
         [
             "Tea is made of leaves.  It is",
             "drunk hot.  Cups have a handle, and a",
