@@ -39,6 +39,9 @@ def test_tables_with_other_columns_are_two_tables() -> None:
     "lines",
     [
         TABLE[:2],
+        ["1.1  Tea is hot.", "1.2  Cups are cold.", "     Saucers are, too.", "1.3  A lid keeps tea hot."],
+        ["(a)  Tea is hot.", "(b)  Cups are cold.", "(c)  A lid keeps tea hot."],
+        [line for row in TABLE for line in (row, *["          and so on"] * 3)],
         ["tea mug   3 cups", "green tea   2 cups", "black tea   1 cup"],
         [
             "Tea is made of leaves.  It is",

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 COLUMN_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
 # The columns of characters that are blank in all rows of a table: at least this many beside each other.
 _MIN_BLANK_COLUMNS = 2
+# "3.1  The tenant pays the rent.": the number of a paragraph is no cell.
+_NUMBERING = re.compile(r"\s*(?:§ ?\d{1,3}|\d{1,3}(?:\.\d{1,3})+\.?|\(\w{1,3}\)) {2,}\S")
 # Fewer lines may have their spaces one below the other by chance, as in justified text.
 _MIN_ROWS = 3
+# Rows with more lines than this on average are paragraphs with a title beside them.
+_MAX_LINES_PER_ROW = 3
 
 _Interval = tuple[int, int]
 
@@ -38,7 +42,7 @@ def find_aligned_rows(lines: Sequence[str]) -> set[int]:
     rows: set[int] = set()
     table = _Table([])
     for number, line in enumerate(lines):
-        gaps = [match.span() for match in COLUMN_GAP.finditer(line)]
+        gaps = [match.span() for match in COLUMN_GAP.finditer(line)][1 if _NUMBERING.match(line) else 0 :]
         blanks = _intersect(table.blanks, gaps)
         if gaps and not blanks:
             rows.update(_lines_of_table(table))
@@ -55,7 +59,8 @@ def find_aligned_rows(lines: Sequence[str]) -> set[int]:
 
 
 def _lines_of_table(table: _Table) -> list[int]:
-    return table.lines if table.row_count >= _MIN_ROWS else []
+    is_table = table.row_count >= _MIN_ROWS and len(table.lines) <= _MAX_LINES_PER_ROW * table.row_count
+    return table.lines if is_table else []
 
 
 def _continues(line: str, blanks: Sequence[_Interval]) -> bool:
