@@ -1,6 +1,8 @@
 """Inserts many rows of a model, with one parameter for each statement."""
 
+import datetime
 import json
+import uuid
 from collections.abc import Sequence
 from typing import Any
 
@@ -31,10 +33,17 @@ def insert_rows(rows: Sequence[models.Model]) -> None:
         with connection.cursor() as cursor:
             cursor.execute(
                 f"INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s)",
-                [json.dumps(batch, ensure_ascii=False, default=str)],
+                [json.dumps(batch, ensure_ascii=False, default=_to_text)],
             )
 
 
 def _values(row: models.Model) -> dict[str, Any]:
     """Return the values of a row by their columns."""
     return {field.column: field.pre_save(row, add=True) for field in row._meta.concrete_fields if field.column}
+
+
+def _to_text(value: object) -> str:
+    """Return a value that JSON has no type for as PostgreSQL reads it."""
+    if isinstance(value, uuid.UUID | datetime.datetime):
+        return str(value)
+    raise TypeError(f"JSON cannot express {type(value).__name__}.")

@@ -65,3 +65,10 @@ def test_a_row_that_exists_is_refused(job: IngestionJob) -> None:
     insert_rows([row])
     with pytest.raises(IntegrityError), transaction.atomic():
         insert_rows([row])
+
+
+def test_a_value_that_json_cannot_express_is_refused(job: IngestionJob) -> None:
+    """It would be stored as the text that Python shows for it."""
+    with pytest.raises(TypeError):
+        insert_rows(rows_of(job, [{"text": "tea", "metadata": {"colours": {"green"}}}]))
+    assert not job.documents.exists()
