@@ -53,6 +53,7 @@ from rag.pipeline.retrieval.query.split_question import split_question
             "How often is a connected source synced and can I start it by hand?",
             ("How often is a connected source synced", "can I start a connected source by hand?"),
         ),
+        ("How do I upload a file and how big can it be?", ("How do I upload a file", "how big can a file be?")),
         ("Is there an API or command line?", ("Is there an API", "Is there an command line?")),
         # One question
         ("How do I add members and teams?", ()),

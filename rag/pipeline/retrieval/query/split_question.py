@@ -83,10 +83,10 @@ def split_question(question: str) -> tuple[str, ...]:
     halves = tuple(_BETWEEN_QUESTIONS.split(text))
     if len(halves) == 1:
         halves = tuple(_divide_parts(text))
-    if len(halves) != 2 or not all(map(_has_topic, halves)) or _ASKS_ABOUT_ANSWER.search(halves[1]):
+    if len(halves) != 2 or not all(map(_has_content, halves)) or _ASKS_ABOUT_ANSWER.search(halves[1]):
         return ()
     second = _replace_pronoun(halves[1], halves[0])
-    if not second:
+    if not all(map(_topic_words, (halves[0], second))):
         return ()
     return halves[:1] if _depends_on_first(*halves) else (halves[0], second)
 
@@ -129,8 +129,8 @@ def _replace_pronoun(question: str, previous: str) -> str:
     return _PRONOUN.sub(lambda _: phrase, question, count=1) if is_clear else ""
 
 
-def _has_topic(question: str) -> bool:
-    return bool(_topic_words(question))
+def _has_content(question: str) -> bool:
+    return not all(is_function_word(word) for word in split_words(question))
 
 
 def _depends_on_first(first: str, second: str) -> bool:
