@@ -54,6 +54,12 @@ from rag.pipeline.retrieval.query.split_question import split_question
             ("How often is a connected source synced", "can I start a connected source by hand?"),
         ),
         ("How do I upload a file and how big can it be?", ("How do I upload a file", "how big can a file be?")),
+        ("Is there free parking or wifi?", ("Is there free parking", "Is there wifi?")),
+        (
+            "When does the museum open and how much is admission?",
+            ("When does the museum open", "how much is admission?"),
+        ),
+        ("How do I rotate the keys and what is SCIM?", ("How do I rotate the keys", "what is SCIM?")),
         ("Is there an API or command line?", ("Is there an API", "Is there an command line?")),
         # One question
         ("How do I add members and teams?", ()),
@@ -64,6 +70,7 @@ from rag.pipeline.retrieval.query.split_question import split_question
         ("How do I see which page and document it comes from?", ()),
         # Only the first question says what the second one is about
         ("I get a 429, what does it mean and how long should I wait?", ("I get a 429, what does it mean",)),
+        ("Which guided tours are there and what is included?", ("Which guided tours are there",)),
         ("How long is a login token valid and how do I get a new one?", ("How long is a login token valid",)),
         ("How many workers should I run and how do I add more?", ("How many workers should I run",)),
         # It is unclear what the pronoun means

@@ -64,6 +64,8 @@ _SUBJECT = re.compile(
 _ASKS_ABOUT_ANSWER = re.compile(r"\bones\b|\b(?:that|this|these|those|then|which)\W*\Z", re.IGNORECASE)
 # "How do I get a new one?" asks about the topic of the question before.
 _MORE_OF_TOPIC = re.compile(r"\b(?:one|more)\W*\Z", re.IGNORECASE)
+# "What is SCIM?", "How much is admission?" and "Is there wifi?" have a topic, and "What is included?" has none.
+_TOPIC_AT_END = re.compile(r"\b(?:is|are)\s+(?:there\s+)?(?!\w+(?:ed|en)\b)\w+\W*\Z", re.IGNORECASE)
 _MEASURE = re.compile(r"\bhow\s+(?:long|often|soon|far|big|large|old|fast)\b", re.IGNORECASE)
 _SINGULAR = re.compile(r"(?:an?|one|this|that|another)\b", re.IGNORECASE)
 _PRONOUN = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
@@ -136,7 +138,8 @@ def _has_content(question: str) -> bool:
 def _depends_on_first(first: str, second: str) -> bool:
     """Return whether only the first question says what the second one is about: "… and how long should I wait?"."""
     has_few_words = len(_topic_words(second)) < 2 <= len(_topic_words(first)) and not _PRONOUN.search(second)
-    is_vague = has_few_words and is_english(second) and not _NOUN_PHRASE.search(second)
+    has_noun = _NOUN_PHRASE.search(second) or _TOPIC_AT_END.search(second)
+    is_vague = has_few_words and is_english(second) and not has_noun
     return is_vague or bool(_MORE_OF_TOPIC.search(second))
 
 
