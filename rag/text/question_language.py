@@ -25,16 +25,8 @@ def is_english(question: str) -> bool:
     Function words decide where they can, because that needs no model. Otherwise the language is detected, and a
     question of unclear language (names, identifiers) counts as English.
     """
-    words = _WORD.findall(question.lower())
-    letters = "".join(words)
-    if sum(not character.isascii() for character in letters) > len(letters) / 2:
-        return False
-    counts = _count_by_language(words)
-    english = counts.pop("english")
-    others = max(counts.values())
-    if english != others:
-        return english > others
-    return detect_language(question) in ("", "en")
+    has_english_words = _has_english_words(question)
+    return detect_language(question) in ("", "en") if has_english_words is None else has_english_words
 
 
 def name_language(question: str) -> str:
@@ -62,8 +54,7 @@ def query_language(text: str, langs: Sequence[str]) -> str:
     other_langs = Counter(lang for lang in langs if (snowball_algorithm(lang) or "english") != "english")
     if not other_langs:
         return ""
-    counts = _count_by_language(_WORD.findall(text.lower()))
-    if counts.pop("english") > max(counts.values()):
+    if _has_english_words(text):
         return ""
     return detect_language(text) or other_langs.most_common(1)[0][0]
 
@@ -84,6 +75,18 @@ def foreign_function_words(question: str) -> frozenset[str]:
 def is_foreign(lang: str) -> bool:
     """Return whether a document's language is one of FOREIGN_LANGUAGES."""
     return lang in FOREIGN_LANGUAGES
+
+
+def _has_english_words(text: str) -> bool | None:
+    """Return whether the letters and function words of a text are English; None if they do not show it."""
+    words = _WORD.findall(text.lower())
+    letters = "".join(words)
+    if sum(not character.isascii() for character in letters) > len(letters) / 2:
+        return False
+    counts = _count_by_language(words)
+    english = counts.pop("english")
+    others = max(counts.values())
+    return None if english == others else english > others
 
 
 def _count_by_language(words: Iterable[str]) -> dict[str, int]:
