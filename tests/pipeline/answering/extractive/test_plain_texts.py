@@ -47,9 +47,15 @@ def test_numbered_lines_next_to_numbered_questions_are_headings() -> None:
     assert answer("What does E_BOIL mean?", passage(FAQ)) == "Make sure that the lid is closed. [1]"
 
 
-@pytest.mark.parametrize("number", ["§ 10", "10.", "Article 10", "Artikel 10", "Section 10.2", "Article 10 –"])
-def test_a_numbered_title_is_not_an_answer(number: str) -> None:
-    page = passage(f"{number} Lease and notice\n\nIt runs for a year. You leave within a month.\n\nTea is free.")
+@pytest.mark.parametrize(
+    "title",
+    [
+        *(f"{number} Lease and notice" for number in ("§ 10", "10.", "Article 10", "Artikel 10", "Section 10.2")),
+        *("Article 10 – Lease and notice", "Article 10 – lease and notice"),
+    ],
+)
+def test_a_numbered_title_is_not_an_answer(title: str) -> None:
+    page = passage(f"{title}\n\nIt runs for a year. You leave within a month.\n\nTea is free.")
     assert answer("Notice of the lease", page).startswith("It runs for a year.")
 
 

@@ -22,11 +22,8 @@ _MAX_TITLE_CHARACTERS, _MAX_TITLE_WORDS = 80, 12
 # "2. Figures of the quarter": a numbered title, unless it ends as a sentence does.
 _LINE_NUMBER = re.compile(r"(\d{1,3})[.)]\s")
 _NUMBERED_TITLE = re.compile(r"(?:\d{1,2}\.){1,3}(?:\d{1,2})?\s+[^\W\d_a-z][^\n]*[^\W_]")
-# "8.1. Powers", "Chapter 2. Tea", "§ 7 Notice", "Article 2 – Services".
-_TITLE_NUMBER = re.compile(
-    r"\A(?:§\s?|(?:chapter|section|article|artikel|artículo|abschnitt)\s)?(?:\d{1,3}\.)*\d{1,3}\.?\s+(?:[–—-]\s+)?",
-    re.IGNORECASE,
-)
+# "8.1. Powers", "Chapter 2. Tea", "§ 7 Notice", "2 – Services". "Article 2 – services" begins with a capital anyway.
+_TITLE_NUMBER = re.compile(r"\A(?:§\s?|(?:chapter|section)\s)?(?:\d{1,3}\.)*\d{1,3}\.?\s+(?:[–—-]\s+)?", re.IGNORECASE)
 # "**It does not start.** Check the cable.": a title that its paragraph begins with.
 _RUN_IN_TITLE = re.compile(r"(\*\*|__)[^*_]+[.!?:]\1")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
