@@ -120,7 +120,7 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     score = max(scores, default=0.0)
     is_between_languages = bool(passages) and passages[scores.index(score)].chunk_id in other_language_ids
     # The words of another language are missing wherever the answer is.
-    gaps = () if len(other_language_ids) == len(passages) else find_gaps(query, parts, covered_parts)
+    gaps = find_gaps(query, parts, covered_parts) if passages and not is_between_languages else ()
     # Passages in the language of a question that is not English are all kept: if they are long, their order says more
     # than their probabilities.
     relevant = [
