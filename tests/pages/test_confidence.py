@@ -10,6 +10,7 @@ from rag.services.reembedding import second_model
 from ragsite.postgres import identity
 from tests.support.browsers import browser
 from tests.support.factories import World, ingest_text
+from tests.support.servers.provider_server import ProviderServer
 
 NOT_YET = "<strong>No answer yet</strong>"
 
@@ -32,6 +33,7 @@ def test_a_question_whose_language_is_not_ready_is_not_called_unanswered(world: 
     assert answer.count("documents are being prepared for this language") == 1
     assert NOT_YET in answer
     assert "erwähnen nicht" not in answer
+    assert "do not mention" not in answer, "the page's own sentence is in its language"
     with identity.run_as(identity.WORKER):
         assert not UnansweredQuestion.objects.exists()
         second_model.embed_other_languages([source.pk])
@@ -46,3 +48,14 @@ def test_a_level_has_words_and_a_number(world: World) -> None:
     ingest_text(world.source(), "notice", "The parties may end the agreement ninety days before the end of a quarter.")
     answer = ask(browser(world.users["member"]), "How long before the end of a quarter may parties end the agreement?")
     assert re.search(r"<strong>(High|Medium) confidence</strong> · \d+ % ", answer)
+
+
+def test_an_answer_of_a_model_without_passages_says_nothing_about_them(
+    world: World, language_model: ProviderServer
+) -> None:
+    ingest_text(world.source(), "notice", "The parties may end the agreement ninety days before the end of a quarter.")
+    language_model.replies = ["That depends on the weather, I believe."]
+    answer = ask(browser(world.users["member"]), "How long before the end of a quarter may parties end the agreement?")
+    assert "The language model answered without the passages." in answer
+    assert "clearly answers" not in answer, "a passage does answer the question"
+    assert "Ask in other words" in answer
