@@ -50,11 +50,11 @@ ENGLISH = Sentences(
 _OTHERS = {
     "german": Sentences(
         no_answer="In den Quellen wurde keine Antwort auf diese Frage gefunden.",
-        unclear="Kein Abschnitt beantwortet diese Frage eindeutig.",
+        unclear="Keine Textstelle beantwortet diese Frage eindeutig.",
         agent_found_nothing="In den Quellen wurde nichts gefunden, was diese Frage beantwortet.",
         chat_found_nothing="In den Quellen wurde nichts zu dieser Frage gefunden.",
-        gaps="Die gefundenen Abschnitte erwähnen nicht: {gaps}.",
-        closest="Am nächsten kommt der Abschnitt in „{where}“:",
+        gaps="Die gefundenen Textstellen erwähnen nicht: {gaps}.",
+        closest="Am nächsten kommt die Textstelle in „{where}“:",
         pending="Die Dokumente werden gerade für Fragen in dieser Sprache vorbereitet. "
         "Bitte fragen Sie in einigen Minuten noch einmal.",
     ),
