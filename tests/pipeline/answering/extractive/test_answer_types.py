@@ -24,6 +24,8 @@ from tests.support.growth import takes_linear_time
         ("Price of a cup", AnswerType.PRICE, "- Cup — small: 2.50", "A cup holds 2 litres."),
         ("Monthly fee for teachers", AnswerType.PRICE, "Teachers pay 20 euros.", "It is paid by 12 teachers."),
         ("Preis für eine Tasse", AnswerType.PRICE, "Eine Tasse kostet 2,50.", "Version 2.50.1 hat Tassen."),
+        ("Preis für eine Tasse", AnswerType.PRICE, "Der Service kostet 1.234,50.", "Version 2.50.10 hat Tassen."),
+        ("Was kostet eine Tasse?", AnswerType.PRICE, "Das macht 2,50.", "Tassen gibt es um 14.30 Uhr."),
         ("How many keys are there?", AnswerType.NUMBER, "There are twelve keys.", "1. Take the key."),
     ],
 )

@@ -68,8 +68,8 @@ _TIMES = (
 _ANSWERS = {
     AnswerType.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
     AnswerType.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
-    # "2.50" is an amount, and "2.50.1" a version.
-    AnswerType.PRICE: r"[$€£¥]|\b\d+[.,]\d\d\b(?![.,]\d)"
+    # "2.50" is an amount, "2.50.10" a version, and "14.30 Uhr" a time.
+    AnswerType.PRICE: r"[$€£¥]|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
     rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\bfree\b|\bkostenlos",
     AnswerType.NUMBER: rf"\d|\b(?:{_NUMBER_WORDS})\b",
 }
