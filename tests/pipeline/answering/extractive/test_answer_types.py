@@ -26,6 +26,9 @@ from tests.support.growth import takes_linear_time
         ("Preis für eine Tasse", AnswerType.PRICE, "Eine Tasse kostet 2,50.", "Version 2.50.1 hat Tassen."),
         ("Preis für eine Tasse", AnswerType.PRICE, "Der Service kostet 1.234,50.", "Version 2.50.10 hat Tassen."),
         ("Was kostet eine Tasse?", AnswerType.PRICE, "Das macht 2,50.", "Tassen gibt es um 14.30 Uhr."),
+        ("Gebühren für Gäste", AnswerType.PRICE, "Gäste zahlen 20 Euro.", "Sie gelten für 12 Gäste."),
+        ("How many days does it take?", AnswerType.NUMBER, "It takes sixteen days.", "It takes long."),
+        ("Wie lange gilt das?", AnswerType.DURATION, "Das gilt achtzehn Monate.", "Es gilt für 18 Personen."),
         ("How many keys are there?", AnswerType.NUMBER, "There are twelve keys.", "1. Take the key."),
     ],
 )

@@ -26,20 +26,21 @@ _QUESTIONS = {
     r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
     r"|what (?:is|was|are) the (?:price|cost|fee|rent|salary)|was kostet|wie teuer|combien coûte|cuánto cuesta"
     # "Annual fee for teachers" is asked without a verb.
-    r"|\A\W*(?:\w+ )?(?:price|cost|fee|charge|fare|rent|salary|wage|preis|kosten|gebühr|prix|tarif|precio|tarifa)s?"
-    r" (?:of|for|per|für|der|des|de|du|pour|del)",
+    r"|\A\W*(?:\w+ )?(?:price|cost|fee|charge|fare|rent|salary|wage|preise?|kosten|gebühr(?:en)?|prix|tarife?|precio"
+    r"|tarifa)s? (?:of|for|per|für|der|des|de|du|pour|del)",
     AnswerType.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
     r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|(?:which|what) (?:\w+ )?version"
     r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
 }
 _NUMBER_WORDS = (
-    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fourteen|fifteen|twenty|thirty|forty|fifty|sixty|seventy"
-    "|eighty|ninety|hundred|thousand|million|once|twice|half"
-    "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|vierzehn|fünfzehn|zwanzig|dreißig|vierzig|fünfzig|sechzig"
-    "|siebzig|achtzig|neunzig|hundert|tausend|einmal"
-    "|deux|trois|quatre|cinq|sept|huit|neuf|dix|douze|quatorze|quinze|vingt|trente|quarante|cinquante|soixante|cent|mille"
-    "|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|catorce|quince|veinte|treinta|cuarenta|cincuenta|sesenta|setenta"
-    "|ochenta|noventa|cien|mil"
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen"
+    "|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|once|twice|half"
+    "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn"
+    "|neunzehn|zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend|einmal"
+    "|deux|trois|quatre|cinq|sept|huit|neuf|dix|onze|douze|treize|quatorze|quinze|seize|vingt|trente|quarante|cinquante"
+    "|soixante|cent|mille"
+    "|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|trece|catorce|quince|dieciséis|diecisiete|dieciocho|diecinueve"
+    "|veinte|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa|cien|mil"
 )
 _MONTHS = (
     "january|february|march|april|may|june|july|august|september|october|november|december"
