@@ -211,7 +211,8 @@ class Retrieval:
         warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED), UNDER_FILLED,
             SPELLING_CORRECTED, or LANGUAGE_PENDING.
         trace: The chunks that remained after each stage.
-        searched: The question and the two that it consists of, if the passages of these answer both of them.
+        searched: The question and the two that it consists of, if the passages of these answer both of them; or the
+            question and the first of them, if only that one can be understood alone.
     """
 
     passages: tuple[Passage, ...]

@@ -70,7 +70,7 @@
     form.prepend(notice);
   }
 
-  // The same person, on the same page, has signed in again: without that, the form had been saved.
+  // The same person, on the same page, has signed in again. Otherwise the form was saved.
   function isLost(kept) {
     const { account, signedIn } = readAccount();
     return kept.account === account && kept.signedIn !== signedIn && kept.path === location.pathname;

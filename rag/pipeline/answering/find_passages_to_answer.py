@@ -20,7 +20,8 @@ def find_passages_to_answer(question: Question, scopes: Sequence[SearchScope]) -
     """Find the best passages for a question, or for the two questions that it consists of.
 
     The best passages for two things together are often all about one of them. So if a section answers each of them, the
-    passages of the three searches alternate, those for the whole question first.
+    passages of the three searches alternate, those for the whole question first. A second question that cannot be
+    understood alone is not searched for.
 
     Raises:
         RagError: If `find_passages` fails.
@@ -56,7 +57,7 @@ def _search_half(half: Question, scopes: Sequence[SearchScope]) -> SearchedQuest
 
 
 def add_probability_of_both(grounding: Grounding, retrieval: Retrieval, passages: Sequence[Passage]) -> Grounding:
-    """Return the assessment of a question, with the probability that the two questions in it are answered if higher.
+    """Return the assessment of a question, with the probability that the questions found in it are answered if higher.
 
     Args:
         grounding: The assessment of the whole question, which few passages answer alone.

@@ -52,7 +52,7 @@ class Queries(PipelineViewSet):
         operation_id="query",
         summary="Ask a question",
         description="Retrieves passages, builds the prompt, checks that the passages can answer the question, and "
-        "answers it. If the data sources do not contain the answer, the response says so.",
+        "answers it. If no passage answers it, the response says so.",
         request=QueryIn,
         responses={
             200: QueryOut,
