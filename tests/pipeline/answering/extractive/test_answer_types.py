@@ -38,6 +38,13 @@ def test_a_part_has_what_the_question_asks_for(question: str, expected: AnswerTy
     assert not has_answer_of_type(other, expected)
 
 
+@pytest.mark.parametrize("kind", AnswerType)
+@pytest.mark.parametrize("part", ["1", "1,", "1.,", ".", "two "])
+def test_answers_are_found_in_linear_time(kind: AnswerType, part: str) -> None:
+    """A row of 2,000 digits took 50 ms, for each part of a passage."""
+    assert takes_linear_time(lambda text: has_answer_of_type(text, kind), lambda n, _: (part * n)[:n], 2_000)
+
+
 def test_other_questions_expect_nothing() -> None:
     assert expected_answer_type("How do I make tea?") is None
 

@@ -56,7 +56,8 @@ _UNITS = (
     "|sekunden?|minuten?|stunden?|tagen?|wochen?|monaten?|jahren?|tage|monate|jahre|secondes?|heures?|jours?|semaines?"
     "|mois|ans?|années?|segundos?|minutos?|horas?|días?|semanas?|meses|mes|años?"
 )
-_AMOUNT = rf"(?:\d[\d.,]*|\b(?:{_NUMBER_WORDS}|an?|one|eine?[mnr]?|une?|una))"
+# Only from the beginning of a number on, or a row of digits would take quadratic time.
+_AMOUNT = rf"(?:(?<![\d.,])[.,]*\d[\d.,]*|\b(?:{_NUMBER_WORDS}|an?|one|eine?[mnr]?|une?|una))"
 _CURRENCIES = "euros?|dollars?|pounds?|cents?|francs?|franken|eur|usd|gbp|chf"
 _TIMES = (
     r"(?:1\d|20)\d\d", r"\d\d?:\d\d", r"\d\d?\.\d\d? ?(?:uhr|h|[ap]\.?m\.?)", r"\d\d?\.\d\d?\.(?:\d\d)*",
