@@ -60,6 +60,14 @@ def test_there_is_one_statement_for_500_rows(job: IngestionJob) -> None:
     assert job.documents.count() == 501
 
 
+def test_long_texts_are_divided_between_statements(job: IngestionJob) -> None:
+    """A job that parses documents again has texts of any length, and one value has an end."""
+    with CaptureQueriesContext(connection) as queries:
+        insert_rows(rows_of(job, [{"text": "tea " * length} for length in (2_500_000, 2_500_000, 10, 10)]))
+    assert len(queries) == 2
+    assert job.documents.count() == 4
+
+
 def test_a_row_that_exists_is_refused(job: IngestionJob) -> None:
     (row,) = rows_of(job, [{"id": uuid.uuid4(), "text": "tea"}])
     insert_rows([row])
