@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from rag.text.sentences import QUESTION_ENDINGS
 from rag.types import Passage
 
-from .parts.passage_parts import QUESTION_ENDINGS
 from .parts.passage_structure import PassageStructure
 from .question.question_type import AnalysedQuestion, analyse_question
 from .quote_parts import quote_parts

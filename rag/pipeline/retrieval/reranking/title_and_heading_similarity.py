@@ -19,6 +19,7 @@ from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.providers.rerankers.local import standard_scores
 from rag.text.indexed_text import embedded_text
+from rag.text.sentences import QUESTION_ENDINGS
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures
 
@@ -31,7 +32,8 @@ _MAX_COMPARED = 10
 # The weight beside the sum of standard scores by which the passages are ranked.
 _WEIGHT = 0.75
 # The same where the vectors of title and headings are compared, of this many characters: there is no late interaction.
-_MULTILINGUAL_WEIGHT, _MAX_CHARACTERS = 1.0, 300
+# If most headings are questions, as in an FAQ, they say better than the passages what these answer.
+_MULTILINGUAL_WEIGHT, _QUESTIONS_WEIGHT, _MAX_CHARACTERS = 1.0, 3.0, 300
 
 
 def prefer_similar_headings(
@@ -53,7 +55,8 @@ def prefer_similar_headings(
     """
     best, weight = list(passages[:_MAX_COMPARED]), _WEIGHT
     if multilingual_vector is not None:
-        similarities, weight = _compare_in_other_languages(multilingual_vector, best), _MULTILINGUAL_WEIGHT
+        similarities = _compare_in_other_languages(multilingual_vector, best)
+        weight = _QUESTIONS_WEIGHT if _are_questions(best) else _MULTILINGUAL_WEIGHT
     else:
         best, similarities = _compare_signs(question, best)
     if not similarities:
@@ -102,6 +105,12 @@ def _compare_in_other_languages(vector: Vectors, best: Sequence[Passage]) -> dic
         logger.warning("heading_similarity_skipped", reason=type(error).__name__)
         return {}
     return {passage.chunk_id: float(vector @ above) for passage, above in zip(best, vectors, strict=False)}
+
+
+def _are_questions(passages: Sequence[Passage]) -> bool:
+    """Return whether most passages are below a heading that is a question."""
+    count = sum(bool(passage.headings) and passage.headings[-1].endswith(QUESTION_ENDINGS) for passage in passages)
+    return count > len(passages) / 2
 
 
 def _heading_vector(passage: Passage, signatures: TokenSignatures) -> NDArray[np.float32] | None:

@@ -105,3 +105,20 @@ def test_titles_and_headings_in_another_language_are_compared_by_the_multilingua
     assert ranked[0].title == "Fahrräder abstellen"
     assert ranked[0].heading_similarity is not None
     assert prefer_similar_headings("Wo lasse ich mein Rad stehen?", passages[:1], vector) == passages[:1]
+
+
+def test_headings_that_are_questions_say_more_in_another_language() -> None:
+    """As in an FAQ: the passage below such a heading need not resemble the question."""
+    query = "Wie lade ich neue Mitglieder ein?"
+    vector = provider_factory.multilingual_embedder().embed([query])[0]
+    titles = ["Invite new members", "Delete old teams", "Change the name", "Count the votes"]
+
+    def first(ending: str) -> str:
+        passages = [
+            PASSAGE.copy_with(chunk_id=uuid.uuid4(), headings=(title + ending,), relevance=0.95 if number else 0.5)
+            for number, title in enumerate(titles)
+        ]
+        return prefer_similar_headings(query, passages, vector)[0].headings[0]
+
+    assert first("?") == "Invite new members?"
+    assert first("") != "Invite new members"

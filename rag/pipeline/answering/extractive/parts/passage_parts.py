@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from rag.text.markup import pictures
 from rag.text.quotable_units import TextUnit, UnitKind, split_units
+from rag.text.sentences import QUESTION_ENDINGS
 
 from .cross_references import is_pointer
 from .tables import find_headers, join_continued_rows, join_grid_rows
 from .tables_of_contents import without_contents
 
-QUESTION_ENDINGS = ("?", "？", "؟")
 _COLONS = (":", "：")
 SENTENCE_ENDINGS = (*".!。！…)]}\"'”’»`*_", *QUESTION_ENDINGS, *_COLONS)
 _ITEM_START = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s")

@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from rag.text.quotable_units import UnitKind
-from rag.text.sentences import depends_on_predecessor
+from rag.text.sentences import QUESTION_ENDINGS, depends_on_predecessor
 from rag.text.words import content_words, stem
 
 from .passage_layout import STEP, PassageLayout
-from .passage_parts import QUESTION_ENDINGS, SENTENCE_ENDINGS, ends_with_colon, says_nothing
+from .passage_parts import SENTENCE_ENDINGS, ends_with_colon, says_nothing
 from .reading_groups import Section, find_sections
 
 # "2. Term. The lease begins on 1 April.": a clause with its title.
