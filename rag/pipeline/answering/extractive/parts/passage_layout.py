@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from rag.text.markup import html_tags, references
 from rag.text.quotable_units import UnitKind
+from rag.text.sentences import QUESTION_ENDINGS
 from rag.text.words import stems
 from rag.types import Passage
 
 from .passage_parts import (
-    QUESTION_ENDINGS,
     SENTENCE_ENDINGS,
     Part,
     ends_with_colon,
