@@ -25,7 +25,7 @@ _MIN_PASSAGES, _UNRELATED_MAXSIM = 5, 0.28
 _MAX_PROBABILITY = 0.6
 # How similar the heading of the best passage must be, and by how much it must exceed the others, also in the logit of
 # the relevance. Of the declined questions for which this is so, about seven of ten are answered right.
-_MIN_HEADING_SIMILARITY, _MIN_HEADING_MARGIN, _MIN_RELEVANCE_MARGIN = 0.35, 0.08, 2.5
+_MIN_HEADING_SIMILARITY, _MIN_HEADING_MARGIN, _MIN_RELEVANCE_MARGIN = 0.35, 0.08, 2.0
 # The same if only the relevance exceeds that of the others, but more clearly. Such questions often have words that only
 # describe the occasion ("for the rehearsal", "when Tom was here"), which no document has.
 _MIN_SIMILARITY_IF_CLEAR, _MIN_CLEAR_MARGIN, _MIN_PROBABILITY_IF_CLEAR = 0.26, 3.0, 0.1
