@@ -50,6 +50,13 @@ def test_a_level_has_words_and_a_number(world: World) -> None:
     assert re.search(r"<strong>(High|Medium) confidence</strong> · \d+ % ", answer)
 
 
+def test_what_no_passage_mentions_is_named_once(world: World) -> None:
+    ingest_text(world.source(), "notice", "The parties may end the agreement ninety days before the end of a quarter.")
+    answer = ask(browser(world.users["member"]), "Which zeppelin lands at the harbour?")
+    assert "<strong>No answer</strong>" in answer
+    assert answer.count("zeppelin") == 1
+
+
 def test_an_answer_of_a_model_without_passages_says_nothing_about_them(
     world: World, language_model: ProviderServer
 ) -> None:

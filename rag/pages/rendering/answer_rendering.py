@@ -131,8 +131,8 @@ def show_answer(answer: ReadableAnswer, *, max_parts: int = _MAX_PARTS) -> Answe
         level_name=str(level.title),
         level_text=str(level.text),
         percent=round(answer.confidence * 100) if level.has_percent else None,
-        # A passage may answer in other words.
-        gaps=() if level.name == "high" else answer.gaps,
+        # A passage may answer in other words, and quotes are followed by some of the gaps already.
+        gaps=() if level.name == "high" else tuple(gap for gap in answer.gaps if gap not in answer.text),
         notes=tuple(str(note) for note in notes if note != level.text),
     )
 
