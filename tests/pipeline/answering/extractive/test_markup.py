@@ -1,7 +1,9 @@
 """Extractive answers from documents with HTML in Markdown, tables of contents, steps and examples."""
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -15,6 +17,8 @@ _PIECES = (
     *("!", "&#33;", "[a]", "[a [b] c]", "(https://x.example/", "a_(1)", ".png", ' "t (u)"', ")", "`"),
     *("<img src=x ", ">", "\n", " ", "\\", "| ", "bell "),
 )
+
+_CODE_BLOCK = re.compile(r"^```\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 HANDBOOK = """\
 Table of contents:
@@ -186,6 +190,7 @@ def test_steps_with_pictures_between_them_are_one_quote() -> None:
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=14))
+@example(["\n", "a_(1)", "!", "[a]", "\n", "&#33;", "\n", "a_(1)"])  # most of its lines look like code
 def test_no_quote_has_a_picture_that_a_client_loads(pieces: list[str]) -> None:
     text = "".join(pieces)
     for page in (
@@ -193,8 +198,9 @@ def test_no_quote_has_a_picture_that_a_client_loads(pieces: list[str]) -> None:
         f"| what | when |\n| --- | --- |\n| bell {text} | noon |",
     ):
         quoted = answer("When does the bell ring?", passage(page))
-        assert "![" not in quoted
-        assert "<img" not in quoted
+        outside_code = _CODE_BLOCK.sub("", quoted)
+        assert "![" not in outside_code
+        assert "<img" not in outside_code
 
 
 @pytest.mark.parametrize(
