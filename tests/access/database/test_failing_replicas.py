@@ -138,7 +138,8 @@ def test_a_search_that_conflicts_with_what_a_replica_replays(
     sessions = f"SELECT count(*) FROM pg_stat_activity WHERE usename = 'ragsite_reader' AND state = '{state}'"
 
     def cause_conflict() -> None:
-        eventually(lambda: any(replica.execute(sessions) for replica in replicas))
+        # Something else that the replica replays may conflict first, which ends the statement.
+        eventually(lambda: errors or any(replica.execute(sessions) for replica in replicas))
         replicas[0].replay_lock("rag_chunk")
 
     def search_in_conflict(*arguments: Any) -> Any:
