@@ -6,6 +6,8 @@ import pytest
 from django.test import Client
 
 from rag.models import UnansweredQuestion
+from rag.pages.rendering.answer_rendering import show_answer
+from rag.services.queries.history.stored_answers import ReadableAnswer
 from rag.services.reembedding import second_model
 from ragsite.postgres import identity
 from tests.support.browsers import browser
@@ -55,6 +57,12 @@ def test_what_no_passage_mentions_is_named_once(world: World) -> None:
     answer = ask(browser(world.users["member"]), "Which zeppelin lands at the harbour?")
     assert "<strong>No answer</strong>" in answer
     assert answer.count("zeppelin") == 1
+
+
+def test_a_gap_is_not_named_by_a_longer_word() -> None:
+    text, gaps = "They start at noon.", ("art", "noon")
+    answer = ReadableAnswer(text, (), 0.0, "extractive", (), gaps, citations_dropped=0, unsupported_sentences=())
+    assert show_answer(answer).gaps == ("art",)
 
 
 def test_an_answer_of_a_model_without_passages_says_nothing_about_them(

@@ -1,5 +1,6 @@
 """How pages show an answer: its text with links to the cited passages, and its quality in plain words."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -132,9 +133,14 @@ def show_answer(answer: ReadableAnswer, *, max_parts: int = _MAX_PARTS) -> Answe
         level_text=str(level.text),
         percent=round(answer.confidence * 100) if level.has_percent else None,
         # A passage may answer in other words, and quotes are followed by some of the gaps already.
-        gaps=() if level.name == "high" else tuple(gap for gap in answer.gaps if gap not in answer.text),
+        gaps=() if level.name == "high" else tuple(gap for gap in answer.gaps if not _is_named(gap, answer.text)),
         notes=tuple(str(note) for note in notes if note != level.text),
     )
+
+
+def _is_named(gap: str, text: str) -> bool:
+    """Return whether a text has these words, not as parts of others."""
+    return bool(re.search(rf"(?<!\w){re.escape(gap)}(?!\w)", text))
 
 
 def _find_level(answer: ReadableAnswer) -> _Level:
