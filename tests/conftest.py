@@ -10,6 +10,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from _pytest.runner import runtestprotocol
 from django.core.cache.backends.redis import RedisCache
 from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
@@ -17,6 +18,7 @@ from pytest_django.live_server_helper import LiveServer
 from ragsite.postgres import identity
 from ragsite.settings.rag.files import folder_storage
 from tests.support.cache import delete_own_keys
+from tests.support.data_stack import call_on_large_chunk
 from tests.support.database import delete_all_rows
 from tests.support.database_copies import prepare_database
 from tests.support.embeddings import keep_embeddings
@@ -88,6 +90,15 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
     gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Run each test as pytest does, but on a large chunk of the data stack: see tests.support.data_stack."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    call_on_large_chunk(runtestprotocol, item, nextitem=nextitem)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture(autouse=True)
