@@ -1,5 +1,6 @@
 """Streaming replicas of the embedded PostgreSQL that the tests use."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -61,11 +62,13 @@ class Replica:
     def freeze(self) -> None:
         """Stop its processes, which keep their connections and accept new ones, but answer nothing."""
         for process in self._processes():
-            process.suspend()
+            with contextlib.suppress(psutil.NoSuchProcess):  # a session that has just ended
+                process.suspend()
 
     def thaw(self) -> None:
         for process in self._processes():
-            process.resume()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.resume()
 
     def switch_wal(self) -> None:
         """Let the primary remove what it wrote, as far as no replica needs it."""
