@@ -51,6 +51,15 @@ def set_worker_identity(**_: object) -> None:
         sys.exit(str(error))
 
 
+@worker_init.connect
+def ignore_other_workers(sender: Any, **_: object) -> None:
+    """Leases say who works on what, so workers need not know of each other.
+
+    Mingle would delay each start by a second, and gossip fails while Redis is away (celery/kombu issue 582).
+    """
+    sender.options.update(without_gossip=True, without_mingle=True)
+
+
 @task_prerun.connect
 @task_postrun.connect
 def close_unusable_connections(task: Task[Any, Any], **_: object) -> None:

@@ -118,6 +118,7 @@ def test_documents_are_ingested_and_deleted_after_the_broker_lost_its_queue(
     assert (set(heartbeat.queues), heartbeat.slots) == ({"ingestion", "maintenance", "background"}, 2)
     worker.stop()
     assert not WorkerHeartbeat.objects.exists(), "a worker that stops is not reported as lost"
+    assert "mingle" not in worker.log.read_text(), "it waits for no other worker"
 
 
 def test_the_sweep_sends_lost_messages_again(live_world: World, worker: Worker) -> None:
