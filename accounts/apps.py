@@ -26,7 +26,7 @@ class AccountsConfig(AppConfig):
         from ragsite.postgres.replicas.checks import check_replica_addresses
         from ragsite.postgres.roles.checks import check_public_functions
         from ragsite.postgres.roles.preparation import prepare_roles
-        from ragsite.postgres.versions.running_versions import refuse_beside_other_versions
+        from ragsite.postgres.versions.running_versions import refuse_while_other_versions_run
 
         from . import audited_events, model_translations
         from . import settings_checks as settings_checks
@@ -37,7 +37,7 @@ class AccountsConfig(AppConfig):
         register(check_replica_addresses, Tags.security)
         register(check_public_functions, "roles", deploy=True)  # asks the database, unlike those of Tags.security
         audited_events.register()
-        pre_migrate.connect(refuse_beside_other_versions, sender=self)
+        pre_migrate.connect(refuse_while_other_versions_run, sender=self)
         post_migrate.connect(prepare_roles, sender=self)
         model_translations.translate_model_texts()
         # The heading of its page in the admin: what it is for, not the name of the library.

@@ -66,7 +66,7 @@ def main() -> None:
     processor = Processor(connection)
     connection.close()
     logins.close_all()
-    identity.run_process_as(identity.NOBODY)
+    identity.run_process_as(identity.ANONYMOUS)
     print(
         f"{documents:,} documents, {jobs:,} jobs, {rounds} rounds; milliseconds\n{'':35} duration      processor time"
     )

@@ -1,4 +1,4 @@
-"""What the audit trail records about organisations: their members, roles, teams and API keys."""
+"""What the audit trail records about organisations: members, roles, teams, API keys, invitations and sign-in."""
 
 from typing import Any
 
@@ -108,7 +108,7 @@ _TRACKED: dict[type[Model], TrackedModel[Any]] = {
 
 
 def register() -> None:
-    """Connect the audit trail. Called once, when the app is ready."""
+    """Start recording changes of the models in _TRACKED. Called once, when the app is ready."""
     for model, tracked in _TRACKED.items():
         track(model, tracked)
     for model in (Membership, Invitation):

@@ -171,7 +171,7 @@ class NoAccessibleSources(RagError):
 
 
 class NoResults(RagError):
-    """The search found no passage, which is an error in this contract."""
+    """The search found no passage, which some contracts answer with an error."""
 
     kind, code = ErrorKind.NOT_FOUND, "NO_RESULTS"
     default_message = "Nothing relevant was found in the data sources that you may query."
@@ -319,7 +319,7 @@ class IndexUnavailable(RagError):
 class ModelChanged(IndexUnavailable):
     """The source was switched to another embedding model while documents were being embedded: embed them again."""
 
-    default_message = "The embedding model of the data source was changed at the same time. Send the document again."
+    default_message = "The embedding model of the data source changed during the ingestion. Send the document again."
 
 
 class DatabaseUnavailable(IndexUnavailable):

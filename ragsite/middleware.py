@@ -157,7 +157,7 @@ class DatabaseIdentityMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         with identity.run_as(identity.SIGN_IN):  # reads the session and the account, if there is a session
             _ = request.user.is_authenticated
-        identity.set_current(identity.NOBODY)
+        identity.set_current(identity.ANONYMOUS)
         routing.start_request()
         try:
             response = self._get_response(request)

@@ -59,7 +59,7 @@ def main() -> None:
     try:
         sockets = [_primary_folder(), *(str(replica.folder) for replica in started)]
         logins.close_all()
-        identity.run_process_as(identity.NOBODY)
+        identity.run_process_as(identity.ANONYMOUS)
         for addresses in ([], [replica.address for replica in started]):
             settings.RAG_DATABASE_REPLICAS = addresses
             for rerank in (False, True):

@@ -111,7 +111,7 @@ class AuditEventAdmin(ScopedAdmin):
         return [path("export.csv", view, name="audit_export"), *super().get_urls()]
 
     def export(self, request: HttpRequest) -> FileResponse:
-        """Export the events that the list shows for the same filters as CSV: the newest MAX_EXPORTED_ROWS."""
+        """Return the newest MAX_EXPORTED_ROWS events that match the list's filters, as a CSV file."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         try:

@@ -225,7 +225,7 @@ def _execute(command: str, *arguments: object) -> None:
     user_options: dict[str, Any] = (
         {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []} if os.geteuid() == 0 else {}
     )
-    # No pipe for standard output: the server would inherit it and keep it open.
+    # A server would inherit a pipe and keep it open. Only the errors of initdb are shown.
     subprocess.run(
         [_bin() / command, *map(str, arguments)],
         check=True,

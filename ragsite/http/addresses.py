@@ -1,4 +1,4 @@
-"""The address that a request came from, and the address at which people reach the product."""
+"""The IP address that a request came from, and the product's public URL."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -18,8 +18,8 @@ _THIS_MACHINE = "127.0.0.1"
 def client_address(request: Request | HttpRequest) -> Address | None:
     """Return the IP address of the client that sent the request.
 
-    This is the connection's peer. If the peer is a trusted proxy (RAG_TRUSTED_PROXIES), it is the nearest address in
-    X-Forwarded-For that is not one. None if that entry is not an address; such a client is in no network.
+    This is the connection's peer. If the peer is a trusted proxy (RAG_TRUSTED_PROXIES), it is the last entry of
+    X-Forwarded-For that is not a trusted proxy. None if that entry is no IP address; it then matches no network.
     """
     nearest = parse_address(request.META.get("REMOTE_ADDR") or _THIS_MACHINE)
     forwarded_for = request.META.get("HTTP_X_FORWARDED_FOR", "")

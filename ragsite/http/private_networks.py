@@ -1,12 +1,13 @@
-"""Connections to other servers: none to private networks, if the address comes from the database, and with deadlines.
+"""Connections to other servers, with deadlines, and none to private networks if the address comes from the database.
 
-Otherwise whoever enters an address could make this server ask others for them (server-side request forgery).
+Otherwise anyone who can enter an address could make this server send requests to internal services (server-side
+request forgery).
 
 The operator allows hosts with RAG_ALLOWED_PRIVATE_HOSTS for models, which superusers enter, and with
 RAG_WEBHOOK_PRIVATE_HOSTS, RAG_SIGN_IN_PRIVATE_HOSTS and RAG_SYNC_PRIVATE_HOSTS for webhooks, identity providers and
-syncs, which organisations enter. What a sync reads is shown, so its setting names the organisation of each host. The
-address is checked while connecting, and the checked address is the one connected to, so that DNS rebinding does not
-help. With a proxy (HTTPS_PROXY) the proxy decides.
+syncs, which organisations enter. Users can read what a sync fetches, so its setting names the organisation of each
+host. The address is checked while connecting, and the checked address is the one connected to, so that DNS rebinding
+does not help. With a proxy (HTTPS_PROXY) the proxy decides.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """OpenTelemetry traces, off unless RAG_TRACES_ENDPOINT is set: requests, tasks, statements and calls of models.
 
-Spans are not current while generators wait, because an answer's generator may be closed elsewhere. No span has a text
-of a question, a document or an answer, unless RAG_TRACES_CONTENT allows it.
+A span is not the current one while its generator is suspended, because a generator may be closed in another context.
+No span contains the text of a question, a document or an answer, unless RAG_TRACES_CONTENT allows it.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def _tracer() -> Tracer | None:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
         from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
     except ImportError as error:
-        message = "RAG_TRACES_ENDPOINT needs more packages: install requirements-traces.txt with constraints.txt."
+        message = "RAG_TRACES_ENDPOINT needs more packages: pip install -r requirements-traces.txt -c constraints.txt"
         raise ImproperlyConfigured(message) from error
     provider = TracerProvider(
         resource=Resource.create({"service.name": "ragsite"}),

@@ -56,7 +56,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.role = identity.NOBODY.role  # the role of its login, if it has one (ragsite.postgres.logins)
+        self.role = identity.READER_ROLE  # the role of its login, if it has one (ragsite.postgres.logins)
         self.replica_address: dict[str, Any] = {}  # empty for the primary
         self.max_wait_seconds = ANSWER_SECONDS  # for each answer of a replica
         self._session_identity = identity.of_process()
@@ -79,7 +79,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self.login:
             return parameters
         if address := self.replica_address or settings.RAG_DATABASE_POOLER:
-            parameters |= logins.address_parameters(address)
+            parameters |= logins.connection_parameters(address)
         # Whatever the address says.
         parameters |= {
             "user": self.login,

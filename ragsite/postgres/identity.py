@@ -42,7 +42,9 @@ class Identity:
     slugs: tuple[str, ...] = ()
 
 
-NOBODY = Identity("ragsite_reader")
+# The role of all requests of API clients and pages, anonymous or not.
+READER_ROLE = "ragsite_reader"
+ANONYMOUS = Identity(READER_ROLE)
 # Sign-in: reads and writes credentials and sessions, and no content.
 SIGN_IN = Identity("ragsite_sign_in")
 # Reads and creates rows of all organisations. The action is part of the signature, so injected SQL cannot take this
@@ -56,7 +58,7 @@ OWNER = Identity("")
 
 def of_user(user_id: uuid.UUID | None, key_id: uuid.UUID | None = None) -> Identity:
     """Return the identity of a user's request, made with this API key if there is one."""
-    return Identity(NOBODY.role, user_id, key_id)
+    return Identity(READER_ROLE, user_id, key_id)
 
 
 def of_staff(user_id: uuid.UUID | None) -> Identity:
@@ -64,7 +66,7 @@ def of_staff(user_id: uuid.UUID | None) -> Identity:
     return Identity(STAFF.role, user_id)
 
 
-_of_process = NOBODY
+_of_process = ANONYMOUS
 _current: ContextVar[Identity | None] = ContextVar("identity", default=None)
 # Called with the current identity when it changes (ragsite.postgres.logins).
 _listeners: list[Callable[[Identity], None]] = []
@@ -131,8 +133,10 @@ def write_access() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def about_sources(source_ids: Iterable[uuid.UUID], *, slugs: Iterable[str] = ()) -> Iterator[None]:
-    """State that the statements in this block are about these data sources, which takes less time if they are few.
+def hint_sources(source_ids: Iterable[uuid.UUID], *, slugs: Iterable[str] = ()) -> Iterator[None]:
+    """Tell row-level security which data sources the block reads, so that it looks up the grants of these only.
+
+    A hint that saves time if the sources are few. It gives no access.
 
     Args:
         source_ids: The ids of sources.

@@ -84,7 +84,7 @@ _idle_connections = _IdleConnections()
 
 def has_logins() -> bool:
     """Return whether this process connects separately as each role: only web processes do."""
-    return identity.of_process() == identity.NOBODY
+    return identity.of_process() == identity.ANONYMOUS
 
 
 def has_pooler() -> bool:
@@ -92,14 +92,14 @@ def has_pooler() -> bool:
     return bool(settings.RAG_DATABASE_POOLER)
 
 
-def address_parameters(address: dict[str, Any]) -> dict[str, Any]:
+def connection_parameters(server: dict[str, Any]) -> dict[str, Any]:
     """Return the connection parameters of a server or its pooler: host, port, database name and its options.
 
     Args:
-        address: HOST, PORT, NAME and OPTIONS, like an entry of Django's setting DATABASES.
+        server: HOST, PORT, NAME and OPTIONS, like an entry of Django's setting DATABASES.
     """
-    parameters = {"host": address.get("HOST"), "port": address.get("PORT"), "dbname": address.get("NAME")}
-    return {name: value for name, value in parameters.items() if value} | dict(address.get("OPTIONS", {}))
+    parameters = {"host": server.get("HOST"), "port": server.get("PORT"), "dbname": server.get("NAME")}
+    return {name: value for name, value in parameters.items() if value} | dict(server.get("OPTIONS", {}))
 
 
 def use(current: Identity) -> None:
@@ -116,7 +116,7 @@ def use(current: Identity) -> None:
 def _create_connection(role: str) -> Any:
     connection: Any = connections.create_connection(DEFAULT_DB_ALIAS)
     connection.role = role
-    if role != identity.NOBODY.role:
+    if role != identity.READER_ROLE:
         connection.inc_thread_sharing()  # one thread uses it after the other
     return connection
 
@@ -124,12 +124,18 @@ def _create_connection(role: str) -> Any:
 identity.on_change(use)
 
 
-def replica_connection(address: dict[str, Any]) -> Any:
-    """Return this thread's connection to a read replica, which serves requests of callers only."""
-    key = str(address)
+def replica_connection(server: dict[str, Any]) -> Any:
+    """Return this thread's connection to a read replica.
+
+    It has the reader's role, so it serves searches and other requests of users, but no sign-in and no admin page.
+
+    Args:
+        server: HOST, PORT, NAME and OPTIONS, like an entry of Django's setting DATABASES.
+    """
+    key = str(server)
     if key not in _connections.by_address:
         connection: Any = connections.create_connection(DEFAULT_DB_ALIAS)
-        connection.role, connection.replica_address = identity.NOBODY.role, address
+        connection.role, connection.replica_address = identity.READER_ROLE, server
         _connections.by_address[key] = connection
     return _connections.by_address[key]
 
@@ -137,7 +143,7 @@ def replica_connection(address: dict[str, Any]) -> Any:
 @contextlib.contextmanager
 def use_for_callers(connection: Any) -> Iterator[Any]:
     """Execute the statements of callers in this block on another connection. Yields the one that it replaces."""
-    role = identity.NOBODY.role
+    role = identity.READER_ROLE
     previous = _connections.by_role[role]
     _connections.by_role[role] = connection
     use(identity.current())
@@ -172,8 +178,8 @@ def _check_replica_connections(**_: object) -> None:
 @receiver(request_finished)
 def _release_connections(**_: object) -> None:
     """Give up the connections of sign-in and the admin: another thread may take them from now on."""
-    used = [role for role in _connections.by_role if role != identity.NOBODY.role]
+    used = [role for role in _connections.by_role if role != identity.READER_ROLE]
     if used:
-        use(identity.NOBODY)
+        use(identity.ANONYMOUS)
     for role in used:
         _idle_connections.keep(role, _connections.by_role.pop(role))

@@ -102,7 +102,7 @@ DATABASES["default"]["OPTIONS"] = _TIMEOUTS | DATABASES["default"].get("OPTIONS"
 # For the web server: a blocked statement (lock, busy disk) must not occupy all its threads.
 RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS = env.int("RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS", default=30)
 # Let migrations run although processes of another version are connected, such as idle sessions of a pooler.
-RAG_MIGRATE_BESIDE_OTHERS = env.bool("RAG_MIGRATE_BESIDE_OTHERS", default=False)
+RAG_MIGRATE_WHILE_OTHERS_RUN = env.bool("RAG_MIGRATE_WHILE_OTHERS_RUN", default=False)
 # PgBouncer in transaction mode, for web processes only: its address and the name of the database there.
 _pooler = env.str("RAG_DATABASE_POOLER_URL", default="")
 RAG_DATABASE_POOLER = env.db_url_config(_pooler) if _pooler else {}

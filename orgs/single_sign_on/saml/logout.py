@@ -47,7 +47,7 @@ def read_form(form: Mapping[str, str], provider: IdentityProvider, sp: ServicePr
     """
     message = signatures.read_signed(xml.parse(decode(form.get("SAMLRequest", ""))), read_certificates(provider))
     relay_state = form.get("RelayState", "")
-    return _read(message, provider, sp, relay_state if _OPAQUE.fullmatch(relay_state) else "")
+    return _read_request(message, provider, sp, relay_state if _OPAQUE.fullmatch(relay_state) else "")
 
 
 def read_query(query: str, provider: IdentityProvider, sp: ServiceProvider) -> Logout:
@@ -63,18 +63,22 @@ def read_query(query: str, provider: IdentityProvider, sp: ServiceProvider) -> L
     """
     signed = signatures.read_signed_query(query, "SAMLRequest", read_certificates(provider))
     message = xml.parse(_inflate(decode(signed["SAMLRequest"])))
-    return _read(message, provider, sp, signed.get("RelayState", ""))
+    return _read_request(message, provider, sp, signed.get("RelayState", ""))
 
 
-def _read(message: xml.Element, provider: IdentityProvider, sp: ServiceProvider, relay_state: str) -> Logout:
+def _read_request(message: xml.Element, provider: IdentityProvider, sp: ServiceProvider, relay_state: str) -> Logout:
     if message.tag != xml.name("samlp:LogoutRequest") or message.get("Destination") != sp.sign_out_url:
         raise InvalidAssertion(gettext_noop("This is not a request to sign somebody out here."))
     check_issuer(message, provider)
-    issued_at, until = xml.read_time(message, "IssueInstant"), xml.read_time(message, "NotOnOrAfter")
+    issued_at, not_on_or_after = xml.read_time(message, "IssueInstant"), xml.read_time(message, "NotOnOrAfter")
     now = timezone.now()
-    is_recent = issued_at is not None and now - _MAX_AGE <= issued_at <= now + LEEWAY
-    if issued_at is None or not is_recent or (until is not None and until + LEEWAY <= now):
-        raise InvalidAssertion(gettext_noop("The request to sign somebody out is too old."))
+    has_expired = not_on_or_after is not None and not_on_or_after + LEEWAY <= now
+    if issued_at is None or not now - _MAX_AGE <= issued_at <= now + LEEWAY or has_expired:
+        raise InvalidAssertion(
+            gettext_noop(
+                "The request to sign somebody out has expired or is not valid yet. Check the clocks of both servers."
+            )
+        )
     subject = xml.read_text(xml.find_only(message, "saml:NameID"))
     request_id = message.get("ID", "")
     if not 0 < len(request_id) <= MAX_SUBJECT_CHARACTERS or len(relay_state.encode()) > _MAX_RELAY_STATE_BYTES:

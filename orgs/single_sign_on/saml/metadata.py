@@ -63,7 +63,7 @@ def read_metadata(text: str) -> Metadata:
 
 
 def _sign_out_addresses(role: xml.Element) -> tuple[str, str]:
-    """Return where requests go, and where responses go if it is another address (SAML Metadata, 2.2.2)."""
+    """Return the URL of logout requests and that of responses, empty if it is the same (SAML Metadata, 2.2.2)."""
     endpoint = _endpoint(role, "md:SingleLogoutService")
     if endpoint is None:
         return "", ""

@@ -36,7 +36,7 @@ _CONFIRMED_ACTIONS = {
     ),
     "drop": (
         _("Drop the old vectors"),
-        _("After that you cannot roll back. Returning to the old model takes a new re-embedding."),
+        _("After that you cannot roll back. To return to the old model, embed everything again."),
     ),
     "cancel": (_("Cancel"), _("The new vectors are deleted. Searches keep using the current model.")),
 }

@@ -1,4 +1,4 @@
-"""Limits of requests a minute per user or API key, which several paths share. Redis counts for all processes.
+"""Rate limits per minute and user or API key; several endpoints may share one. Redis counts for all processes.
 
 Each window is fixed and lasts one minute; it starts at a different second for each caller. If Redis does not answer,
 requests are served without being counted.
@@ -144,7 +144,7 @@ def seconds_until_allowed(request: HttpRequest, rate_limit: RateLimit) -> int:
 def headers(request: HttpRequest) -> dict[str, str]:
     """Return the rate-limit headers of any response.
 
-    If the request ended before it was counted, they show the whole limit.
+    If the request ended before it was counted, they show the default limit, which may not be the organisation's.
     """
     if not settings.RAG_RATE_LIMITS:
         return {}

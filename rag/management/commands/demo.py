@@ -22,7 +22,7 @@ class Command(BaseCommand):
             help="wait until the user documentation can be searched, at most this long",
         )
         parser.add_argument(
-            "--operator", action="store_true", help="create a superuser as well, with the same known password"
+            "--operator", action="store_true", help="create a superuser as well, with the password of the demo accounts"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -12,8 +12,8 @@ from ragsite.postgres.models import UUIDModel
 class OriginalQuerySet(SourceContentQuerySet):
     """Queries for the purge of files."""
 
-    def release(self) -> int:
-        """Mark files for the next purge, which deletes those that are not needed (rag.services.sources.original_files).
+    def schedule_purge_check(self) -> int:
+        """Let the next purge check the files: it deletes what nothing needs (rag.services.sources.original_files).
 
         Returns:
             The number of files that were marked.

@@ -46,34 +46,32 @@ def read_picture(content: bytes, limits: Limits) -> ParsedDocument:
     return dataclasses.replace(parsed, title=title)
 
 
-def recognize_pages(parts: list[str], content: bytes, limits: Limits) -> tuple[list[str], list[int]]:
+def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> tuple[dict[int, str], list[int]]:
     """Recognise the text of pages that have no text layer. A page with a text layer is never changed.
 
     Args:
-        parts: The text before the first page, then number and Markdown of each page.
+        texts: The Markdown of the pages by their numbers, which start at 1. Pages without text may be missing.
         content: The PDF file.
         limits: The limits, with the number of pages to recognise. Further pages stay empty.
 
     Returns:
-        The parts, with the text of the pages that had none; and the numbers of the pages that were not read, because
-        there are too many.
+        The texts in the order of the pages, with those that had none; and the numbers of the pages that were not read,
+        because there are too many.
 
     Raises:
         ParseFailed: If no page has text, and there are too many of them.
     """
     if not limits.ocr_pages or not models.is_installed():
-        return parts, []
-    texts = {int(number): text for number, text in zip(parts[1::2], parts[2::2], strict=True)}
+        return texts, []
     count = count_pages(content)
     # xberg leaves out pages without text if other pages have some.
     empty = [number for number in range(1, count + 1) if not _LETTER_OR_DIGIT.search(texts.get(number, ""))]
     if count == len(empty) > limits.ocr_pages:
         raise ParseFailed(_too_many(limits))
     if not empty:
-        return parts, []
-    texts |= read_pages(content, empty[: limits.ocr_pages], _recognize_page, limits)
-    pages = [parts[0], *(part for number in sorted(texts) for part in (str(number), texts[number]))]
-    return pages, empty[limits.ocr_pages :]
+        return texts, []
+    recognized = texts | read_pages(content, empty[: limits.ocr_pages], _recognize_page, limits)
+    return dict(sorted(recognized.items())), empty[limits.ocr_pages :]
 
 
 def _recognize_page(content: bytes) -> str:

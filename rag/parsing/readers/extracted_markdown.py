@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rag.parsing import formats
 from rag.parsing.parse_markdown import parse_markdown
@@ -42,15 +42,21 @@ def read(content: bytes, media_type: str, limits: Limits) -> ParsedDocument:
     return with_title(parse_markdown(text.strip()), clean_title(extracted.title))
 
 
-def join_pages(parts: list[str], title: str) -> ParsedDocument:
-    """Join pages. `parts` is the text before the first page, then number and text of each page."""
-    text, pages = strip_formatting(parts[0]).strip(), []
-    for number, page in zip(parts[1::2], parts[2::2], strict=True):
+def join_pages(pages: Iterable[tuple[int, str]], title: str, *, preamble: str = "") -> ParsedDocument:
+    """Join the pages of a document to one text.
+
+    Args:
+        pages: The number and the Markdown of each page, in their order.
+        title: The document's title, if it has one.
+        preamble: The Markdown before the first page.
+    """
+    text, starts = strip_formatting(preamble).strip(), []
+    for number, page in pages:
         if words := strip_formatting(page).strip():
             text += "\n\n" if text else ""
-            pages.append(Page(len(text), int(number)))
+            starts.append(Page(len(text), number))
             text += words
-    return with_title(parse_markdown(text), title, tuple(pages))
+    return with_title(parse_markdown(text), title, tuple(starts))
 
 
 def with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ()) -> ParsedDocument:

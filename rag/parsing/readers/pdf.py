@@ -22,8 +22,11 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     marker = f"PAGE{secrets.token_hex(12)}"
     extracted = extract(content, formats.PDF, limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")
     text = promote_bold_lines(extracted.markdown)
-    pages, unread_pages = recognize_pages(re.split(rf"{marker}:(\d+):", text), content, limits)
-    parsed = extracted_markdown.join_pages(pages, extracted_markdown.clean_title(extracted.title))
+    preamble, *parts = re.split(rf"{marker}:(\d+):", text)
+    texts = {int(number): page for number, page in zip(parts[::2], parts[1::2], strict=True)}
+    texts, unread_pages = recognize_pages(texts, content, limits)
+    title = extracted_markdown.clean_title(extracted.title)
+    parsed = extracted_markdown.join_pages(texts.items(), title, preamble=preamble)
     if not parsed.text.strip():
         if b"%%EOF" not in content[-2048:]:
             raise ParseFailed("The PDF is damaged or cut off. Open it, save it again and send that.")

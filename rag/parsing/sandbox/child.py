@@ -44,18 +44,18 @@ def main() -> None:
 
 def _parse_in_fork(request: ParseRequest) -> int:
     """Parse the document of a request in a fork, and return its exit code; negative if a signal ended it."""
-    fork_ended, held_by_fork = os.pipe()
+    read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
-        os.close(fork_ended)
+        os.close(read_end)
         _parse_and_exit(request)
-    os.close(held_by_fork)
+    os.close(write_end)
     # The pipe closes when the fork ends; standard input closes when the parent process is gone.
-    ready, _, _ = select.select([fork_ended, sys.stdin], [], [])
-    if fork_ended not in ready:
+    ready, _, _ = select.select([read_end, sys.stdin], [], [])
+    if read_end not in ready:
         shutil.rmtree(request["folder"], ignore_errors=True)
-        os.killpg(0, signal.SIGKILL)
-    os.close(fork_ended)
+        os.killpg(0, signal.SIGKILL)  # the fork and this process, which are one group
+    os.close(read_end)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 

@@ -68,7 +68,7 @@ def _thresholds(passages: Sequence[Passage]) -> tuple[float, float]:
     thresholds = DataSource.objects.filter(pk__in=source_ids).values_list(
         "embedding_model__confidence_high", "embedding_model__confidence_medium"
     )
-    with identity.about_sources(source_ids):
+    with identity.hint_sources(source_ids):
         high, medium = thresholds.first() or (None, None)
     return (
         settings.RAG_CONFIDENCE_HIGH_THRESHOLD if high is None else high,

@@ -104,7 +104,7 @@ def select_curve(query: str, passages: Sequence[Passage], mode: str) -> Curve:
     source_id = next((passage.source_id for passage in passages if passage.source_id != NO_ID), None)
     if not mode or not source_id:
         return default
-    with identity.about_sources([source_id]):
+    with identity.hint_sources([source_id]):
         rows = read_rows(_READ_CURVE, [mode, source_id])
     name, slope, offset = rows[0] if rows else ("", None, None)
     if slope is not None and offset is not None:

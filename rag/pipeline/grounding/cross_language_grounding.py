@@ -45,7 +45,7 @@ def compared_by_second_model(passages: Sequence[Passage]) -> frozenset[uuid.UUID
         return frozenset()
     is_compared = Q(second_model_ready_at__isnull=False) | Q(embedding_model__name=settings.RAG_MULTILINGUAL_MODEL)
     source_ids = {passage.source_id for passage in passages}
-    with identity.about_sources(source_ids):
+    with identity.hint_sources(source_ids):
         return frozenset(DataSource.objects.filter(is_compared, pk__in=source_ids).values_list("pk", flat=True))
 
 

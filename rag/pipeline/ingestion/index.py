@@ -177,7 +177,7 @@ def _build_version(
     document = document or Document(source=source, path=submission.path)
     has_new_title = not is_new and document.title != chunked.title
     if document.original_id and document.original_id != submission.original_id:
-        Original.objects.filter(pk=document.original_id).release()
+        Original.objects.filter(pk=document.original_id).schedule_purge_check()
     media_type = submission.content_type or chunked.parsed.media_type or parse.default_content_type(submission.path)
     content = {
         "title": chunked.title,

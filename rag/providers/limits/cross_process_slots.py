@@ -16,7 +16,7 @@ _POLL_SECONDS = 0.005
 
 
 class CrossProcessSlots:
-    """Some slots, which processes hold one after the other.
+    """A counting semaphore that all processes of the machine share.
 
     A process that waits for a slot holds the gate, a separate lock. A process that has just left a slot must pass the
     gate again, and so does not overtake the one that waits.
@@ -38,8 +38,8 @@ class CrossProcessSlots:
         with contextlib.ExitStack() as files:
             slots = [files.enter_context(self._open(f"slot-{number}")) for number in range(self._count)]
             with self._open("gate") as gate:
-                is_free = _lock_one_of([gate], deadline) and _lock_one_of(slots, deadline)
-            yield is_free
+                has_slot = _lock_one_of([gate], deadline) and _lock_one_of(slots, deadline)
+            yield has_slot
 
     def _open(self, name: str) -> IO[bytes]:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -33,16 +33,17 @@ _SMALL_BYTES = 16 * 1024
 class _Document:
     """A document in progress. `deadline` is on the monotonic clock."""
 
-    account_id: uuid.UUID
+    tenant_id: uuid.UUID
     is_small: bool
     number: int
     deadline: float
 
 
 class SlotLimiter:
-    """The documents that this process works on while their clients wait, for one kind of work.
+    """Limits one kind of work on documents, and shares it between organisations.
 
-    There are RAG_MAX_MODEL_CALLS places in each process, and RAG_MAX_DOCUMENT_EMBEDDINGS slots on the machine.
+    At most RAG_MAX_MODEL_CALLS documents are in progress in each process, and at most RAG_MAX_DOCUMENT_EMBEDDINGS slots
+    of the machine are in use.
     """
 
     def __init__(self, slots_folder: str, busy: Callable[[], RagError]) -> None:
@@ -50,54 +51,54 @@ class SlotLimiter:
 
         Args:
             slots_folder: The name of the kind's folder in RAG_TEMP_FOLDER.
-            busy: Returns the error for a document that gets no place, or no slot in time.
+            busy: Returns the error for a document that is not admitted, or gets no slot in time.
         """
         self._slots_folder = slots_folder
         self._busy = busy
         self._condition = threading.Condition()
         self._numbers = itertools.count(1)
-        self._in_progress: Counter[uuid.UUID] = Counter()  # documents of each account
+        self._in_progress: Counter[uuid.UUID] = Counter()  # documents of each tenant
         self._waiting: list[_Document] = []
-        self._last_turns: dict[uuid.UUID, int] = {}  # the number of each account's last attempt to get a slot
+        self._last_turns: dict[uuid.UUID, int] = {}  # the number of each tenant's last attempt to get a slot
         self._has_candidate = False  # a document waits for a slot of the machine
         self._current: ContextVar[_Document | None] = ContextVar("document", default=None)
 
     @contextlib.contextmanager
-    def admit(self, account_id: uuid.UUID, *, size: int) -> Iterator[None]:
+    def admit(self, tenant_id: uuid.UUID, *, size: int) -> Iterator[None]:
         """Count a document while the block runs; its pieces of work wait for slots.
 
-        An account may hold at most as many of RAG_MAX_MODEL_CALLS places as remain free. So the first account gets
-        half of them, and the next one half of the rest.
+        A tenant may have at most as many documents in progress as the process could still admit. So one tenant alone
+        gets half of RAG_MAX_MODEL_CALLS, and the next one half of the rest.
 
         Args:
-            account_id: The organisation, or the user if the request names none.
+            tenant_id: The organisation, or the user if the request names no organisation.
             size: The size of the document's text in bytes.
 
         Raises:
-            RagError: That of `busy`, if the account has no place left.
-            TooManyLongRequests: If the account has too many long requests in progress.
+            RagError: That of `busy`, if the tenant may have no further document in progress.
+            TooManyLongRequests: If the user has too many long requests in progress.
         """
-        with LONG_REQUESTS.admit(), self._admitted(account_id, size):
+        with LONG_REQUESTS.admit(), self._admitted(tenant_id, size):
             yield
 
     @contextlib.contextmanager
-    def _admitted(self, account_id: uuid.UUID, size: int) -> Iterator[None]:
+    def _admitted(self, tenant_id: uuid.UUID, size: int) -> Iterator[None]:
         with self._condition:
             free = settings.RAG_MAX_MODEL_CALLS - self._in_progress.total()
-            if self._in_progress[account_id] >= free:
+            if self._in_progress[tenant_id] >= free:
                 raise self._busy()
-            self._in_progress[account_id] += 1
-            document = _Document(account_id, size <= _SMALL_BYTES, next(self._numbers), time.monotonic() + MAX_SECONDS)
+            self._in_progress[tenant_id] += 1
+            document = _Document(tenant_id, size <= _SMALL_BYTES, next(self._numbers), time.monotonic() + MAX_SECONDS)
         token = self._current.set(document)
         try:
             yield
         finally:
             self._current.reset(token)
             with self._condition:
-                self._in_progress[account_id] -= 1
-                if not self._in_progress[account_id]:
-                    del self._in_progress[account_id]
-                    self._last_turns.pop(account_id, None)
+                self._in_progress[tenant_id] -= 1
+                if not self._in_progress[tenant_id]:
+                    del self._in_progress[tenant_id]
+                    self._last_turns.pop(tenant_id, None)
 
     @contextlib.contextmanager
     def slot(self) -> Iterator[None]:
@@ -124,7 +125,7 @@ class SlotLimiter:
             finally:
                 with self._condition:
                     self._has_candidate = False
-                    self._last_turns[document.account_id] = next(self._numbers)
+                    self._last_turns[document.tenant_id] = next(self._numbers)
                     self._condition.notify_all()
             if not is_free:
                 raise self._busy()
@@ -151,7 +152,7 @@ class SlotLimiter:
         return document is min(
             self._waiting,
             key=lambda waiting: (
-                self._last_turns.get(waiting.account_id, 0),
+                self._last_turns.get(waiting.tenant_id, 0),
                 not waiting.is_small,
                 waiting.number,
             ),

@@ -28,10 +28,10 @@ def require_access(caller: Caller, source_ids: Collection[UUID]) -> None:
         source_ids: The data sources whose passages the answer uses.
 
     Raises:
-        AccessEnded: If the API key, the grant of a program, the account or its sign-ins are no longer usable, or a data
+        AccessEnded: If the API key, the OAuth grant, the account or its session is no longer usable, or a data
             source may no longer be queried.
     """
-    with transaction.atomic(), identity.about_sources(source_ids):  # one transaction, which states the identity once
+    with transaction.atomic(), identity.hint_sources(source_ids):  # one transaction, so the identity is set once
         _require_access(caller, source_ids)
 
 

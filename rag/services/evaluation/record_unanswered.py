@@ -156,14 +156,14 @@ def _store(row: UnansweredQuestion) -> None:
     Nothing is stored if its source was closed to the user or deleted since it was searched.
     """
     try:
-        _replace(row)
+        _save_in_place_of_replaced(row)
     except ProgrammingError as error:  # of row-level security
         if getattr(error.__cause__, "sqlstate", "") != INSUFFICIENT_PRIVILEGE:
             raise
 
 
-def _replace(row: UnansweredQuestion) -> None:
-    with identity.about_sources([row.source_id]), transaction.atomic():
+def _save_in_place_of_replaced(row: UnansweredQuestion) -> None:
+    with identity.hint_sources([row.source_id]), transaction.atomic():
         advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
         with connection.cursor() as cursor:
             cursor.execute(

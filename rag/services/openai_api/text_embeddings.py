@@ -44,8 +44,8 @@ def embed(texts: Sequence[str], *, model_name: str, dimensions: int | None, call
     model = _local_model(model_name)
     if dimensions not in (None, model.dimensions):
         raise InvalidRequest(f"dimensions must be {model.dimensions}, or left out", field="dimensions")
-    account_id = caller.organization.pk if caller.organization else caller.authenticated_user.pk
-    with DOCUMENT_LIMITER.admit(account_id, size=sum(len(text.encode()) for text in texts)):
+    tenant_id = caller.organization.pk if caller.organization else caller.authenticated_user.pk
+    with DOCUMENT_LIMITER.admit(tenant_id, size=sum(len(text.encode()) for text in texts)):
         tokens = estimate_local_tokens(texts, model=model)
         if tokens > MAX_TOKENS:
             message = f"input has {tokens:,} tokens; at most {MAX_TOKENS:,} are embedded in one request"

@@ -34,7 +34,7 @@ def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid
     """Return source id → access lists, without the sources that the caller may not manage."""
     source_ids = [source.pk for source in sources]
     managed = lookup.visible_sources(caller, Action.MANAGE).filter(pk__in=source_ids)
-    with identity.about_sources(source_ids):
+    with identity.hint_sources(source_ids):
         names_by_source: dict[uuid.UUID, dict[str, list[str]]] = {
             source_id: {"roles": [], "teams": [], "users": []} for source_id in managed.values_list("pk", flat=True)
         }

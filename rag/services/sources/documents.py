@@ -139,7 +139,7 @@ def delete_document(document: Document, *, expected_versions: frozenset[str] | N
         label=document.path,
         organization=source.organization,
     )
-    Original.objects.filter(documents=document).release()
+    Original.objects.filter(documents=document).schedule_purge_check()
     task_queue.send("rag.purge_deleted")
     logger.info("document_deleted", document=str(document.pk), source=str(source.pk), chunks=chunks)
     quota.update_usage(source.organization_id, chunks=-chunks, bytes=-size)

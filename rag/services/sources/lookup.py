@@ -94,7 +94,7 @@ def read_page(sources: DataSourceQuerySet, start: int, size: int) -> tuple[list[
     rows = list(numbered[start : start + size])
     if not rows:
         return [], sources.count() if start else 0
-    with identity.about_sources(key for key, _ in rows):
+    with identity.hint_sources(key for key, _ in rows):
         return list(sources.filter(pk__in=[key for key, _ in rows])), rows[0][1]
 
 
@@ -133,10 +133,10 @@ def get_source_ids(sources: DataSourceQuerySet, references: Collection[str]) -> 
 
 
 def about_references(references: Iterable[str]) -> AbstractContextManager[None]:
-    """State which sources the statements in a block are about (`identity.about_sources`), by their ids and slugs."""
+    """State which sources the statements in a block are about (`identity.hint_sources`), by their ids and slugs."""
     keys = {reference: as_uuid(reference) for reference in references}
     slugs = [reference for reference, key in keys.items() if key is None and _SLUG.fullmatch(reference)]
-    return identity.about_sources([key for key in keys.values() if key], slugs=slugs)
+    return identity.hint_sources([key for key in keys.values() if key], slugs=slugs)
 
 
 def _only_id(ids_by_reference: dict[str, list[UUID]], reference: str) -> UUID:

@@ -106,7 +106,7 @@ def _write_files(originals: Sequence[Original], files: Sequence[IncomingFile]) -
 
 
 def _save_sizes(originals: Sequence[Original]) -> int:
-    """Save size and SHA-256 of the files, and return the number of rows that exist.
+    """Save size and SHA-256 of the files, and return the number of rows: fewer if the source was purged.
 
     One statement: `bulk_update` takes longer than writing the files.
     """

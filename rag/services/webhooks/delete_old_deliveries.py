@@ -1,4 +1,4 @@
-"""Deletes deliveries after the retention period, and the oldest of a webhook that has very many."""
+"""Deletes deliveries after the retention period, and the oldest of a webhook that has more than MAX_DELIVERIES."""
 
 import datetime
 
@@ -13,7 +13,7 @@ _BATCH_ROWS = 5_000
 
 
 def delete_expired_deliveries() -> None:
-    """Delete deliveries that are older than RAG_WEBHOOK_RETENTION_DAYS, or beyond the newest MAX_DELIVERIES."""
+    """Delete deliveries older than RAG_WEBHOOK_RETENTION_DAYS, and all but the newest MAX_DELIVERIES of a webhook."""
     cutoff = timezone.now() - datetime.timedelta(days=settings.RAG_WEBHOOK_RETENTION_DAYS)
     expired = WebhookDelivery.objects.filter(created_at__lt=cutoff).order_by("created_at")
     while ids := list(expired.values_list("pk", flat=True)[:_BATCH_ROWS]):

@@ -9,8 +9,9 @@ returns JSON declares `error_body` (its contract's envelope) and `error_statuses
 - `has_etag`: its GET responses have an ETag, and are 304 if the client has this version;
 - `adapters`: the view sets that share its path and are documented as one operation.
 
-A serializer may have `schema_rules`, JSON Schema keywords that its fields do not express, and `schema_variants`, the
-rules of the components that it is one of. A body may be an `EventStream` (ragsite.http.openapi.field_types).
+A serializer may have `schema_rules`, JSON Schema keywords that its fields do not express. Or it may have
+`schema_variants`, a component's name → its JSON Schema keywords: a body must match exactly one of them (`oneOf`). A
+body may be an `EventStream` (ragsite.http.openapi.field_types).
 """
 
 import re

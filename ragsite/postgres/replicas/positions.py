@@ -117,7 +117,7 @@ _notes = _Notes()
 
 def note_seen(user_id: uuid.UUID) -> None:
     """Note that the user has seen the primary as it is now: later searches find what it contains."""
-    with identity.run_as(identity.NOBODY):
+    with identity.run_as(identity.ANONYMOUS):
         _note_current_position(f"user:{user_id}")
 
 

@@ -209,10 +209,10 @@ def _choose_replica(organization_ids: Collection[uuid.UUID]) -> Replica | None:
     caller = identity.current()
     if not settings.RAG_DATABASE_REPLICAS or not logins.has_logins() or connection.in_atomic_block:
         return None
-    if caller.role != identity.NOBODY.role or caller.user is None:
+    if caller.role != identity.READER_ROLE or caller.user is None:
         return None
     subjects = [caller.user, *organization_ids]
-    with identity.run_as(identity.NOBODY):  # these statements need no caller, and so no transaction
+    with identity.run_as(identity.ANONYMOUS):  # these statements need no caller, and so no transaction
         with connection.cursor() as cursor:
             cursor.execute(_PRIMARY_STATE, [subjects])
             access_version, current = cursor.fetchone()

@@ -77,7 +77,7 @@ def require_safe_roles() -> None:
     if logins.has_pooler():
         _require_reset()
         for address in settings.RAG_DATABASE_REPLICAS:
-            with identity.run_as(identity.NOBODY), logins.use_for_callers(logins.replica_connection(address)):
+            with identity.run_as(identity.ANONYMOUS), logins.use_for_callers(logins.replica_connection(address)):
                 _require_reset()
 
 
@@ -115,7 +115,7 @@ def _require_reset() -> None:
     Raises:
         RoleError: It is left.
     """
-    with identity.run_as(identity.NOBODY):
+    with identity.run_as(identity.ANONYMOUS):
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT set_config('rag.left_over', '1', false)")

@@ -12,7 +12,7 @@ from ragsite.postgres.derived_keys import identity_key_pads, role_password
 
 _GRANTS = tuple(Path(__file__).parents[1] / name for name in ("grants.sql", "function_grants.sql"))
 # The roles that a web process logs in as.
-LOGINS = (identity.NOBODY.role, identity.SIGN_IN.role, identity.STAFF.role)
+LOGINS = (identity.READER_ROLE, identity.SIGN_IN.role, identity.STAFF.role)
 _MAY_CHANGE_ROLE = (
     "SELECT rolsuper OR (rolcreaterole AND pg_has_role(%s, 'USAGE WITH ADMIN OPTION')) "
     "FROM pg_roles WHERE rolname = current_user"

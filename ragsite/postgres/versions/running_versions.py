@@ -1,7 +1,8 @@
 """Refuses migrations that would break running processes of another version.
 
-A migration may replace functions or remove columns that an earlier version uses: with both at the same time its reads
-would fail. Each connection states the version of its process in `application_name`, so the database knows all of them.
+A migration may replace functions or remove columns that an earlier version uses. If that version still runs after the
+migration, its statements fail. Each connection states the version of its process in `application_name`, so the database
+knows all of them.
 """
 
 import functools
@@ -21,7 +22,6 @@ from ragsite.postgres import identity
 
 _ROOT = Path(__file__).parents[3]
 _PREFIX = "ragsite/"
-# Processes that are stopping have this time.
 _MAX_WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.2
 # Tools of operators state their own names. Versions without this check state none.
@@ -31,7 +31,7 @@ WHERE session.datname = current_database() AND session.pid <> pg_backend_pid()
 AND (role.rolname = session_user OR role.rolname = ANY(%s))
 AND (session.application_name = '' OR starts_with(session.application_name, %s)) AND session.application_name <> %s
 """
-_ROLES = [role.role for role in (identity.NOBODY, identity.SIGN_IN, identity.STAFF, identity.WORKER)]
+_ROLES = [role.role for role in (identity.ANONYMOUS, identity.SIGN_IN, identity.STAFF, identity.WORKER)]
 _REMOVING_SQL = re.compile(
     r"\b(DROP\s+(FUNCTION|TABLE|VIEW|COLUMN|TYPE)|CREATE\s+OR\s+REPLACE|RENAME)\b", re.IGNORECASE
 )
@@ -51,14 +51,16 @@ def version_name() -> str:
     return _PREFIX + hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]
 
 
-def refuse_beside_other_versions(plan: Sequence[tuple[Migration, bool]], **_: Any) -> None:
-    """Receive `pre_migrate`: nothing was changed yet.
+def refuse_while_other_versions_run(plan: Sequence[tuple[Migration, bool]], **_: Any) -> None:
+    """Refuse a migration that removes something while processes of another version are connected.
+
+    Processes that are stopping have _MAX_WAIT_SECONDS to end. It receives `pre_migrate`, so nothing has changed yet.
 
     Raises:
         CommandError: If processes of another version are connected, and a migration removes what they may use.
     """
     removing = [migration for migration, _ in plan if removes_something(migration)]
-    if not removing or settings.RAG_MIGRATE_BESIDE_OTHERS:
+    if not removing or settings.RAG_MIGRATE_WHILE_OTHERS_RUN:
         return
     deadline = time.monotonic() + _MAX_WAIT_SECONDS
     while count := _count_other_sessions():

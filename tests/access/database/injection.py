@@ -169,11 +169,11 @@ def web_process(*, is_restricted: bool = False) -> Iterator[None]:
     """
     earlier, permitted = connections["default"], restricted_cursor.PERMITTED_STATEMENT
     logins.close_all()
-    identity.run_process_as(identity.NOBODY)  # opens connections with logins of web processes
+    identity.run_process_as(identity.ANONYMOUS)  # opens connections with logins of web processes
     if not is_restricted:
         restricted_cursor.PERMITTED_STATEMENT = _ANY_STATEMENT
     try:
-        with identity.run_as(identity.NOBODY):  # the test itself may run as somebody
+        with identity.run_as(identity.ANONYMOUS):  # the test itself may run as somebody
             yield
     finally:
         restricted_cursor.PERMITTED_STATEMENT = permitted
@@ -198,7 +198,7 @@ def next_request() -> None:
     execute("SELECT 1")
 
 
-def readable_rows(role: str = identity.NOBODY.role) -> Iterator[tuple[str, str]]:
+def readable_rows(role: str = identity.READER_ROLE) -> Iterator[tuple[str, str]]:
     """Read every table as far as its columns may be read. Yields the table's name and a row as text."""
     assert execute("SELECT session_user, current_user") == [(role, role)]
     tables = execute(

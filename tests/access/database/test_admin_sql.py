@@ -180,7 +180,7 @@ def test_injected_sql_adds_audit_events_only_in_its_callers_name(live_world: Wor
         {"organization": f"'{live_world.abroad.pk}'"},
     )
     with injection.web_process():
-        for role in (identity.NOBODY.role, identity.STAFF.role):
+        for role in (identity.READER_ROLE, identity.STAFF.role):
             with identity.run_as(Identity(role, attacker)):
                 for change in forged:
                     injection.next_request()
@@ -188,7 +188,7 @@ def test_injected_sql_adds_audit_events_only_in_its_callers_name(live_world: Wor
                     assert is_own or injection.execute(event.format(**{**genuine, **change})) is None, (role, change)
                 injection.next_request()
                 assert injection.execute(event.format(**genuine)) == [], role
-        with identity.run_as(identity.NOBODY):
+        with identity.run_as(identity.ANONYMOUS):
             injection.next_request()
             assert injection.execute(event.format(**genuine)) is None
 

@@ -39,7 +39,7 @@ ingest_text(source, "a", "Zebras have stripes.")
 with connection.cursor() as cursor:
     cursor.execute("SELECT current_user, session_user")
     print(*cursor.fetchone())
-for who in (identity.WORKER, identity.NOBODY, identity.OWNER, identity.Identity("ragsite_reader", user.pk)):
+for who in (identity.WORKER, identity.ANONYMOUS, identity.OWNER, identity.Identity("ragsite_reader", user.pk)):
     with identity.run_as(who):
         print(DataSource.objects.count(), source.chunks.count())
 from orgs.access.caller import Caller

@@ -64,7 +64,7 @@ def test_injected_sql_is_refused_secrets_roles_and_access_changes(live_world: Wo
     source = live_world.source("a", visibility="private", owner=live_world.users["owner"])
     members = [Identity("ragsite_reader", user.pk) for user in live_world.users.values()]
     with injection.web_process():
-        for caller in [identity.NOBODY, *members]:
+        for caller in [identity.ANONYMOUS, *members]:
             for statement in injection.FORBIDDEN:
                 injection.next_request()
                 with identity.run_as(caller):
@@ -113,7 +113,7 @@ def test_an_identity_can_be_neither_forged_nor_replayed(live_world: World) -> No
     live_world.source("secret", visibility="personal", owner=live_world.users["owner"])
     victim, attacker = live_world.users["owner"].pk, live_world.users["member"].pk
     with injection.web_process():
-        for caller in (identity.NOBODY, Identity("ragsite_reader", attacker)):
+        for caller in (identity.ANONYMOUS, Identity("ragsite_reader", attacker)):
             with identity.run_as(caller):
                 forged = [*injection.forged_identities(caller, victim), sign(Identity("x", victim), 1)]
             for value in forged:

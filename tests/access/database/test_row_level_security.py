@@ -22,7 +22,7 @@ from rag.models.search import granted_scopes, searched_sources
 from rag.models.sources import QueryableSources
 from rag.types import MemberGrants, SearchScope
 from ragsite.postgres import identity, logins
-from ragsite.postgres.identity import NOBODY, Identity
+from ragsite.postgres.identity import ANONYMOUS, READER_ROLE, Identity
 from tests.access import check_counts
 from tests.access.database.injection import web_process
 from tests.access.rule import oracle
@@ -45,7 +45,7 @@ VISIBLE_FOR: dict[type[Model], tuple[str, ...]] = {
 
 
 def identity_of(caller: Caller, **changes: Any) -> Identity:
-    """The caller's database identity, as authentication sets it; NOBODY for anonymous callers."""
+    """The caller's database identity, as authentication sets it; ANONYMOUS for anonymous callers."""
     return dataclasses.replace(caller.database_identity, **changes)
 
 
@@ -129,9 +129,9 @@ def test_unfiltered_tables_return_only_permitted_rows(world: oracle.World) -> No
             with identity.run_as(identity_of(caller)):
                 assert read_unfiltered() == expected, (person, key)
                 check_counts.count("tables read without a filter", len(expected))
-                with identity.about_sources(stated):  # shows neither more nor less
+                with identity.hint_sources(stated):  # shows neither more nor less
                     assert read_unfiltered() == expected, (person, key)
-                with identity.about_sources((), slugs=slugs):
+                with identity.hint_sources((), slugs=slugs):
                     assert read_unfiltered() == expected, (person, key)
 
 
@@ -170,10 +170,10 @@ def test_a_reused_connection_keeps_no_identity(live_world: World) -> None:
     for name in ("member", "editor", "foreigner"):
         home = live_world.abroad if name == "foreigner" else live_world.home
         live_world.source(f"of-{name}", visibility="personal", owner=live_world.users[name], organization=home)
-    expected: dict[Identity | None, set[str]] = {NOBODY: set()}
+    expected: dict[Identity | None, set[str]] = {ANONYMOUS: set()}
     for name in ("member", "foreigner"):
         expected[identity_of(Caller(live_world.users[name]))] = {f"of-{name}"}
-    # The threads start as NOBODY, which sets no identity: one that an earlier request left behind would be visible.
+    # The threads start as ANONYMOUS, which sets no identity: one that an earlier request left behind would be visible.
     start = threading.Barrier(8)
 
     def requests(number: int) -> list[tuple[Any, set[str]]]:
@@ -194,10 +194,10 @@ def test_a_reused_connection_keeps_no_identity(live_world: World) -> None:
                         slugs = set(DataSource.objects.values_list("slug", flat=True))
                 if slugs != expected[current]:
                     wrong.append((current, slugs))
-                with identity.run_as(NOBODY), connection.cursor() as cursor:
+                with identity.run_as(ANONYMOUS), connection.cursor() as cursor:
                     cursor.execute("SELECT current_user, current_setting('rag.identity', true)")
                     role, signed = cursor.fetchone()
-                    if role != NOBODY.role or signed:
+                    if role != READER_ROLE or signed:
                         wrong.append((role, signed))
         finally:
             logins.close_all()

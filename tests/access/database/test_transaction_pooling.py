@@ -82,7 +82,7 @@ def test_a_request_without_a_session_in_time_is_answered_and_can_be_sent_again(
     search: Callable[[str], Any], start: Callable[..., int]
 ) -> None:
     login: dict[str, Any] = {"host": "127.0.0.1", "port": start(timeouts={"query_wait_timeout": 0.2})}
-    role = identity.NOBODY.role
+    role = identity.READER_ROLE
     login |= {"user": role, "password": role_password(role), "dbname": "pooled"}
     with web_process():
         with psycopg.connect(**login) as first, psycopg.connect(**login) as second:
@@ -143,7 +143,7 @@ def test_the_documented_reset_is_the_tested_one(documented: configparser.Section
 
 def test_the_documented_pooler_has_room_for_two_web_servers(documented: configparser.SectionProxy) -> None:
     """PgBouncer's default is fewer connections than the threads of one keep open."""
-    roles = len({identity.NOBODY.role, identity.SIGN_IN.role, identity.STAFF.role})
+    roles = len({identity.READER_ROLE, identity.SIGN_IN.role, identity.STAFF.role})
     assert int(documented["max_client_conn"]) >= 2 * gunicorn_config.workers * web.THREADS * roles
 
 
@@ -156,14 +156,14 @@ def test_a_migration_waits_for_sessions_that_the_pooler_keeps(
     """Kept sessions name no version, like the sessions of processes that are too old to name theirs."""
     monkeypatch.setattr(running_versions, "_MAX_WAIT_SECONDS", 0.0)
     step = type("Step", (Migration,), {"operations": [RunSQL("DROP FUNCTION a()")]})("9999_step", "rag")
-    running_versions.refuse_beside_other_versions([(step, False)])
+    running_versions.refuse_while_other_versions_run([(step, False)])
     start()
     with web_process():
         assert read_rows("SELECT current_setting('application_name')", []) == [(running_versions.version_name(),)]
 
     def error_message() -> str:
         try:
-            running_versions.refuse_beside_other_versions([(step, False)])
+            running_versions.refuse_while_other_versions_run([(step, False)])
         except CommandError as error:
             return str(error)
         return ""

@@ -20,7 +20,7 @@ from rag.models.search.history import HistoryUsage, SearchRecord
 from rag.models.sources import DataSourceQuerySet, QueryableSources, SourceContentQuerySet
 from rag.providers.stores.pgvector import token_signatures
 from ragsite.postgres import identity
-from ragsite.postgres.identity import NOBODY
+from ragsite.postgres.identity import ANONYMOUS
 from tests.access import check_counts
 from tests.access.database.test_row_level_security import VISIBLE_FOR, identity_of
 from tests.support.factories import World, ingest_text
@@ -173,7 +173,7 @@ def test_everything_leaks_without_both_layers(
 
 def test_no_rows_are_visible_without_an_identity(world: World, secrets: dict[str, str]) -> None:
     """ "no identity means no rows"."""
-    with identity.run_as(NOBODY):
+    with identity.run_as(ANONYMOUS):
         models: list[type[Model]] = [*VISIBLE_FOR, Conversation, ConversationMessage, SearchRecord]
         for model in models:
             assert not model._default_manager.exists(), model
@@ -193,7 +193,7 @@ def test_token_signatures_of_invisible_chunks_are_not_read(world: World, secrets
     for name, number in (("owner", 1), ("member", 0), ("admin", 0), ("foreigner", 0)):
         with identity.run_as(identity_of(Caller(world.users[name]))):
             assert len(token_signatures.read([chunk.pk])) == number, name
-    with identity.run_as(NOBODY):
+    with identity.run_as(ANONYMOUS):
         assert token_signatures.read([chunk.pk]) == {}
 
 

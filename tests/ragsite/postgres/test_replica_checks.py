@@ -54,5 +54,5 @@ def test_an_address_does_not_choose_the_role(settings: Any) -> None:
     settings.RAG_DATABASE_REPLICAS = [Env.db_url_config(url)]
     with web_process():
         parameters = logins.replica_connection(settings.RAG_DATABASE_REPLICAS[0]).get_connection_params()
-    assert (parameters["host"], parameters["user"]) == ("db2", identity.NOBODY.role)
+    assert (parameters["host"], parameters["user"]) == ("db2", identity.READER_ROLE)
     assert parameters["password"] != "secret"

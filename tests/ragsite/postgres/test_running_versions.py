@@ -14,7 +14,7 @@ from django.db.migrations import Migration, RunSQL
 from django.db.models.signals import pre_migrate
 
 from ragsite.postgres.versions import running_versions
-from ragsite.postgres.versions.running_versions import refuse_beside_other_versions
+from ragsite.postgres.versions.running_versions import refuse_while_other_versions_run
 from tests.access.database.injection import web_process
 
 
@@ -50,14 +50,14 @@ def test_a_migration_that_removes_something_is_refused_beside_another_version(na
 @pytest.mark.parametrize("name", ["psql", running_versions.version_name()])
 def test_tools_and_processes_of_the_same_version_are_no_reason(name: str) -> None:
     with other_session(name):
-        refuse_beside_other_versions([(_REMOVING, False)])
+        refuse_while_other_versions_run([(_REMOVING, False)])
 
 
 @pytest.mark.django_db
 def test_the_check_can_be_left_out(settings: Any) -> None:
-    settings.RAG_MIGRATE_BESIDE_OTHERS = True
+    settings.RAG_MIGRATE_WHILE_OTHERS_RUN = True
     with other_session(""):
-        refuse_beside_other_versions([(_REMOVING, False)])
+        refuse_while_other_versions_run([(_REMOVING, False)])
 
 
 @pytest.mark.django_db

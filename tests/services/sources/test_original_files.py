@@ -150,7 +150,7 @@ def test_a_document_keeps_its_file_until_it_is_replaced(world: World, stored_fil
     assert second != first
     assert files_in(stored_files) == [stored_files / storage_path(second)]
     Document.objects.update(deleted_at=timezone.now())
-    Original.objects.release()
+    Original.objects.schedule_purge_check()
     original_files.purge_unused(deadline=time.monotonic() + 60)
     assert (Original.objects.count(), files_in(stored_files)) == (0, [])
 

@@ -76,7 +76,7 @@ server_reset_query_always = {int(reset_always)}
             self.process = subprocess.Popen(command, stdout=log, stderr=log, **as_user)
 
     def is_ready(self) -> bool:
-        role = identity.NOBODY.role
+        role = identity.READER_ROLE
         login: dict[str, Any] = {"host": "127.0.0.1", "port": self.port, "user": role, "password": role_password(role)}
         try:
             psycopg.connect(**login, dbname="pooled", connect_timeout=5).close()

@@ -12,9 +12,7 @@ from rag.types import ParsedDocument
 def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a presentation: each slide is a page."""
     extracted = extract(content, formats.PPT, limits)
-    slides = re.split(r"^-----$", extracted.markdown, flags=re.M)
-    notes = re.compile(r"^\[\^\d+\]:\s*", re.M)
-    numbered = [
-        part for number, slide in enumerate(slides[1:], 1) for part in (str(number), notes.sub("Notes: ", slide))
-    ]
-    return extracted_markdown.join_pages([slides[0], *numbered], extracted_markdown.clean_title(extracted.title))
+    preamble, *slides = re.split(r"^-----$", extracted.markdown, flags=re.M)
+    pages = [re.sub(r"^\[\^\d+\]:\s*", "Notes: ", slide, flags=re.M) for slide in slides]
+    title = extracted_markdown.clean_title(extracted.title)
+    return extracted_markdown.join_pages(enumerate(pages, 1), title, preamble=preamble)

@@ -22,8 +22,7 @@ def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     title = extracted_markdown.clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
     if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):
-        numbered_pages = [part for number, page in enumerate(extracted.pages, 1) for part in (str(number), page)]
-        return extracted_markdown.join_pages(["", *numbered_pages], title)
+        return extracted_markdown.join_pages(enumerate(extracted.pages, 1), title)
     return extracted_markdown.with_title(parse_markdown(strip_formatting(extracted.markdown).strip()), title)
 
 

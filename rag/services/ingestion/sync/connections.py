@@ -1,4 +1,4 @@
-"""Checks and stores what people enter about the location from which a data source is synced."""
+"""Validates and stores sync connections: the location from which a data source is synced, and the credentials."""
 
 from urllib.parse import urlsplit
 
@@ -97,7 +97,7 @@ def _check_folder(connection: SyncConnection) -> None:
 def _check_s3(connection: SyncConnection) -> None:
     bucket = connection.location.partition("/")[0]
     if not bucket.strip(".") or not all(character.isalnum() or character in ".-_" for character in bucket):
-        raise InvalidRequest(_("Enter the bucket and a prefix: bucket/folder/"), field="location")
+        raise InvalidRequest(_("Enter the bucket, and a prefix if you like: bucket/folder/"), field="location")
     if connection.endpoint:
         _check_address(connection, connection.endpoint, field="endpoint", needs_https=True)
     if not all(character.isalnum() or character == "-" for character in connection.region):

@@ -106,7 +106,7 @@ def explain_search(question: Question, request: TraceRequest) -> SearchExplanati
     user = scope.user
     document = _get_document(request.document_id, scope.managed) if request.document_id else None
     scopes = build_scopes(scope.searched, question)
-    with identity.run_as(Caller(user).database_identity if user else identity.NOBODY):
+    with identity.run_as(Caller(user).database_identity if user else identity.ANONYMOUS):
         retrieval, grounding, document_explanation = _run_search(question, scopes, document)
     answer_ids = relevant_ids(grounding)
     return SearchExplanation(

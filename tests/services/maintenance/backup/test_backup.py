@@ -164,7 +164,7 @@ def test_a_backup_is_of_one_moment_and_restores_it(live_world: World, tmp_path: 
             assert path.read_bytes() == b"The zebra is striped."
         ingest_text(zoo, "quagga.txt", "The quagga was striped in front.")
         assert len(search(secrets["member"])) == 2
-        with identity.run_as(identity.NOBODY), connection.cursor() as cursor:
+        with identity.run_as(identity.ANONYMOUS), connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM rag_chunk")
             assert cursor.fetchone() == (0,), "the roles' policies are part of the backup"
         with pytest.raises(CommandError, match="has tables already"):
