@@ -24,6 +24,7 @@ from tests.system.chaos.site import Site
 # would take minutes. Statements need more than model calls: one request may wait for two of them, and in a flood they
 # wait for each other.
 _MODEL_TIMEOUT_SECONDS, _STATEMENT_TIMEOUT_SECONDS = 4, 8
+_SHOWN_LINES = 60  # of the log of workers, if one of them has ended
 
 
 class Product(Site):
@@ -99,9 +100,12 @@ class Product(Site):
         return sum(process.memory_full_info().uss for process in self.web_processes())
 
     def keep_worker_running(self) -> None:
-        """Restart the worker and the scheduler if one of them has ended, as systemd does, and count it."""
+        """Restart the worker and the scheduler if one of them has ended, as systemd does, and count and show it."""
         if not self.worker_and_scheduler_run():
             self.worker_restarts += 1
+            exit_codes = {name: worker.poll() for name, worker in self._workers.items()}
+            lines = (self.folder / "worker.log").read_text(errors="replace").splitlines()
+            print(f"exit codes: {exit_codes}", *lines[-_SHOWN_LINES:], sep="\n", file=sys.stderr)
             self.start_worker_and_scheduler()
 
     def _is_ready(self) -> bool:
