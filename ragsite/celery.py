@@ -9,7 +9,7 @@ from celery import Celery, Task
 from celery.signals import before_task_publish, setup_logging, task_postrun, task_prerun, worker_init, worker_ready
 from django.db import close_old_connections
 from django_structlog.celery.steps import DjangoStructLogInitStep
-from kombu.transport.redis import Channel
+from kombu.transport.redis import Channel, QoS
 
 from .observability import tracing
 from .postgres import identity
@@ -25,6 +25,25 @@ app.autodiscover_tasks()
 # A closing channel would restore its unacknowledged messages. If it closes because Redis is gone, that raises an
 # AttributeError, which ends the worker. Nothing is lost without it: the sweep sends messages for all waiting rows.
 Channel.do_restore = False
+
+
+class OpenChannelQoS(QoS):
+    """Ignores acknowledgements for a closed channel, which would raise an AttributeError and so end the worker.
+
+    After Redis was away, tasks that were cancelled acknowledge messages of the closed channel. Such a message comes
+    again after the visibility timeout, and its task finds nothing to do.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        if not self.channel.closed:
+            super().ack(delivery_tag)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        if not self.channel.closed:
+            super().reject(delivery_tag, requeue=requeue)
+
+
+Channel.QoS = OpenChannelQoS
 
 
 @setup_logging.connect
