@@ -10,6 +10,7 @@ from gunicorn.http.errors import ParseException
 
 from ragsite.postgres.roles.checks import RoleError, require_safe_roles
 from ragsite.postgres.versions.compatibility import OutdatedDatabaseError, require_current_database, wait_until_migrated
+from ragsite.run import garbage
 
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 # gunicorn trusts every client of a Unix socket, but nginx passes on what its clients send.
@@ -18,7 +19,7 @@ forwarder_headers = ""
 # nginx has checked these limits, with one line more.
 limit_request_line, limit_request_fields, limit_request_field_size = 8190, 1000, 16380
 # How many new objects a process collects its garbage after. A search creates thousands, hardly any of them in cycles,
-# and with Python's 700 a request spent a tenth of its time looking for these.
+# and with Python's 700 a request spent a tenth of its time looking for these. Large ones: see ragsite.run.garbage.
 _NEW_OBJECTS = 20_000
 
 
@@ -63,7 +64,8 @@ def post_worker_init(worker: Any) -> None:
 
 
 def post_request(worker: Any, request: Any, environ: Any, response: Any) -> None:
-    """Read what the application left of the body: nginx misses the response if the connection closes before."""
+    """Read what the application left of the body, and collect garbage if the process has grown."""
     with contextlib.suppress(OSError, ParseException):
-        while request.body.read(64 * 1024):
+        while request.body.read(64 * 1024):  # nginx misses the response if the connection closes before
             pass
+    garbage.collect_after_growth()
