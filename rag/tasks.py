@@ -24,7 +24,7 @@ from .services.ingestion.sync import background as sync_background
 from .services.ingestion.sync import delete_old_runs
 from .services.maintenance import usage_counters
 from .services.maintenance.indexes import apply_index_changes as index_changes
-from .services.maintenance.indexes import bm25_backfill, term_statistics, token_signature_backfill, vector_index
+from .services.maintenance.indexes import bm25_backfill, repair_term_statistics, token_signature_backfill, vector_index
 from .services.maintenance.retention import delete_old_history, delete_old_inputs
 from .services.operations import workers
 from .services.operations.measurements import recording
@@ -94,7 +94,7 @@ def backfill_token_signatures() -> None:
 @shared_task(name="rag.check_term_statistics")
 def check_term_statistics() -> None:
     """Compare term statistics with the chunks."""
-    term_statistics.check_in_turn()
+    repair_term_statistics.check_in_turn()
 
 
 @shared_task(name="rag.check_usage")

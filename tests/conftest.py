@@ -45,7 +45,7 @@ SLOW_FILES = (
     "tests/ragsite/run/test_launch.py",
     "tests/browser/test_pages.py",
     "tests/system/chaos/test_exactly_once.py",
-    "tests/contracts/common/test_matrix.py",
+    "tests/contracts/common/test_endpoints_by_role.py",
     "tests/services/ingestion/test_ingestion_faults.py",
     "tests/services/queries/test_hidden_sources.py",
     "tests/contracts/pipeline/jobs/test_jobs.py",

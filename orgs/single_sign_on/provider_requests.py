@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 
 _TIMEOUT_SECONDS = 5.0
 _MAX_SECONDS = 10.0
@@ -47,8 +47,8 @@ class _Client(httpx2.Client):
     """Connects to allowed addresses only."""
 
     def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
-        return private_networks.BackendTransport(
-            private_networks.GuardedBackend(setting=private_networks.SIGN_IN_HOSTS)
+        return outbound_connections.BackendTransport(
+            outbound_connections.GuardedBackend(setting=outbound_connections.SIGN_IN_HOSTS)
         )
 
 
@@ -74,22 +74,22 @@ def request(
     Raises:
         IdentityProviderFailed: If there is no such response.
     """
-    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=IdentityProviderFailed)
+    outbound_connections.check_scheme(url, setting=outbound_connections.SIGN_IN_HOSTS, error=IdentityProviderFailed)
     headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
     headers |= {"Authorization": f"Bearer {bearer}"} if bearer else {}
     try:
         with (
             _admit(provider),
             # Even headers may come byte by byte.
-            _Client(timeout=private_networks.Deadline(_TIMEOUT_SECONDS, total=_MAX_SECONDS)) as client,
+            _Client(timeout=outbound_connections.Deadline(_TIMEOUT_SECONDS, total=_MAX_SECONDS)) as client,
             client.stream(method, url, data=form, headers=headers, auth=credentials) as response,
         ):
             content = _read(response)
-    except private_networks.ForbiddenAddress as error:
+    except outbound_connections.ForbiddenAddress as error:
         raise IdentityProviderFailed(str(error)) from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         raise IdentityProviderFailed(
-            f"The identity provider could not be reached: {private_networks.explain(error)}."
+            f"The identity provider could not be reached: {outbound_connections.explain(error)}."
         ) from None
     if response.status_code != 200:
         raise IdentityProviderFailed(f"The identity provider answered with the status {response.status_code}.")

@@ -9,11 +9,11 @@ from django.http import HttpRequest
 
 from accounts.superuser_admin import SuperuserAdmin
 from rag.models import EmbeddingModel
-from ragsite.http.private_networks import ForbiddenAddress, check_allowed
+from ragsite.http.outbound_connections import ForbiddenAddress, check_allowed
 
 
 class EmbeddingModelForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Rejects addresses that the HTTP client would refuse to connect to (ragsite.http.private_networks)."""
+    """Rejects addresses that the HTTP client would refuse to connect to (ragsite.http.outbound_connections)."""
 
     def clean_base_url(self) -> str:
         return _validate_url(self.cleaned_data["base_url"])

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_noop
 
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 
 from . import xml
 from .service_provider import REDIRECT_BINDING
@@ -79,7 +79,7 @@ def _endpoint(role: xml.Element, service: str) -> xml.Element | None:
 def _read_address(url: str) -> str:
     if len(url) > _MAX_ADDRESS_CHARACTERS:  # before it is taken apart, which takes the square of its length
         raise IdentityProviderFailed(gettext_noop("The metadata has an address that is too long."))
-    private_networks.check_scheme(url, setting=private_networks.SIGN_IN_HOSTS, error=IdentityProviderFailed)
+    outbound_connections.check_scheme(url, setting=outbound_connections.SIGN_IN_HOSTS, error=IdentityProviderFailed)
     return str(url)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from rag.services.maintenance.indexes import term_statistics
+from rag.services.maintenance.indexes import repair_term_statistics
 
 
 class Command(BaseCommand):
@@ -17,16 +17,16 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="correct the counts that differ")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        differences = term_statistics.check()
+        differences = repair_term_statistics.check()
         for difference in differences:
             self.stdout.write(f"{difference.slug} ({difference.source_id}): {difference.count:,} counts differ")
             if options["repair"]:
-                term_statistics.repair(difference.source_id)
-        totals = term_statistics.check_all_totals()
+                repair_term_statistics.repair(difference.source_id)
+        totals = repair_term_statistics.check_all_totals()
         for organization_id, count in totals.items():
             self.stdout.write(f"Organisation {organization_id}: {count:,} totals differ")
             if options["repair"]:
-                term_statistics.repair_totals(organization_id)
+                repair_term_statistics.repair_totals(organization_id)
         if not differences and not totals:
             self.stdout.write("The term statistics of all sources are correct.")
         elif options["repair"]:

@@ -8,7 +8,7 @@ from rag.parsing.ocr.read_pictures import read_picture
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import csv_tables, json_data, legacy_text, notebooks, pdf, subtitles, web
+from . import csv_tables, json_data, notebooks, old_encodings, pdf, subtitles, web
 from .messages import calendars_and_contacts, mail, mailbox
 from .office import legacy_slides, open_document_slides, slides, spreadsheets, text_documents
 
@@ -42,11 +42,11 @@ READERS: dict[str, Reader] = {
     formats.NOTEBOOK: notebooks.read,
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,
-    formats.MARKDOWN: legacy_text.read_markdown,
+    formats.MARKDOWN: old_encodings.read_markdown,
     **dict.fromkeys(formats.PICTURES, read_picture),
 }
 
 
 def get_reader(media_type: str) -> Reader:
     """Return the reader of a format. A type without a reader is text, which is kept unchanged."""
-    return READERS.get(media_type, legacy_text.read)
+    return READERS.get(media_type, old_encodings.read)

@@ -3,7 +3,7 @@
 import httpx2
 
 from rag.providers.http.bounded_responses import BoundedClient
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 
 # One request, with its response's body.
 TIMEOUT_SECONDS = 60.0
@@ -17,17 +17,17 @@ class ConnectorClient(BoundedClient):
     """
 
     def __init__(self, *, organization_slug: str) -> None:
-        backend = private_networks.GuardedBackend(
-            setting=private_networks.SYNC_HOSTS, organization_slug=organization_slug
+        backend = outbound_connections.GuardedBackend(
+            setting=outbound_connections.SYNC_HOSTS, organization_slug=organization_slug
         )
-        super().__init__(timeout=private_networks.Deadline(TIMEOUT_SECONDS), backend=backend)
+        super().__init__(timeout=outbound_connections.Deadline(TIMEOUT_SECONDS), backend=backend)
         self.cookies = httpx2.Cookies()  # kept: some websites redirect to themselves until their cookie comes back
 
 
 def describe(error: Exception) -> str:
     """Return what went wrong with a request, in a sentence."""
-    if isinstance(error, private_networks.ForbiddenAddress):
+    if isinstance(error, outbound_connections.ForbiddenAddress):
         return str(error)
     if isinstance(error, httpx2.TimeoutException | TimeoutError):
         return f"There was no complete response within {TIMEOUT_SECONDS:g} seconds."
-    return f"The server could not be reached: {private_networks.explain(error)}."
+    return f"The server could not be reached: {outbound_connections.explain(error)}."

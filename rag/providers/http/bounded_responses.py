@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 
-from ragsite.http.private_networks import BackendTransport, Deadline, DeadlineBackend
+from ragsite.http.outbound_connections import BackendTransport, Deadline, DeadlineBackend
 
 # Maximum size of a response, of a stream, which has hundreds of bytes for each word, of a line of it, and of a response
 # that a library reads: empty lists of 7 MB took ten seconds of CPU time and 350 MB of memory, whatever the deadline.
@@ -36,7 +36,7 @@ class BoundedClient(httpx2.Client):
         Args:
             timeout: The seconds that each request may take; None if each is given its own. A Deadline is for all
                 requests together.
-            backend: What connects, if the operator has not set the address (ragsite.http.private_networks).
+            backend: What connects, if the operator has not set the address (ragsite.http.outbound_connections).
         """
         self._backend = backend or DeadlineBackend()
         hooks: dict[str, list[Callable[..., Any]]] = {

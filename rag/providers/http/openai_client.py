@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag.errors import ProviderFailed
-from ragsite.http.private_networks import ForbiddenAddress, GuardedBackend, trusted_authorities
+from ragsite.http.outbound_connections import ForbiddenAddress, GuardedBackend, trusted_authorities
 
 from . import bounded_responses
 
@@ -29,7 +29,7 @@ def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options
     Args:
         api_key: The API key; empty if the endpoint needs none.
         base_url: The endpoint; empty for OpenAI's own.
-        guarded: Refuse private networks, because the operator did not set the address (ragsite.http.private_networks).
+        guarded: Refuse private networks (ragsite.http.outbound_connections): the operator did not set the address.
         **options: Further options of openai.OpenAI.
     """
     import openai  # seconds of import, paid only where it is used

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import httpx2
 
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 
 from .bounded_responses import BoundedClient
 
@@ -22,18 +22,18 @@ def post(url: str, *, body: bytes, headers: Mapping[str, str], timeout_seconds: 
     Raises:
         PostFailed: If the address is private, or no response came in time.
     """
-    backend = private_networks.GuardedBackend(setting=private_networks.WEBHOOK_HOSTS)
+    backend = outbound_connections.GuardedBackend(setting=outbound_connections.WEBHOOK_HOSTS)
     try:
         with (
             BoundedClient(timeout=timeout_seconds, backend=backend) as client,
             client.stream("POST", url, content=body, headers=dict(headers)) as response,
         ):
             return response.status_code
-    except private_networks.ForbiddenAddress as error:
+    except outbound_connections.ForbiddenAddress as error:
         raise PostFailed(str(error)) from None
     except httpx2.TimeoutException:
         raise PostFailed(f"There was no response within {timeout_seconds:g} seconds.") from None
     except httpx2.HTTPError as error:
-        raise PostFailed(f"The address could not be reached: {private_networks.explain(error)}.") from None
+        raise PostFailed(f"The address could not be reached: {outbound_connections.explain(error)}.") from None
     except (httpx2.InvalidURL, ValueError):
         raise PostFailed("The address is not a valid URL.") from None

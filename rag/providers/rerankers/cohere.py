@@ -16,7 +16,7 @@ from rag.providers.http import bounded_responses
 from rag.providers.limits.long_request_limiter import LONG_REQUESTS
 from rag.providers.limits.model_call_limiter import measure_model_call
 from rag.types import Passage
-from ragsite.http.private_networks import Deadline
+from ragsite.http.outbound_connections import Deadline
 
 _MAX_CHARACTERS = 8_000
 # Maximum number of texts that TEI accepts in one request, unless its operator allows more.

@@ -18,7 +18,7 @@ from rag.models import Webhook, WebhookDelivery
 from rag.models.webhooks import WebhookQuerySet, managed_organizations
 from rag.providers.limits.long_request_limiter import LONG_REQUESTS
 from rag.services.sources.creation import resolve_target_organization
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 from ragsite.postgres import encryption
 from ragsite.postgres.locks import advisory_xact_locks
 
@@ -134,8 +134,8 @@ def check_url(url: str) -> None:
         raise InvalidRequest(message, field="url")
     try:
         with LONG_REQUESTS.admit():  # the servers that know the name may be slow
-            private_networks.check_allowed(url, setting=private_networks.WEBHOOK_HOSTS)
-    except private_networks.ForbiddenAddress as error:
+            outbound_connections.check_allowed(url, setting=outbound_connections.WEBHOOK_HOSTS)
+    except outbound_connections.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field="url") from None
 
 

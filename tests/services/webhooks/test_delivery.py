@@ -12,7 +12,7 @@ from django.utils import timezone
 from rag.models import Webhook, WebhookDelivery
 from rag.providers.http import webhook_client
 from rag.services.webhooks import delete_old_deliveries, delivery, endpoints, events
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 from tests.services.webhooks.conftest import Create
 from tests.support.factories import World
 from tests.support.servers.webhook_receiver import WebhookReceiver, valid_signatures
@@ -165,11 +165,11 @@ def test_an_answer_that_never_ends_costs_a_fixed_time() -> None:
             return b"x"
 
     waits: list[float | None] = []
-    stream = private_networks.DeadlineStream(Endless())
-    for deadline in (private_networks.Deadline(10, total=1_000), private_networks.Deadline(10, total=5)):
+    stream = outbound_connections.DeadlineStream(Endless())
+    for deadline in (outbound_connections.Deadline(10, total=1_000), outbound_connections.Deadline(10, total=5)):
         assert stream.read(1, timeout=deadline) == b"x"
     with pytest.raises(httpcore2.ReadTimeout):
-        stream.read(1, timeout=private_networks.Deadline(10, total=-1))
+        stream.read(1, timeout=outbound_connections.Deadline(10, total=-1))
     assert [wait is not None and wait <= limit for wait, limit in zip(waits, (10, 5), strict=True)] == [True, True]
 
 

@@ -12,7 +12,7 @@ from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers import provider_factory
 from rag.providers.connectors import folder_walk, local_folder
 from rag.providers.limits.long_request_limiter import LONG_REQUESTS
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 from ragsite.postgres import encryption
 
 from . import runs, schedule
@@ -126,16 +126,16 @@ def _check_address(connection: SyncConnection, url: str, *, field: str, needs_ht
     if not has_host or parts.scheme not in ("http", "https"):
         raise InvalidRequest(_("Enter an address such as https://example.com, without a user name."), field=field)
     organization_slug = connection.source.organization.slug
-    private_hosts = private_networks.allowed_hosts(private_networks.SYNC_HOSTS, organization_slug)
+    private_hosts = outbound_connections.allowed_hosts(outbound_connections.SYNC_HOSTS, organization_slug)
     if needs_https and parts.scheme != "https" and parts.hostname not in private_hosts:
         message = _("The address must begin with https://, or its host must be in RAG_SYNC_PRIVATE_HOSTS.")
         raise InvalidRequest(message, field=field)
     try:
         with LONG_REQUESTS.admit():  # the servers that know the name may be slow
-            private_networks.check_allowed(
-                url, setting=private_networks.SYNC_HOSTS, organization_slug=organization_slug
+            outbound_connections.check_allowed(
+                url, setting=outbound_connections.SYNC_HOSTS, organization_slug=organization_slug
             )
-    except private_networks.ForbiddenAddress as error:
+    except outbound_connections.ForbiddenAddress as error:
         raise InvalidRequest(str(error), field=field) from None
 
 

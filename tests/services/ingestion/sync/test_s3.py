@@ -13,7 +13,7 @@ from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors import s3
 from rag.providers.http import bounded_responses
 from rag.services.ingestion.sync import connections
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 from tests.services.ingestion.sync.conftest import contents, run_to_end
 from tests.support.factories import World
 
@@ -106,7 +106,7 @@ def test_hosts_of_another_organisation_are_refused(
     run = run_to_end(connection)
     assert (run.state, run.error) == (
         State.FAILED,
-        str(private_networks.ForbiddenAddress("127.0.0.1", private_networks.SYNC_HOSTS)),
+        str(outbound_connections.ForbiddenAddress("127.0.0.1", outbound_connections.SYNC_HOSTS)),
     )
 
 

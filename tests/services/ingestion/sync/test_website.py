@@ -11,7 +11,7 @@ from rag.models import SyncConnection, SyncKind, SyncRun
 from rag.providers.connectors import sitemaps
 from rag.providers.connectors.base import ListingFailed
 from rag.services.ingestion.sync import connections
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 from tests.services.ingestion.sync.conftest import contents, run_to_end
 from tests.support.factories import World
 from tests.support.normalization import record_normalized_lengths
@@ -145,7 +145,7 @@ def test_private_hosts_are_refused(connection: SyncConnection, website: Website,
         connections.check(connection)
     run = run_to_end(connection)
     assert (run.state, website.requests) == (State.FAILED, [])
-    assert str(private_networks.ForbiddenAddress("127.0.0.1", private_networks.SYNC_HOSTS)) in run.error
+    assert str(outbound_connections.ForbiddenAddress("127.0.0.1", outbound_connections.SYNC_HOSTS)) in run.error
 
 
 def test_a_website_that_is_down_ends_the_sync(connection: SyncConnection, website: Website) -> None:
@@ -235,12 +235,12 @@ def test_a_name_does_not_lead_into_an_allowed_network(settings: Any) -> None:
     """What a sync reads is shown, and the owner of a name can let it lead anywhere."""
     settings.RAG_SYNC_PRIVATE_HOSTS = {"*": ["127.0.0.0/8"]}
     settings.RAG_WEBHOOK_PRIVATE_HOSTS = ["127.0.0.0/8"]
-    private_networks.check_allowed("http://127.0.0.1/", setting=private_networks.SYNC_HOSTS)
-    private_networks.check_allowed("http://localhost/", setting=private_networks.WEBHOOK_HOSTS)
-    with pytest.raises(private_networks.ForbiddenAddress):
-        private_networks.check_allowed("http://localhost/", setting=private_networks.SYNC_HOSTS)
+    outbound_connections.check_allowed("http://127.0.0.1/", setting=outbound_connections.SYNC_HOSTS)
+    outbound_connections.check_allowed("http://localhost/", setting=outbound_connections.WEBHOOK_HOSTS)
+    with pytest.raises(outbound_connections.ForbiddenAddress):
+        outbound_connections.check_allowed("http://localhost/", setting=outbound_connections.SYNC_HOSTS)
     settings.RAG_SYNC_PRIVATE_HOSTS = {"*": ["localhost"]}
-    private_networks.check_allowed("http://localhost/", setting=private_networks.SYNC_HOSTS)
+    outbound_connections.check_allowed("http://localhost/", setting=outbound_connections.SYNC_HOSTS)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from rag.models.content.pgvector_tables import OrganizationConfig, OrganizationTerm, SourceConfig, SourceTerm
 from rag.providers.stores.pgvector.store import PgVectorStore
-from rag.services.maintenance.indexes import term_statistics
+from rag.services.maintenance.indexes import repair_term_statistics
 from tests.support.factories import World, ingest_text
 
 
@@ -53,9 +53,9 @@ def test_wrong_totals_of_an_organization_are_found_and_repaired(world: World) ->
     with pytest.raises(CommandError, match="differ: 0, organisations whose totals differ: 1"):
         call_command("check_term_statistics", stdout=(out := StringIO()))
     assert out.getvalue() == f"Organisation {world.home.pk}: 4 totals differ\n"
-    cache.delete(term_statistics._LAST_SOURCE_KEY)
+    cache.delete(repair_term_statistics._LAST_SOURCE_KEY)
     with capture_logs() as logs:
-        term_statistics.check_in_turn()
+        repair_term_statistics.check_in_turn()
     assert [(log["event"], log["organization"]) for log in logs] == [("term_totals_differ", str(world.home.pk))]
     call_command("check_term_statistics", "--repair", stdout=StringIO())
     assert totals() == correct
@@ -71,7 +71,7 @@ def totals() -> list[tuple[object, ...]]:
 def test_a_check_continues_after_the_source_that_was_checked_last(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache.delete(term_statistics._LAST_SOURCE_KEY)
+    cache.delete(repair_term_statistics._LAST_SOURCE_KEY)
     sources = [world.source(name).pk for name in ("one", "two")]
     checked: list[object] = []
 
@@ -81,8 +81,8 @@ def test_a_check_continues_after_the_source_that_was_checked_last(
 
     monkeypatch.setattr(PgVectorStore, "count_wrong_statistics", count_wrong_statistics)
     with monkeypatch.context() as patch:
-        patch.setattr(term_statistics, "MAX_CHECK_SECONDS", -1)
+        patch.setattr(repair_term_statistics, "MAX_CHECK_SECONDS", -1)
         for _ in range(3):
-            term_statistics.check_in_turn()
-    term_statistics.check_in_turn()
+            repair_term_statistics.check_in_turn()
+    repair_term_statistics.check_in_turn()
     assert checked == [sources[0], sources[1], sources[0], sources[1], sources[0]]

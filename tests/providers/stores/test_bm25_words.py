@@ -10,7 +10,7 @@ from rag.providers.stores.pgvector import bm25_index, bm25_query
 from rag.providers.stores.pgvector.stemming import hash_stem, split_words_and_parts, stemmer
 from tests.support.factories import World, ingest_text
 
-from .lexical_documents import check_statistics, find, scope, search, write_document
+from .bm25_documents import check_statistics, find, scope, search, write_document
 
 
 def test_a_changed_language_is_stemmed_again(world: World) -> None:

@@ -14,7 +14,7 @@ from rag.models import EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.connectors.http_client import ConnectorClient, describe
 from rag.providers.http import webhook_client
-from ragsite.http import private_networks
+from ragsite.http import outbound_connections
 from tests.support.factories import World
 from tests.support.servers.provider_server import ProviderServer
 
@@ -37,27 +37,27 @@ PRIVATE_URLS = [
 @pytest.mark.parametrize("url", PRIVATE_URLS)
 def test_private_addresses_are_rejected_in_every_notation(url: str, settings: Any) -> None:
     settings.RAG_ALLOWED_PRIVATE_HOSTS = []
-    with pytest.raises(private_networks.ForbiddenAddress, match="RAG_ALLOWED_PRIVATE_HOSTS"):
-        private_networks.check_allowed(url)
+    with pytest.raises(outbound_connections.ForbiddenAddress, match="RAG_ALLOWED_PRIVATE_HOSTS"):
+        outbound_connections.check_allowed(url)
 
 
 def test_public_and_allowed_private_addresses_are_accepted(settings: Any) -> None:
     settings.RAG_ALLOWED_PRIVATE_HOSTS = ["10.1.0.0/16", "localhost"]
     for url in ("http://93.184.215.14/", "http://[2606:4700::1]/", "http://10.1.2.3/", "http://localhost:11434/v1"):
-        private_networks.check_allowed(url)
-    with pytest.raises(private_networks.ForbiddenAddress):
-        private_networks.check_allowed("http://10.2.0.1/")
+        outbound_connections.check_allowed(url)
+    with pytest.raises(outbound_connections.ForbiddenAddress):
+        outbound_connections.check_allowed("http://10.2.0.1/")
 
 
 def test_connections_share_the_authorities_that_the_environment_names(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    backend = private_networks.GuardedBackend()
-    first, second = (private_networks.BackendTransport(backend)._pool._ssl_context for _ in range(2))
+    backend = outbound_connections.GuardedBackend()
+    first, second = (outbound_connections.BackendTransport(backend)._pool._ssl_context for _ in range(2))
     assert first is second
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
-    none = private_networks.trusted_authorities()
+    none = outbound_connections.trusted_authorities()
     assert (none is first, none.cert_store_stats()["x509_ca"]) == (False, 0)
 
 

@@ -17,7 +17,7 @@ from rag.providers.stores.pgvector import search as pgvector_search
 from rag.providers.stores.pgvector.stemming import stemmer
 from tests.support.factories import World
 
-from .lexical_documents import add_chunks, check_statistics, find, scope, search, write_document
+from .bm25_documents import add_chunks, check_statistics, find, scope, search, write_document
 
 K1, B, AVERAGE_LENGTH = 1.2, 0.75, 120
 # Words and their stems in PostgreSQL's English configuration.
