@@ -1,6 +1,7 @@
 """Checks the API key of a request: which one it is, whether it is usable, and when it was used or refused."""
 
 import hashlib
+import math
 import re
 import uuid
 from datetime import timedelta
@@ -16,11 +17,12 @@ from ragsite.postgres import identity
 
 from .read_key_with_refusal_facts import read_with_refusal_facts
 
-PREFIX = "rk_"
+# A key is the prefix and this many random bytes in base64url (RFC 4648, 5).
+PREFIX, SECRET_BYTES = "rk_", 32
 # The precision of `last_used_at`, so that not every request causes a write.
 _USE_INTERVAL = timedelta(minutes=1)
 _REFUSAL_INTERVAL = timedelta(hours=1)
-_KEY_PATTERN = re.compile(r"rk_[A-Za-z0-9_-]{43}")
+_KEY_PATTERN = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{{math.ceil(SECRET_BYTES * 8 / 6)}}}")
 
 
 def find(secret: str, *, address: Address | None) -> tuple[ApiKey, RefusalReason | None] | None:

@@ -16,7 +16,7 @@ from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 
-from .check_key import PREFIX, hash_secret, is_usable
+from .check_key import PREFIX, SECRET_BYTES, hash_secret, is_usable
 
 MAX_LIVE_KEYS = 100
 # Revoked and expired keys that are kept of a user; the oldest are deleted first.
@@ -73,7 +73,7 @@ def issue(
     if ApiKey.objects.live().filter(user=user).count() >= MAX_LIVE_KEYS:
         raise TooManyKeys(f"You have {MAX_LIVE_KEYS} API keys, which is the maximum. Revoke one first.")
     _delete_oldest_ended_keys(user)
-    secret = PREFIX + secrets.token_urlsafe(32)
+    secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
     key = ApiKey.objects.create(
         user=user,
         organization=organization,

@@ -19,7 +19,7 @@ from benchmarks.search.growth import readers
 from benchmarks.search.growth.synthetic import SyntheticChunks
 from rag.models import DataSource, EmbeddingModel
 from rag.providers import provider_factory
-from rag.providers.stores.pgvector import bm25_index
+from rag.providers.stores.pgvector import bm25_index, bm25_weights
 from rag.providers.stores.pgvector.stemming import stemmer
 from ragsite.postgres.base import run_as_owner
 
@@ -226,7 +226,7 @@ def _copy_terms(
 ) -> None:
     copied = []
     for row, row_terms in zip(rows, chunk_terms, strict=True):
-        terms, weights = bm25_index.weigh(row_terms.tolist())
+        terms, weights = bm25_weights.weigh(row_terms.tolist())
         arrays = _field(bm25_index._array_bytes(terms)) + _field(bm25_index._sparse_bytes(terms, weights))
         copied.append(_keys(chunks, sources, row) + _field(b"english") + arrays)
     _copy("rag_chunkterms", "chunk_id, source_id, document_id, config, terms, weights", copied)

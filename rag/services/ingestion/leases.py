@@ -1,5 +1,7 @@
 """Claiming documents of jobs. A claim is a lease, which expires by itself when the worker that holds it dies.
-The database's clock decides when, because the clocks of workers and of the process that sweeps may differ.
+
+It lasts RAG_LEASE_SECONDS unless it is renewed. The database's clock decides, because the clocks of workers and of the
+process that sweeps may differ.
 
 A document's lease token protects it from late writers: a worker that resumes after its lease expired cannot write a
 result.

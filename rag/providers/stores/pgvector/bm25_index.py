@@ -1,12 +1,11 @@
 """Writes the BM25 index: the weight of each term of a chunk, and the statistics of terms.
 
-`weigh` has the formula with its parameters k1 and b. docs/decisions/0023-bm25-in-postgresql.md explains the index.
+bm25_weights has the formula. docs/decisions/0023-bm25-in-postgresql.md explains the index.
 """
 
 import itertools
 import struct
 import uuid
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -20,13 +19,9 @@ from rag.text import languages
 from rag.text.indexed_text import embedded_text
 from ragsite.postgres.statements.round_trips import Value
 
+from .bm25_weights import weigh
 from .stemming import stemmer
 
-# BM25's parameters, and the average length of a chunk in terms. It is a constant, so that the stored weights
-# of a chunk depend on that chunk alone. The size of chunks is bounded anyway.
-_K1, _B, _AVERAGE_LENGTH = 1.2, 0.75, 120
-# pgvector allows 16,000 elements in a sparse vector. Only a chunk that consists of different words has more.
-_MAX_TERMS = 10_000
 # How many chunks are in memory at a time, and how many are counted by one statement.
 _WRITE_BATCH, _COUNT_BATCH = 1_000, 10_000
 # The type int4 in PostgreSQL's binary format: its OID in pg_type, and the length of a value.
@@ -91,13 +86,6 @@ def delete_statistics(source_id: uuid.UUID) -> None:
 def chunks_without_terms(source_id: uuid.UUID) -> QuerySet[Chunk]:
     """Return the source's chunks without terms, except chunks of deleted documents, which no search finds."""
     return Chunk.objects.filter(_WITHOUT_TERMS, source=source_id, document__deleted_at=None)
-
-
-def weigh(terms: Sequence[int]) -> tuple[list[int], list[float]]:
-    """Return the distinct terms in ascending order, and their BM25 weights without the IDF."""
-    counts = sorted(Counter(terms).items())[:_MAX_TERMS]
-    length_norm = _K1 * (1 - _B + _B * len(terms) / _AVERAGE_LENGTH)
-    return [term for term, _ in counts], [count * (_K1 + 1) / (count + length_norm) for _, count in counts]
 
 
 def lock_statistics(source_ids: Iterable[uuid.UUID]) -> None:
