@@ -119,7 +119,7 @@ class SlotLimiter:
         with contextlib.ExitStack() as stack:
             try:
                 slot = self._cross_process_slots().slot(timeout=deadline - time.monotonic())
-                is_free = stack.enter_context(slot)
+                has_slot = stack.enter_context(slot)
             except OSError as error:
                 raise StorageFailed("The server cannot write to its temporary folder.") from error
             finally:
@@ -127,7 +127,7 @@ class SlotLimiter:
                     self._has_candidate = False
                     self._last_turns[document.tenant_id] = next(self._numbers)
                     self._condition.notify_all()
-            if not is_free:
+            if not has_slot:
                 raise self._busy()
             yield
 

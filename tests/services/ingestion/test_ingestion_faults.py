@@ -26,6 +26,7 @@ from rag.services.jobs import submit as job_submit
 from rag.services.operations.measurements import figures
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
+from ragsite.celery import app
 from ragsite.postgres import identity
 from tests.support import factories
 from tests.support.factories import World, process_claimed, process_queue
@@ -54,6 +55,13 @@ def remote_source(world: World, model_provider: ProviderServer) -> DataSource:
         name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
     )
     return world.source(embedding_model=model)
+
+
+def count_event_consumers() -> int:
+    """Return the number of queues that receive the events of workers."""
+    with app.connection_for_read() as broker:
+        channel: Any = broker.default_channel
+        return len(channel.client.smembers("_kombu.binding.celeryev"))
 
 
 def indexed() -> dict[str, list[tuple[Any, ...]]]:
@@ -107,6 +115,7 @@ def test_documents_are_ingested_and_deleted_after_the_broker_lost_its_queue(
     factories.ingest_text(deleted, "a", "Zebras have stripes.")
     deletion.delete_source(deleted)
     purge_queue()
+    event_consumers = count_event_consumers()
     worker.start()
     eventually(lambda: IngestionJob.objects.get(pk=job.pk).finished_at)
     assert set(job.documents.values_list("state", flat=True)) == {State.DONE}
@@ -116,6 +125,7 @@ def test_documents_are_ingested_and_deleted_after_the_broker_lost_its_queue(
     eventually(lambda: [done.count for done in figures.summarize_all_time("operation")] == [5])
     (heartbeat,) = WorkerHeartbeat.objects.all()
     assert (set(heartbeat.queues), heartbeat.slots) == ({"ingestion", "maintenance", "background"}, 2)
+    assert count_event_consumers() == event_consumers, "it does not listen to other workers (gossip)"
     worker.stop()
     assert not WorkerHeartbeat.objects.exists(), "a worker that stops is not reported as lost"
     assert "mingle" not in worker.log.read_text(), "it waits for no other worker"

@@ -128,10 +128,10 @@ class SamlProvider:
 
     def logout_url(self, sp_url: str, subject: str, **changes: str) -> str:
         """Return the address with a signed request to sign somebody out."""
-        values = {"issued": time(), "issuer": self.issuer, "destination": sp_url, **changes}
+        values = {"issued": time(), "until": time(300), "issuer": self.issuer, "destination": sp_url, **changes}
         message = f"""<samlp:LogoutRequest {_DECLARATIONS} ID="_out" Version="2.0" IssueInstant="{values["issued"]}"
-            Destination="{values["destination"]}"><saml:Issuer>{values["issuer"]}</saml:Issuer>
-            <saml:NameID>{subject}</saml:NameID></samlp:LogoutRequest>"""
+            NotOnOrAfter="{values["until"]}" Destination="{values["destination"]}"
+            ><saml:Issuer>{values["issuer"]}</saml:Issuer><saml:NameID>{subject}</saml:NameID></samlp:LogoutRequest>"""
         compressor = zlib.compressobj(wbits=-15)
         content = base64.b64encode(compressor.compress(message.encode()) + compressor.flush()).decode()
         relay_state = changes.get("relay_state", "&RelayState=a%2fb")

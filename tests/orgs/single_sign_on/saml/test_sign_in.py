@@ -195,6 +195,8 @@ def test_forged_and_old_sign_outs_are_refused(provider: IdentityProvider, idp: S
         Client().get(idp.logout_url(url, "u-1", destination="https://other.example/")),
         Client().get(idp.logout_url(url, "u-1", issuer="https://other.example/")),
         Client().get(idp.logout_url(url, "u-1", issued=time(-301))),
+        Client().get(idp.logout_url(url, "u-1", issued=time(301))),
+        Client().get(idp.logout_url(url, "u-1", until=time(-61))),
         Client().post(url, {"SAMLRequest": other.logout_form(url, "u-1")}),
         Client().post(url, {"SAMLRequest": assertion}),
         Client().post(url, {"SAMLRequest": "x"}),
