@@ -125,12 +125,14 @@ class ChunkStore(Protocol):
         """
         ...
 
-    def count_words(self, words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, int]:
+    def count_words(self, words: Sequence[str], scopes: Sequence[SearchScope], *, lang: str = "") -> dict[str, int]:
         """Return word → in how many chunks of the scopes' sources it occurs, in any of its forms; 0 for stop words.
 
         Args:
             words: Words in lower case.
             scopes: Their sources count, whatever their filters are.
+            lang: Only forms of this language count, as documents declare it; empty for those of all languages. Words
+                whose language is not known have one form.
 
         Raises:
             IndexUnavailable: If the store does not answer.

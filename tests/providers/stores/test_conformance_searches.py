@@ -154,3 +154,14 @@ def test_words_are_counted_in_all_their_forms_within_the_scopes(store: ChunkStor
     assert counts == {"zebra": 2, "running": 2, "lion": 1, "okapi": 0, "the": 0}
     assert store.count_words(["okapi"], [scope(source), scope(other)]) == {"okapi": 1}
     assert store.count_words(["okapi"], []) == {"okapi": 0}
+
+
+def test_words_are_counted_in_one_language(store: ChunkStore, world: World) -> None:
+    """The stem of "gradad" is "grad" in Spanish, and "gradad" in English. In no language a word has one form."""
+    source = world.source()
+    write(store, new_document(source, lang="de"), ["Ein Grad mehr."])
+    write(store, new_document(source, lang="es"), ["Una cebra."])
+    write(store, new_document(source, lang="en"), ["Zebras run."])
+    write(store, new_document(source, lang="xx"), ["Zebra"])
+    assert store.count_words(["gradad", "zebra"], [scope(source)]) == {"gradad": 1, "zebra": 2}
+    assert store.count_words(["gradad", "zebra"], [scope(source)], lang="en") == {"gradad": 0, "zebra": 2}

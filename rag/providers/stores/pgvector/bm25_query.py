@@ -123,13 +123,24 @@ def build_query(text: str, scopes: Sequence[SearchScope]) -> LexicalQuery:
     return LexicalQuery(tuple(query_words), total)
 
 
-def count_words(words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, int]:
-    """Return word → in how many chunks of the scopes' sources it occurs. A chunk with several forms counts once."""
+def count_words(words: Sequence[str], scopes: Sequence[SearchScope], lang: str) -> dict[str, int]:
+    """Return word → in how many chunks of the scopes' sources it occurs. A chunk with several forms counts once.
+
+    In another language a word has other forms: as a Spanish word, "gradad" is a form of the German "Grad".
+
+    Args:
+        words: Words in lower case.
+        scopes: Their sources count.
+        lang: The language whose forms count; empty for those of all languages.
+    """
     configs, terms_by_config, chunks_by_term = _count(words, scopes)
     total = sum(configs.values())
+    # Words of an unknown language are not stemmed.
+    counted = {languages.text_search_config(lang), languages.text_search_config("")} if lang else configs.keys()
+    terms_of_words = [terms_by_config[config] for config in configs if config in counted]
     counts = {}
     for word in words:
-        terms = {term for known in terms_by_config.values() if (term := known[word]) is not None}
+        terms = {term for known in terms_of_words if (term := known[word]) is not None}
         counts[word] = min(total, sum(chunks_by_term.get(term, 0) for term in terms))
     return counts
 

@@ -96,9 +96,9 @@ class PgVectorStore:
         with _translated_errors():
             return vectors.cosines(chunk_ids, vector, model_id)
 
-    def count_words(self, words: Sequence[str], scopes: Sequence[SearchScope]) -> dict[str, int]:
+    def count_words(self, words: Sequence[str], scopes: Sequence[SearchScope], *, lang: str = "") -> dict[str, int]:
         with _translated_errors():
-            return bm25_query.count_words(words, scopes)
+            return bm25_query.count_words(words, scopes, lang)
 
     def is_available(self) -> bool:
         try:

@@ -32,6 +32,31 @@ def test_a_plural_that_is_its_own_stem_is_no_error(member: Client, live_world: W
     assert ask(member, query="Where are the menus?").body["warnings"] != ["SPELLING_CORRECTED"]
 
 
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("The wiki has a page for guests.", "What is the wifi code for guests?"),
+        ("The vanish button is red.", "Is there varnish on the button?"),
+    ],
+)
+def test_a_rare_word_is_no_error(member: Client, live_world: World, text: str, question: str) -> None:
+    """The local model's vocabulary has only the most frequent words; "wifi" is in the dictionary."""
+    ingest_text(live_world.source("staff"), "/rare", text, title="Rare")
+    reply = ask(member, query=question)
+    assert "SPELLING_CORRECTED" not in reply.body["warnings"]
+    assert question in reply.body["prompt"]
+
+
+def test_a_form_of_a_foreign_word_corrects_nothing(member: Client, live_world: World) -> None:
+    """A word that neither the dictionary nor a document has stays, though "neuo" is a form of the Spanish "neu"."""
+    source = live_world.source("staff")
+    ingest_text(source, "/neu", "Neu es el nombre del perro que vive en la casa de la playa con su familia.", lang="es")
+    question = "How often is the neuro status checked?"
+    reply = ask(member, query=question)
+    assert "SPELLING_CORRECTED" not in reply.body["warnings"]
+    assert question in reply.body["prompt"]
+
+
 def test_words_that_a_document_has_stay_as_they_are(member: Client, live_world: World) -> None:
     ingest_text(live_world.source("staff"), "/ours", "A bicycel is our mascot: a small wooden figure.", title="Mascot")
     assert "mascot" in ask(member, query="What is a bicycel?").body["answer"]
