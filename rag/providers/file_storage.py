@@ -5,6 +5,7 @@ All exceptions of a storage are translated into StorageFailed.
 
 import contextlib
 import hashlib
+import os
 import shutil
 import tempfile
 import time
@@ -22,6 +23,8 @@ from rag.models import Original
 from rag.models.content.originals import storage_path
 
 READ_BYTES = 256 * 1024
+# Only the product's own user reads and writes a file, as STORAGES says.
+_PRIVATE = 0o600
 # The libraries of S3-compatible storages, whose exceptions have no common class.
 _BUCKET_LIBRARIES = ("botocore.", "boto3.", "s3transfer.", "urllib3.")
 _MAX_COPY_AGE_SECONDS = 24 * 3600
@@ -51,10 +54,26 @@ def write(name: str, content: IO[bytes], *, max_bytes: int) -> StoredFile:
     """
     reader = _HashingReader(content, max_bytes)
     with _translated_errors():
-        stored_name = default_storage.save(name, reader)
+        stored_name = _save(name, reader)
     if stored_name != name:
         raise StorageFailed(f"The storage has a file named {name} already.", is_retryable=False)
     return StoredFile(reader.count, reader.sha256.hexdigest())
+
+
+def _save(name: str, reader: "_HashingReader") -> str:
+    """Store the content, and return its name in the storage.
+
+    In a folder that exists the file is written here: Django's storage first looks for a free name, and locks the file,
+    which takes as long again as writing a small file.
+    """
+    try:
+        descriptor = os.open(default_storage.path(name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+    except (NotImplementedError, FileNotFoundError, FileExistsError):  # a bucket, a new folder, a name that is not free
+        return default_storage.save(name, reader)
+    with open(descriptor, "wb") as file:
+        for data in reader.chunks():
+            file.write(data)
+    return name
 
 
 def delete(name: str) -> None:

@@ -23,6 +23,7 @@ from rag.models import DataSource, Document, IngestionDocument, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from ragsite.postgres.locks import try_advisory_xact_lock
+from ragsite.postgres.statements.insert_rows import insert_rows
 
 logger = structlog.get_logger(__name__)
 
@@ -93,7 +94,8 @@ def _create_rows(source: DataSource, files: Sequence[IncomingFile]) -> list[Orig
         original.file.name, original.check_at = storage_path(original), timezone.now() + _UPLOAD_TIMEOUT
     with transaction.atomic(durable=True):
         source.lock_for_write(any_model=True)
-        return Original.objects.bulk_create(originals)
+        insert_rows(originals)
+    return originals
 
 
 def _write_files(originals: Sequence[Original], files: Sequence[IncomingFile]) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db import connection, models
+from django.db.models.fields.files import FieldFile
 
 _MAX_ROWS = 500
 # A statement has this many characters at most, or a single row: PostgreSQL refuses a value of one gigabyte.
@@ -22,7 +23,7 @@ def insert_rows(rows: Sequence[models.Model]) -> None:
 
     Args:
         rows: The rows, with their keys. Their values must be such that JSON can express: texts, numbers, UUIDs, times,
-            lists of texts, and for JSON columns anything but null.
+            lists of texts, names of files, and for JSON columns anything but null.
 
     Raises:
         TypeError: If JSON cannot express a value.
@@ -59,6 +60,6 @@ def _values(row: models.Model) -> dict[str, Any]:
 
 def _to_text(value: object) -> str:
     """Return a value that JSON has no type for as PostgreSQL reads it."""
-    if isinstance(value, uuid.UUID | datetime.datetime):
+    if isinstance(value, uuid.UUID | datetime.datetime | FieldFile):
         return str(value)
     raise TypeError(f"JSON cannot express {type(value).__name__}.")

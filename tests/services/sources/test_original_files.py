@@ -13,7 +13,7 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 
 from orgs.access.caller import Caller
-from rag.errors import DocumentTooLarge, IndexFull, UnknownSource, UnsupportedFormat
+from rag.errors import DocumentTooLarge, IndexFull, StorageFailed, UnknownSource, UnsupportedFormat
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
@@ -31,15 +31,25 @@ State = IngestionDocument.State
 
 def test_a_file_is_measured_hashed_and_stored_privately(world: World, stored_files: Path) -> None:
     content = b"Zebras have stripes.\n" * 100_000
-    original = store(world.source(), content)
-    assert (original.size, original.sha256) == (len(content), digest(content))
-    assert original.name == "../../etc/zebras.txt"
-    (file,) = files_in(stored_files)
-    assert file == stored_files / storage_path(original)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert {stat.S_IMODE(folder.stat().st_mode) for folder in (file.parent, file.parent.parent)} == {0o700}
+    source = world.source()
+    originals = [store(source, content), store(source, content)]  # the first one of a source creates its folder
+    for original in originals:
+        assert (original.size, original.sha256) == (len(content), digest(content))
+        assert original.name == "../../etc/zebras.txt"
+        file = stored_files / storage_path(original)
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert {stat.S_IMODE(folder.stat().st_mode) for folder in (file.parent, file.parent.parent)} == {0o700}
+        with file_storage.local_copy(original) as path:
+            assert path.read_bytes() == content
+    assert len(files_in(stored_files)) == 2
+
+
+def test_no_file_replaces_another(world: World, stored_files: Path) -> None:
+    original = store(world.source(), b"Zebras have stripes.")
+    with pytest.raises(StorageFailed, match="already"):
+        file_storage.write(storage_path(original), io.BytesIO(b"Lions roar."), max_bytes=100)
     with file_storage.local_copy(original) as path:
-        assert path.read_bytes() == content
+        assert path.read_bytes() == b"Zebras have stripes."
 
 
 def test_nothing_is_left_of_a_file_that_is_too_large(world: World, stored_files: Path, settings: Any) -> None:
