@@ -187,7 +187,7 @@ class SourceIds:
 
 @dataclass(frozen=True, slots=True)
 class SearchedQuestion:
-    """A question, or one of two questions that it consists of.
+    """A question, one of two questions that it consists of, or a clause of it.
 
     Attributes:
         text: The question, which can be understood alone.
@@ -211,8 +211,9 @@ class Retrieval:
         warnings: Codes of optional steps that failed (RERANK_FAILED, EMBEDDING_FAILED), UNDER_FILLED,
             SPELLING_CORRECTED, or LANGUAGE_PENDING.
         trace: The chunks that remained after each stage.
-        searched: The question and the two that it consists of, if the passages of these answer both of them; or the
-            question and the first of them, if only that one can be understood alone.
+        searched: The question and the two that it consists of, if the passages of these answer both of them; the
+            question and the first of them, if only that one can be understood alone; or only the clause that was
+            searched for in place of the question.
     """
 
     passages: tuple[Passage, ...]

@@ -38,7 +38,7 @@ from rag.types import (
 from ragsite.observability import measurement_buffer
 
 from .citations import CitedAnswer, extract_citations
-from .find_passages_to_answer import add_probability_of_both, find_passages_to_answer
+from .find_passages_to_answer import add_probability_of_parts, find_passages_to_answer
 from .find_quote_evidence import find_quote_evidence
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
@@ -75,7 +75,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
     with measurement_buffer.measure("query_stage", "ground"):
         sanitized = SanitizedPassages()
         context, grounding = assess(question, retrieval, options, sanitized)
-        grounding = add_probability_of_both(grounding, retrieval, context.passages)
+        grounding = add_probability_of_parts(grounding, retrieval, context.passages)
     if options.strict and not grounding.is_groundable:
         raise InsufficientContext("No answer to this question was found in the sources.", gaps=list(grounding.gaps))
     closest = "" if grounding.is_groundable else _describe_closest(question.text, context)

@@ -5,44 +5,107 @@ import itertools
 import uuid
 from collections.abc import Sequence
 
+from django.conf import settings
+
 from rag.pipeline.answering.extractive.extract import compare_sentences, quote_section
 from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.retrieval.query.spelling import correct_spelling
+from rag.pipeline.retrieval.query.split_clauses import select_clauses, split_clauses
 from rag.pipeline.retrieval.query.split_question import split_question
 from rag.pipeline.retrieval.retrieve import find_passages, with_ranks
 from rag.types import Grounding, Passage, Question, Retrieval, SearchedQuestion, SearchScope
 
 from .merge_passages import merge_passages
 
+# How similar the heading of the best passage must be to a clause of a question, and how probable its answer then is
+# (docs/decisions/0083-clauses.md).
+_MIN_HEADING_SIMILARITY, _PROBABILITY_OF_CLAUSE = 0.45, 0.4
+
 
 def find_passages_to_answer(question: Question, scopes: Sequence[SearchScope]) -> Retrieval:
-    """Find the best passages for a question, or for the two questions that it consists of.
+    """Find the best passages for a question, for the two questions that it consists of, or for one of its clauses.
 
     The best passages for two things together are often all about one of them. So if a section answers each of them, the
     passages of the three searches alternate, those for the whole question first. A second question that cannot be
     understood alone is not searched for.
+
+    A question that tells what happened is often about something else to a search than what it asks. So if the passages
+    for the whole question do not answer it, its clauses are searched for, and the one that a heading asks is answered.
 
     Raises:
         RagError: If `find_passages` fails.
     """
     question = correct_spelling(question, scopes)
     retrieval = find_passages(question, scopes)
-    searched = [SearchedQuestion(question.text, retrieval.passages)]
+    if halves := _search_halves(question, scopes):
+        return _alternate(retrieval, [SearchedQuestion(question.text, retrieval.passages), *halves], question.top_k)
+    return _search_clauses(question, retrieval, scopes) or retrieval
+
+
+def _search_halves(question: Question, scopes: Sequence[SearchScope]) -> list[SearchedQuestion]:
+    """Search for each of the questions in a question. Returns nothing if a section does not answer each of them."""
+    halves = []
     for text in split_question(question.text):
         half = _search_half(dataclasses.replace(question, text=text), scopes)
         if half is None:
-            return retrieval
-        searched.append(half)
-    if len(searched) == 1:
-        return retrieval
+            return []
+        halves.append(half)
+    return halves
+
+
+def _alternate(retrieval: Retrieval, searched: Sequence[SearchedQuestion], top_k: int) -> Retrieval:
+    """Return the passages of several searches in turn, each once."""
     best: dict[uuid.UUID, Passage] = {}
     for passage in itertools.chain.from_iterable(itertools.zip_longest(*(item.passages for item in searched))):
         if passage:
             best.setdefault(passage.chunk_id, passage)
-    return dataclasses.replace(
-        retrieval, passages=with_ranks(list(best.values())[: question.top_k]), searched=tuple(searched)
+    return dataclasses.replace(retrieval, passages=with_ranks(list(best.values())[:top_k]), searched=tuple(searched))
+
+
+def _search_clauses(question: Question, retrieval: Retrieval, scopes: Sequence[SearchScope]) -> Retrieval | None:
+    """Search for the clauses of a question that its passages do not answer.
+
+    Words that no passage mentions are left out, because they often tell what somebody's documents are about. A
+    statement is answered only if the whole question finds the same passage first.
+
+    Returns:
+        The passages of the clause that the heading of the best one is most similar to; None if no clause is answered.
+    """
+    clauses = split_clauses(question.text)
+    if not clauses or settings.RAG_GROUNDING == "model" or not _compares_headings(retrieval):
+        return None
+    grounding = assess_locally(question.text, retrieval.passages, mode_name(question))
+    if grounding.is_groundable:
+        return None
+    questions, statements = (
+        [_search_clause(dataclasses.replace(question, text=text), scopes) for text in texts]
+        for texts in select_clauses(clauses, grounding.gaps)
     )
+    first_id = retrieval.passages[0].chunk_id
+    agreeing = [answer for answer in statements if answer and answer.passages[0].chunk_id == first_id]
+    return max(filter(None, questions), key=_heading_similarity, default=None) or max(
+        agreeing, key=_heading_similarity, default=None
+    )
+
+
+def _search_clause(clause: Question, scopes: Sequence[SearchScope]) -> Retrieval | None:
+    """Search for a clause of a question. Returns None unless the heading of the best passage asks the same."""
+    retrieval = find_passages(clause, scopes)
+    if _heading_similarity(retrieval) < _MIN_HEADING_SIMILARITY:
+        return None
+    searched = SearchedQuestion(clause.text, retrieval.passages, _PROBABILITY_OF_CLAUSE)
+    return dataclasses.replace(retrieval, searched=(searched,))
+
+
+def _compares_headings(retrieval: Retrieval) -> bool:
+    """Return whether headings are compared: not in all languages, and not without reranking."""
+    return any(passage.heading_similarity is not None for passage in retrieval.passages)
+
+
+def _heading_similarity(retrieval: Retrieval) -> float:
+    """Return how similar the nearest heading of the best passage is to the question."""
+    return retrieval.passages[0].heading_similarity or 0.0
 
 
 def _search_half(half: Question, scopes: Sequence[SearchScope]) -> SearchedQuestion | None:
@@ -56,8 +119,11 @@ def _search_half(half: Question, scopes: Sequence[SearchScope]) -> SearchedQuest
     return SearchedQuestion(half.text, passages, grounding.score) if quotes else None
 
 
-def add_probability_of_both(grounding: Grounding, retrieval: Retrieval, passages: Sequence[Passage]) -> Grounding:
-    """Return the assessment of a question, with the probability that the questions found in it are answered if higher.
+def add_probability_of_parts(grounding: Grounding, retrieval: Retrieval, passages: Sequence[Passage]) -> Grounding:
+    """Return the assessment of a question with the probability that its parts are answered, which were searched for.
+
+    These are the two questions that it consists of, whose probability counts if it is higher, or the clause that was
+    searched for in place of the question.
 
     Args:
         grounding: The assessment of the whole question, which few passages answer alone.
@@ -65,9 +131,11 @@ def add_probability_of_both(grounding: Grounding, retrieval: Retrieval, passages
         passages: The passages of the prompt.
     """
     chunk_ids = {passage.chunk_id for passage in passages}
-    halves = retrieval.searched[1:]
+    parts = retrieval.searched[1:] or retrieval.searched
     # A small topK or token budget may leave out what answers one of them.
-    if not halves or any(half.passages[0].chunk_id not in chunk_ids for half in halves):
+    if not parts or any(part.passages[0].chunk_id not in chunk_ids for part in parts):
         return grounding
-    score = max(grounding.score, min(half.probability for half in halves))
+    score = min(part.probability for part in parts)
+    if len(retrieval.searched) > 1:
+        score = max(score, grounding.score)
     return dataclasses.replace(grounding, is_groundable=True, score=score, relevant=tuple(passages))

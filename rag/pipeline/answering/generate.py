@@ -82,7 +82,7 @@ def prepare_generation(
         context: The prompt with its passages.
         generation: The options of the language model.
         style: How the answer cites its passages.
-        searched: The question and the two that it consists of; empty if it is only one.
+        searched: The parts of the question that were searched for (`Retrieval.searched`).
 
     Raises:
         InvalidRequest: If the requested model is not offered.

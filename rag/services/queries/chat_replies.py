@@ -14,7 +14,7 @@ from rag.pipeline.answering.answer import describe_gaps
 from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
 from rag.pipeline.answering.extractive.quote_two_answers import quote_answer
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
-from rag.pipeline.answering.find_passages_to_answer import add_probability_of_both
+from rag.pipeline.answering.find_passages_to_answer import add_probability_of_parts
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.no_answer_sentences import sentences_for
@@ -186,7 +186,7 @@ def _generate_reply(
 def _extractive_reply(question: Question, retrieval: Retrieval) -> str:
     """Return quotes that answer the question, then the parts of the question that no passage mentions."""
     grounding = assess_grounding(question.text, Context("", retrieval.passages, token_count=0))
-    grounding = add_probability_of_both(grounding, retrieval, retrieval.passages)
+    grounding = add_probability_of_parts(grounding, retrieval, retrieval.passages)
     relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
     merged = merge_passages(relevant)
     quotes = quote_answer(question.text, merged, relevant, retrieval.searched)

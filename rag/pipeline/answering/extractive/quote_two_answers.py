@@ -21,7 +21,7 @@ def quote_answer(
         passages: The numbered passages of the prompt, best first. Only the best ones are quoted.
         chunks: The chunks that the passages consist of.
         searched: The question and the two that it consists of, if the passages answer both. Only the first of them if
-            it says what the second one is about.
+            it says what the second one is about. Or only the clause that was searched for in place of the question.
 
     Returns:
         Quotes, as `extract_quotes` returns them: of two sections, if one answers each of the two questions, and none

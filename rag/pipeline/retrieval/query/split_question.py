@@ -11,10 +11,10 @@ QUESTION_WORDS = (
     r"|comment|que|quoi|quand|où|quel(?:le)?s?|qui|pourquoi|cómo|qué|cuándo|dónde|cuál(?:es)?|quién)\b"
 )
 # What a question begins with that "yes" or "no" answers.
-_AUXILIARY = r"(?:can|could|may|must|should|do|does|is|are|will) \w"
+AUXILIARIES = r"(?:can|could|may|must|should|do|does|is|are|will) \w"
 # "Where is it and what does it cost?": between two whole questions.
 _BETWEEN_QUESTIONS = re.compile(
-    rf"[,;]?\s+(?:(?:and|und|et|y)\s+(?={QUESTION_WORDS})|(?:and|or)\s+(?={_AUXILIARY}))|\?\s+(?=\w)", re.IGNORECASE
+    rf"[,;]?\s+(?:(?:and|und|et|y)\s+(?={QUESTION_WORDS})|(?:and|or)\s+(?={AUXILIARIES}))|\?\s+(?=\w)", re.IGNORECASE
 )
 _DETERMINER = r"(?:an?|one|the|my|our|your|their|this|that|another|several|some|all)\b"
 _BEGINNING = r"(?:(?:how|where|when)\s+)?(?:do|can|could|may|must|should)\s+(?:i|we|you|one|they)\s+|how\s+to\s+"

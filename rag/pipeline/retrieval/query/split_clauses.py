@@ -1,0 +1,82 @@
+"""The clauses of a question: "We moved to a new office, how do I change the address?" has two."""
+
+import re
+from collections.abc import Sequence
+
+from rag.text.entities import find_names, find_numbers
+from rag.text.words import content_words, split_words
+
+from .split_question import AUXILIARIES, QUESTION_WORDS
+
+_MAX_CHARACTERS, _MAX_CLAUSES = 500, 3
+_CLAUSE_END = re.compile(
+    r"(?<=[,.;:?!])\s|\s[–-]\s|\s(?=(?:because|so that|although|though|while|whereas)\b)", re.IGNORECASE
+)
+_ASKS = re.compile(rf"(?:(?:and|but|or|so|then) )?(?:{QUESTION_WORDS}|{AUXILIARIES})", re.IGNORECASE)
+_MIN_WORDS, _MIN_CONTENT_WORDS = 4, 2
+# "since Monday", "an hour ago"
+_TIME = re.compile(
+    r"\b(?:(?:since|on|in the|last|this|an?) ){0,2}"
+    r"(?:yesterday|today|tonight|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day|morning|afternoon|evening|night"
+    r"|(?:hour|day|week|month) ago)\b",
+    re.IGNORECASE,
+)
+
+
+def split_clauses(question: str) -> tuple[str, ...]:
+    """Return the clauses of a question; empty if it has only one.
+
+    Args:
+        question: The question. Only its first 500 characters count.
+    """
+    clauses = [clause.strip(" ,;:–-") for clause in _CLAUSE_END.split(question[:_MAX_CHARACTERS])]
+    return tuple(filter(None, clauses)) if len(clauses) > 1 else ()
+
+
+def select_clauses(clauses: Sequence[str], gaps: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the clauses to search for, without the words that no passage mentions.
+
+    Statements tell what happened, or name an example. If the clauses that ask have words that no passage mentions, what
+    a statement is about is no answer to them.
+
+    Args:
+        clauses: The clauses of a question.
+        gaps: The phrases of the question that no passage mentions.
+
+    Returns:
+        The clauses that ask, and the statements, at most three of each. They may be understood alone.
+    """
+    questions = [clause for clause in clauses if _ASKS.match(clause)]
+    has_gap = any(_find(gap).search(clause) for clause in questions for gap in gaps)
+    statements = [] if has_gap else [clause for clause in clauses if clause not in questions]
+    return _without_gaps(questions, gaps), _without_gaps(statements, gaps)
+
+
+def _without_gaps(clauses: Sequence[str], gaps: Sequence[str]) -> tuple[str, ...]:
+    texts = (_leave_out(clause, gaps) for clause in clauses)
+    return tuple(filter(_may_stand_alone, texts))[:_MAX_CLAUSES]
+
+
+def _leave_out(clause: str, gaps: Sequence[str]) -> str:
+    """Return a clause without its gaps, and without when something happened.
+
+    Returns:
+        The rest. Nothing if a gap is a name or number, because then the clause asks about something else. The whole
+        clause if too little is left.
+    """
+    names = {mention.text for mention in (*find_names(clause), *find_numbers(clause))}
+    if any(word in names for gap in gaps for word in gap.split()):
+        return ""
+    rest = _TIME.sub(" ", clause)
+    for gap in gaps:
+        rest = _find(gap).sub(" ", rest)
+    rest = " ".join(rest.split())
+    return rest if _may_stand_alone(rest) else clause
+
+
+def _find(phrase: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(phrase)}(?!\w)")
+
+
+def _may_stand_alone(clause: str) -> bool:
+    return len(split_words(clause)) >= _MIN_WORDS and len(set(content_words(clause))) >= _MIN_CONTENT_WORDS
