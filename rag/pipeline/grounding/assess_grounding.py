@@ -20,7 +20,7 @@ from rag.types import Context, Grounding, Message, Passage
 from .best_passage_margin import adjust_to_margin, heading_stands_out
 from .calibration_curve import select_curve
 from .cross_language_grounding import find_other_languages, probability_between_languages
-from .gaps import QueryPart, extract_query_parts, find_covered_parts, find_gaps
+from .gaps import QueryPart, asks_about_other_code, extract_query_parts, find_covered_parts, find_gaps
 from .non_english_grounding import find_same_language, probability_within_language
 
 logger = structlog.get_logger(__name__)
@@ -36,6 +36,8 @@ _MIN_RELEVANT = 0.1
 _MIN_WITH_MARGIN = 0.4
 # A question below it, with at least this probability, is groundable if the heading of one passage stands out.
 _MIN_WITH_HEADING, _PROBABILITY_WITH_HEADING = 0.03, 0.4
+# A question about a code is not groundable if the passages only have others: all three of ten sets had no answer.
+_MAX_WITH_OTHER_CODE = 0.3
 # Weight of the share of names and numbers. They also count as terms.
 _NAME_WEIGHT = 0.5
 
@@ -130,6 +132,8 @@ def assess_locally(query: str, passages: Sequence[Passage], mode: str) -> Ground
     ]
     if score < _MIN_GROUNDABLE and not is_between_languages:
         score, relevant = _reconsider_weak_evidence(query, passages, score, relevant)
+    if asks_about_other_code(query, passages):
+        score = min(score, _MAX_WITH_OTHER_CODE)
     return Grounding(
         is_groundable=score >= _MIN_GROUNDABLE,
         score=score,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.pipeline.retrieval.query.split_clauses import asking_clauses
 from rag.text.entities import find_names, find_numbers, normalized_numbers
 from rag.text.question_language import foreign_function_words, is_english, is_foreign
 from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
@@ -27,6 +28,9 @@ _GENERAL_WORDS = {
 }  # fmt: skip
 # What separates the things that one question asks for, in English, German, French and Spanish.
 _CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")
+# "E-12", "KD-6002", "HX500", but not "m2" and "MP3".
+_CODE = re.compile(r"(?<![\w-])[A-Za-z]+(?:[-_]\d|\d\d)[\w-]*")
+_LETTERS, _NO_LETTER_OR_DIGIT = re.compile("[A-Za-z]+"), re.compile(r"[\W_]+")
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
 
@@ -116,6 +120,33 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
             missing |= set(phrase)
     gaps = _join_neighbours(query, [part for part in parts if part in missing])
     return tuple(query[phrase[0].start : phrase[-1].end] for phrase in gaps)
+
+
+def asks_about_other_code(query: str, passages: Sequence[Passage]) -> bool:
+    """Return whether a question asks about a code, such as "E-12", and passages only have others of its series.
+
+    What they say about those is no answer. A code in a clause that does not ask may only describe the occasion. "E12"
+    and "e 12" are the same code.
+    """
+    codes = {code for clause in asking_clauses(query) for code in _CODE.findall(clause)}
+    if not codes:
+        return False
+    texts = [passage.text_with_headings for passage in passages]
+    series = {_letters(code) for text in texts for code in _CODE.findall(text)}
+    squashed = [_squash(text) for text in texts]
+    return any(_letters(code) in series for code in codes) and not any(
+        _squash(code) in text for code in codes for text in squashed
+    )
+
+
+def _letters(code: str) -> str:
+    """Return the letters that a code begins with: "e" of "E-12"."""
+    return _LETTERS.match(code)[0].lower()  # type: ignore[index]  # _CODE begins with a letter
+
+
+def _squash(text: str) -> str:
+    """Return the letters and digits of a text, in lower case."""
+    return _NO_LETTER_OR_DIGIT.sub("", text.lower())
 
 
 def count_question_words(query: str) -> int:

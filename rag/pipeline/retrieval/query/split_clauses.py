@@ -33,6 +33,12 @@ def split_clauses(question: str) -> tuple[str, ...]:
     return tuple(filter(None, clauses)) if len(clauses) > 1 else ()
 
 
+def asking_clauses(question: str) -> tuple[str, ...]:
+    """Return the clauses of a question that ask; the whole question if it has only one clause."""
+    clauses = split_clauses(question)
+    return tuple(filter(_ASKS.match, clauses)) if clauses else (question[:_MAX_CHARACTERS],)
+
+
 def select_clauses(clauses: Sequence[str], gaps: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the clauses to search for, without the words that no passage mentions.
 
