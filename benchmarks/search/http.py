@@ -29,7 +29,7 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     `folder`: the data folder, whose PostgreSQL's CPU time is measured.
     """
     from rag.pipeline.embed_question import embed_question
-    from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
+    from rag.pipeline.retrieval.find_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
     from rag.providers.stores.search_types import ScopeQuery
     from rag.types import Mode, SearchScope

@@ -57,7 +57,7 @@ def _search_alone(questions: Sequence[str]) -> float:
     set_up_django()
     from rag.models import DataSource, EmbeddingModel
     from rag.pipeline.embed_question import embed_question
-    from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
+    from rag.pipeline.retrieval.find_candidates import MAX_CANDIDATES
     from rag.providers import provider_factory
     from rag.providers.stores.search_types import ScopeQuery
     from rag.types import Mode, SearchScope

@@ -15,7 +15,7 @@ from orgs.models.api_keys import RefusalReason
 from ragsite.http.addresses import Address
 from ragsite.postgres import identity
 
-from .read_key_with_refusal_facts import read_with_refusal_facts
+from .read_key_in_one_statement import read_with_refusal_facts
 
 # A key is the prefix and this many random bytes in base64url (RFC 4648, 5).
 PREFIX, SECRET_BYTES = "rk_", 32

@@ -4,9 +4,9 @@ from . import (
     embedding_model_admin,
     jobs,
     operations,
-    organization_admin,
+    organization_storage_admin,
+    personal_data_admin,
     sources,
-    user_admin,
     webhooks,
 )
 
@@ -16,8 +16,8 @@ __all__ = [
     "embedding_model_admin",
     "jobs",
     "operations",
-    "organization_admin",
+    "organization_storage_admin",
+    "personal_data_admin",
     "sources",
-    "user_admin",
     "webhooks",
 ]

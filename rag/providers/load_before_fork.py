@@ -7,7 +7,7 @@ from django.db import DatabaseError
 
 from rag.models import EmbeddingModel
 from rag.text.languages import detect_language
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 
 
 def load_tables() -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.eval import guard, measures
 from benchmarks.eval.datasets import sets
-from benchmarks.eval.datasets.kinds import Judged
 from benchmarks.eval.reporting import plots
 from benchmarks.eval.reporting.figures import Figures
 from benchmarks.eval.runner import corpora
+from benchmarks.eval.runner.figures_by_kind import Judged
 
 
 def test_ndcg_equals_the_definition_of_beir() -> None:

@@ -9,7 +9,7 @@ from orgs.access.caller import Caller
 from rag.errors import TooManyLongRequests
 from rag.models import DataSource
 from rag.pages.rendering.document_text import TextBlock, divide_text, is_markdown, show_quote
-from rag.providers.limits import slot_limiter
+from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from rag.services.sources import sources_for_agents
 from ragsite.postgres import identity
@@ -131,7 +131,7 @@ def test_few_very_long_texts_are_read_at_a_time(
     world: World, source: DataSource, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """PostgreSQL reads a text as a whole to find a part of it: twelve at once of 99 MB took 1.3 GB of its memory."""
-    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(expensive_work_limiter, "MAX_WAIT_SECONDS", 0.0)
     document, member = source.documents.get(), world.users["member"]
     client, count = browser(member), settings.RAG_MAX_DOCUMENT_EMBEDDINGS
     slots = CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "text-slots", count=count)

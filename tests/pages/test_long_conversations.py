@@ -10,7 +10,7 @@ from rag.models import DataSource, HistoryUsage
 from rag.pages.rendering import answer_rendering
 from rag.pages.rendering.answer_rendering import show_conversation
 from rag.pages.rendering.markdown_blocks import Block, divide
-from rag.providers.limits import slot_limiter
+from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from rag.services.queries.history.stored_answers import ReadableAnswer
 from tests.pages.page_requests import stream
@@ -60,7 +60,7 @@ def test_few_very_long_histories_are_searched_at_a_time(
     world: World, source: DataSource, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Twenty searches at once of one history of 32 MB made the searches of others take forty times as long."""
-    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(expensive_work_limiter, "MAX_WAIT_SECONDS", 0.0)
     client = browser(world.users["member"])
     url = stream(client)[-1][1]["url"]
     count = settings.RAG_MAX_DOCUMENT_EMBEDDINGS

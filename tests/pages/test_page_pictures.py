@@ -15,7 +15,7 @@ from orgs.access.permissions import Visibility
 from rag.errors import ParseFailed
 from rag.models import Chunk, DataSource, Document
 from rag.parsing.sandbox import parse_in_sandbox
-from rag.providers.limits import slot_limiter
+from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from rag.services.sources.reading import page_pictures
 from tests.parsing.files.pdfs import pdf
@@ -130,7 +130,7 @@ def test_few_pages_are_drawn_at_a_time(
     """Eight at a time for each account took all cores from searches."""
     owner = signed_in(world, "owner")
     url = picture_url(owner, document)
-    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(expensive_work_limiter, "MAX_WAIT_SECONDS", 0.0)
     count = settings.RAG_MAX_DOCUMENT_EMBEDDINGS
     slots = CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "picture-slots", count=count)
     with contextlib.ExitStack() as stack:

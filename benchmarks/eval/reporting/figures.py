@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks.eval.datasets.kinds import Judged
+from benchmarks.eval.runner.figures_by_kind import Judged
 
 
 class Figures:

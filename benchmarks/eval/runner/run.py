@@ -9,9 +9,9 @@ from typing import Any
 from django.conf import settings
 
 from benchmarks.eval.datasets import answers as answer_sets
-from benchmarks.eval.datasets import documents, kinds, sets, sizes
+from benchmarks.eval.datasets import sets
 from benchmarks.eval.reporting.figures import Figures
-from benchmarks.eval.runner import answers, corpora
+from benchmarks.eval.runner import answers, bytes_per_chunk, corpora, figures_by_kind, parsed_files
 from benchmarks.eval.runner.workers import WorkerPool
 
 
@@ -35,15 +35,15 @@ def everything(
                 dataset = sets.chunking(folder, name)
                 corpus = corpora.ingest_corpus(folder, sets.CHUNKING, name, dataset.texts, pool)
                 figures.note(f"chunking/{name}", {**dataset.notes, **corpus.notes})
-                figures["chunking"][name] = kinds.chunking(dataset, corpus, pool)
+                figures["chunking"][name] = figures_by_kind.chunking(dataset, corpus, pool)
         for name in names(sets.GROUNDABILITY):
             with figures.part(f"groundability/{name}"), _timed(figures, f"groundability/{name}", report_line):
-                judged, corpus, notes = kinds.groundability(folder, name, pool)
+                judged, corpus, notes = figures_by_kind.groundability(folder, name, pool)
                 figures.note(f"groundability/{name}", {**notes, **corpus.notes})
                 figures.judge("groundability", name, judged)
         for name in names(sets.ANSWERS):
             with figures.part(f"answer_grounding/{name}"), _timed(figures, f"answer_grounding/{name}", report_line):
-                judged, notes = kinds.answer_grounding(folder, name, pool)
+                judged, notes = figures_by_kind.answer_grounding(folder, name, pool)
                 figures.note(f"answer_grounding/{name}", notes)
                 figures.judge("answer_grounding", name, judged)
         for name in names(answer_sets.KIND):
@@ -51,9 +51,9 @@ def everything(
                 figures["answers"][name] = _answers(folder, name, pool)
     if not chosen or "documents" in chosen:
         with figures.part("documents"), _timed(figures, "documents", report_line):
-            figures.all["documents"] = documents.measure(folder / "documents")
+            figures.all["documents"] = parsed_files.measure(folder / "documents")
     with figures.part("sizes"):
-        figures.all["sizes"] = sizes.measure()
+        figures.all["sizes"] = bytes_per_chunk.measure()
     return figures
 
 
@@ -74,12 +74,12 @@ def _retrieval(folder: Path, name: str, pool: WorkerPool, figures: Figures) -> N
     dataset = sets.retrieval(folder, name)
     corpus = corpora.ingest_corpus(folder, sets.RETRIEVAL, name, dataset.texts, pool)
     figures.note(f"retrieval/{name}", {**dataset.notes, **corpus.notes})
-    figures["retrieval"][name] = kinds.retrieval(dataset, corpus, pool)
+    figures["retrieval"][name] = figures_by_kind.retrieval(dataset, corpus, pool)
     figures.write()
     # A set of cases may have the same name.
     cases_name = name if name not in sets.names(folder, sets.GROUNDABILITY) else f"{name} (corpus)"
     with figures.part(f"groundability/{cases_name}"):
-        judged = kinds.left_in_or_taken_out(dataset, corpus, pool)
+        judged = figures_by_kind.left_in_or_taken_out(dataset, corpus, pool)
         figures.judge("groundability", cases_name, judged)
 
 

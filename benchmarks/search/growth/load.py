@@ -20,7 +20,7 @@ from benchmarks.search.growth.synthetic import SyntheticChunks
 from rag.models import DataSource, EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.stores.pgvector import bm25_index, bm25_weights
-from rag.providers.stores.pgvector.stemming import stemmer
+from rag.providers.stores.pgvector.bm25_terms import stemmer
 from ragsite.postgres.base import run_as_owner
 
 # Token signatures of a chunk: 16 tokens instead of about 250, because they would take two thirds of the disk.

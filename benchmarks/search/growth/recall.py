@@ -16,7 +16,7 @@ from benchmarks.search.growth.load import chunk_number
 from benchmarks.search.growth.readers import PERCENTS, Part
 from benchmarks.search.growth.synthetic import CLUSTERS, TOPICAL, SyntheticChunks
 from orgs.access.caller import Caller
-from rag.pipeline.retrieval.rank_candidates import MAX_CANDIDATES
+from rag.pipeline.retrieval.find_candidates import MAX_CANDIDATES
 from rag.providers import provider_factory
 from rag.providers.stores.search_types import ScopeQuery
 from rag.services.queries import permitted_queries

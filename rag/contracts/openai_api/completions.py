@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from rag.services.queries.agent_tools import source_url
 from rag.text.citation_markers import find_markers, parse_numbers
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from rag.types import AnswerResult, Citation, Retrieval
 from ragsite.http.bodies.json_renderer import render_line
 from ragsite.http.openapi.field_types import Count, Id, Share

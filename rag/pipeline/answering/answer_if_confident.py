@@ -7,7 +7,7 @@ from django.conf import settings
 from rag.models import DataSource
 from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import find_passages
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, SearchScope
 from ragsite.postgres import identity
 

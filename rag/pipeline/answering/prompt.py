@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.text import citation_markers
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from rag.types import Context, Passage
 
 from .merge_passages import merge_passages
@@ -81,7 +81,7 @@ def build_prompt(
         passages: The passages, best first.
         max_tokens: Limit of the whole prompt, in tokens of `model`.
         template: The prompt template; empty for DEFAULT_TEMPLATE.
-        model: The language model whose tokenizer counts (rag.text.tokens).
+        model: The language model whose tokenizer counts (rag.text.token_counts).
         sanitized: The passages of other prompts of the same question.
 
     Raises:

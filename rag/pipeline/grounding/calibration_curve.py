@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rag.models import Calibration, DataSource, EmbeddingModel
 from rag.models.embedding_models import ENGLISH_MODELS
-from rag.pipeline.retrieval.rank_candidates import retrieval_mode
+from rag.pipeline.retrieval.find_candidates import retrieval_mode
 from rag.pipeline.retrieval.user_selected_text import NO_ID
 from rag.text.question_language import is_english
 from rag.types import Mode, Passage, Question

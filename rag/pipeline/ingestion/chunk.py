@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 from rag.text.sentences import SENTENCE_END
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, ParsedDocument
 
 # The sizes of chunks that clients may choose, in OpenAI tokens.

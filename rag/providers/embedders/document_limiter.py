@@ -4,7 +4,7 @@ A web process embeds questions and documents on the same cores. A question takes
 """
 
 from rag.errors import EmbeddingFailed
-from rag.providers.limits import slot_limiter
+from rag.providers.limits import expensive_work_limiter
 
 
 def _busy() -> EmbeddingFailed:
@@ -13,8 +13,8 @@ def _busy() -> EmbeddingFailed:
         "can also be sent as a job: POST /api/rag/ingest with `documents`.",
         is_rate_limited=True,
         is_own_limit=True,
-        retry_after=slot_limiter.MAX_WAIT_SECONDS,
+        retry_after=expensive_work_limiter.MAX_WAIT_SECONDS,
     )
 
 
-DOCUMENT_LIMITER = slot_limiter.SlotLimiter("document-slots", _busy)
+DOCUMENT_LIMITER = expensive_work_limiter.SlotLimiter("document-slots", _busy)

@@ -1,6 +1,6 @@
 """Bounds how many very long texts are read from the database at a time, and shares this between accounts.
 
-RAG_MAX_DOCUMENT_EMBEDDINGS is their number, too (slot_limiter.py).
+RAG_MAX_DOCUMENT_EMBEDDINGS is their number, too (expensive_work_limiter.py).
 """
 
 import contextlib
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rag.errors import TooManyLongRequests
 from ragsite.postgres import identity
 
-from .slot_limiter import SlotLimiter
+from .expensive_work_limiter import SlotLimiter
 
 # To find a place in a longer text, PostgreSQL reads all of it: of 100 MB, up to three seconds and as much memory.
 _LONG_BYTES = 8 * 2**20

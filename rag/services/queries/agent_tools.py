@@ -10,7 +10,7 @@ from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.services.access import access_rechecks
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
 
 from . import permitted_queries

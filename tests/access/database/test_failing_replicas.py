@@ -11,7 +11,7 @@ from psycopg.errors import UndefinedFunction
 from orgs.access.caller import Caller
 from rag.errors import IndexUnavailable
 from rag.pipeline.retrieval import retrieve
-from rag.pipeline.retrieval.rank_candidates import find_candidates
+from rag.pipeline.retrieval.find_candidates import find_candidates
 from ragsite.postgres import base
 from ragsite.postgres.base import read_rows
 from ragsite.postgres.replicas import routing

@@ -7,7 +7,7 @@ import pytest
 
 from rag.models import EmbeddingModel
 from rag.providers.language_models.agent_loop import MAX_TURNS
-from rag.providers.limits import slot_limiter
+from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from tests.contracts.agent.helpers import (
     RETRIEVE,
@@ -75,7 +75,7 @@ def test_long_selected_texts_wait_for_the_local_model_like_documents(member: Cli
 
 
 def test_a_selected_text_that_waits_too_long(member: Client, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(expensive_work_limiter, "MAX_WAIT_SECONDS", 0.1)
     settings.RAG_MAX_DOCUMENT_EMBEDDINGS = 1
     with CrossProcessSlots(folder=settings.RAG_TEMP_FOLDER / "document-slots", count=1).slot(timeout=0):
         assert ask(member, user_selected_text="z " * 1_001).status == 429

@@ -8,7 +8,7 @@ from django.utils.dateparse import parse_datetime
 
 from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from rag.types import Submission
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text, ingest_together

@@ -16,7 +16,7 @@ from rag.services.queries.agent import selected_text_passage
 from rag.text import sentences, words
 from rag.text.citation_markers import neutralize_at_line_starts
 from rag.text.quotable_units import split_units
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from tests.support.growth import takes_linear_time
 
 MAX_CHARACTERS = 25_000

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.prompt import build_prompt
 from rag.pipeline.ingestion.chunk import chunk
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from rag.types import ChunkingOptions, Page, ParsedDocument, Passage
 from tests.support.passages import passage
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.prompt import build_prompt, validate_template
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from tests.support.passages import PASSAGE, passages
 
 # Combining marks, joined emoji, right-to-left marks, tags and the like: few characters, many tokens.

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rag.parsing import parse
 from rag.pipeline.ingestion.chunk import chunk
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from rag.types import ChunkingOptions
 
 _alphabet = st.sampled_from("ab é日本。.!?\n\n# *-`|>🦓\t\r\u0301")

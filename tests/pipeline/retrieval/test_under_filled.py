@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from rag.pipeline.retrieval import rank_candidates
+from rag.pipeline.retrieval import find_candidates
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.types import Question, SearchScope
 from tests.support.factories import World, ingest_text
@@ -26,7 +26,7 @@ def test_it_is_said_if_the_candidates_were_cut(scope: SearchScope, monkeypatch: 
     question = Question("Which zebra has stripes?", 2, deduplicate=True)
     complete = find_passages(question, [scope])
     assert (len(complete.passages), complete.warnings) == (2, ())
-    monkeypatch.setattr(rank_candidates, "MAX_CANDIDATES", 3)
+    monkeypatch.setattr(find_candidates, "MAX_CANDIDATES", 3)
     cut = find_passages(question, [scope])
     assert (len(cut.passages), cut.warnings) == (1, ("UNDER_FILLED",))
     with_copies = find_passages(dataclasses.replace(question, deduplicate=False), [scope])

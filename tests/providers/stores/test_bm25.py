@@ -14,7 +14,7 @@ from rag.models import Chunk, DataSource, Document
 from rag.models.content.pgvector_tables import ChunkTerms, SourceTerm
 from rag.providers.stores.pgvector import bm25_index, bm25_query
 from rag.providers.stores.pgvector import search as pgvector_search
-from rag.providers.stores.pgvector.stemming import stemmer
+from rag.providers.stores.pgvector.bm25_terms import stemmer
 from tests.support.factories import World
 
 from .bm25_documents import add_chunks, check_statistics, find, scope, search, write_document

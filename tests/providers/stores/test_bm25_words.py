@@ -7,7 +7,7 @@ import pytest
 
 from rag.models import Chunk, Document
 from rag.providers.stores.pgvector import bm25_index, bm25_query
-from rag.providers.stores.pgvector.stemming import hash_stem, split_words_and_parts, stemmer
+from rag.providers.stores.pgvector.bm25_terms import hash_stem, split_words_and_parts, stemmer
 from tests.support.factories import World, ingest_text
 
 from .bm25_documents import check_statistics, find, scope, search, write_document

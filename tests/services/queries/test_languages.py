@@ -11,7 +11,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import DataSource, EmbeddingModel
 from rag.models.content.pgvector_tables import Embedding512
 from rag.pipeline.grounding.assess_grounding import assess_locally
-from rag.pipeline.retrieval import rank_candidates
+from rag.pipeline.retrieval import find_candidates
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.providers.embedders import multilingual
 from rag.services.queries import permitted_queries
@@ -130,7 +130,7 @@ def test_an_english_question_is_answered_from_the_one_german_document_among_engl
     question = "My parents have a house in Italy. May I do my job from there for a while?"
     assert retrieve(world, question)[0] == "ausland"
     assert abroad in answer(world, question).text
-    for module in (rank_candidates, retrieval):
+    for module in (find_candidates, retrieval):
         monkeypatch.setattr(module, "MAX_RERANKED", 1)
     assert retrieve(world, question, top_k=1) == ["ausland"], "it is reranked, although words put others before it"
     english_question = "How many days ahead is travel to other countries booked?"

@@ -16,7 +16,7 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
 from rag.models.content.pgvector_tables import ChunkTerms, Embedding384, SourceTerm
 from rag.models.search import granted_scopes
 from rag.providers.stores.pgvector import bm25_query
-from rag.providers.stores.pgvector.stemming import hash_stem
+from rag.providers.stores.pgvector.bm25_terms import hash_stem
 from rag.services.access import access_rechecks
 from rag.services.queries import permitted_queries
 from rag.services.queries.permitted_queries import SourceSelection

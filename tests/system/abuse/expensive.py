@@ -18,7 +18,7 @@ from .traffic import Call, Person, send
 # Half of the documents are refused because of their cost; the other half may be embedded, for about 3.5 seconds each.
 _REQUESTS = 50
 _TOO_EXPENSIVE_BYTES, _EXPENSIVE_BYTES = 250 * 1024, 20 * 1024
-# The server gives up waiting for slots after 60 seconds (rag.providers.limits.slot_limiter).
+# The server gives up waiting for slots after 60 seconds (rag.providers.limits.expensive_work_limiter).
 _DOCUMENT_TIMEOUT_SECONDS = 90
 _IDLE_SEARCHES = 50
 

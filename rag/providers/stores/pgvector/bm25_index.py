@@ -19,8 +19,8 @@ from rag.text import languages
 from rag.text.indexed_text import embedded_text
 from ragsite.postgres.statements.round_trips import Value
 
+from .bm25_terms import stemmer
 from .bm25_weights import weigh
-from .stemming import stemmer
 
 # How many chunks are in memory at a time, and how many are counted by one statement.
 _WRITE_BATCH, _COUNT_BATCH = 1_000, 10_000

@@ -15,8 +15,8 @@ from rag.types import SearchScope
 from ragsite.postgres.base import read_rows
 from ragsite.postgres.statements.round_trips import Value
 
+from .bm25_terms import split_words_and_parts, stemmer
 from .search_arguments import SCOPE
-from .stemming import split_words_and_parts, stemmer
 
 # Above the limit of exact search, candidates are looked up by the rarest words of the query: as many words as have at
 # most this document frequency together.

@@ -8,7 +8,7 @@ from rag.errors import ParseFailed, StorageFailed, TooManyLongRequests, UnknownD
 from rag.parsing import formats
 from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers import file_storage
-from rag.providers.limits.slot_limiter import SlotLimiter
+from rag.providers.limits.expensive_work_limiter import SlotLimiter
 from ragsite.postgres import identity
 
 from .excerpts import Excerpt

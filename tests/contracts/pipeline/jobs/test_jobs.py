@@ -10,7 +10,7 @@ from orgs.access.permissions import Visibility
 from rag.contracts.pipeline.jobs import job_serializers
 from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import parse_chunk_embed
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from tests.support import factories, snapshots
 from tests.support.factories import World, process_queue
 from tests.support.http import Client

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rag.text.tokens import count_tokens
+from rag.text.token_counts import count_tokens
 from tests.support import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client

@@ -1,4 +1,4 @@
-"""Documents of waiting clients share the machine (rag.providers.limits.slot_limiter)."""
+"""Documents of waiting clients share the machine (rag.providers.limits.expensive_work_limiter)."""
 
 import contextlib
 import threading
@@ -13,9 +13,9 @@ import pytest
 from rag.errors import EmbeddingFailed, StorageFailed, TooManyLongRequests
 from rag.providers import provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
-from rag.providers.limits import slot_limiter
+from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
-from rag.providers.limits.slot_limiter import SlotLimiter
+from rag.providers.limits.expensive_work_limiter import SlotLimiter
 
 HOME, ABROAD, ELSEWHERE = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
 _LONG = 100_000
@@ -97,7 +97,7 @@ def _unfinished(order: list[str]) -> int:
 
 
 def test_waiting_is_bounded(busy_machine: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(expensive_work_limiter, "MAX_WAIT_SECONDS", 0.05)
     limiter = _limiter()
     with (
         limiter.admit(HOME, size=_LONG),
@@ -123,7 +123,7 @@ def test_a_folder_that_cannot_be_written_is_no_busy_server(settings: Any, tmp_pa
 
 def test_a_question_waits_for_no_document(busy_machine: contextlib.ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same text, as a document, does."""
-    monkeypatch.setattr(slot_limiter, "MAX_WAIT_SECONDS", 0.05)
+    monkeypatch.setattr(expensive_work_limiter, "MAX_WAIT_SECONDS", 0.05)
     embedder = provider_factory.local_embedder()
     vector, _ = embedder.embed_with_token_vectors("Where are the keys?")
     assert vector.shape == (384,)
