@@ -2,8 +2,8 @@
 
 from email.message import EmailMessage
 
-from . import files
-from .conftest import Read, error_message
+from tests.parsing import files
+from tests.parsing.conftest import Read, error_message
 
 
 def message(subject: str, text: str) -> EmailMessage:
