@@ -8,6 +8,7 @@ from rag.types import Heading, Page
 
 from . import files
 from .conftest import Read
+from .files.valid_files import GOOD
 
 
 def test_word_documents_have_headings_and_pages(read: Read) -> None:
@@ -165,23 +166,6 @@ def test_legacy_encodings_are_detected(read: Read, text: str, encoding: str) -> 
 def test_a_declared_encoding_is_used(read: Read) -> None:
     page = "<html><head><meta charset=iso-8859-1></head><body><p>Grüße</p></body></html>"
     assert read(page.encode("latin-1"), "a.html").text == "Grüße"
-
-
-GOOD = {
-    formats.DOCX: files.docx(files.paragraph("Bees hum.")),
-    formats.XLSX: files.xlsx({"S": [["Bees", "hum"]]}),
-    formats.PPTX: files.pptx([("Bees", "hum")]),
-    formats.EPUB: files.epub(["<p>Bees hum.</p>"]),
-    formats.PDF: files.pdf(["Bees hum."]),
-    formats.MSG: files.msg("Bees", "They hum.", "ada@example.com"),
-    formats.EML: files.eml(text="Bees hum."),
-    formats.HTML: b"<!DOCTYPE html><html><body><p>Bees hum.</p></body></html>",
-    formats.ODT: files.open_document("text", "<text:p>Bees hum.</text:p>"),
-    formats.ODP: files.open_document("presentation", files.odf_slide("Bees", "hum")),
-    formats.RTF: b"{\\rtf1\\ansi Bees hum.\\par}",
-    formats.VCF: b"BEGIN:VCARD\nFN:Bees\nEND:VCARD\n",
-    formats.VTT: b"WEBVTT\n\n00:00.000 --> 00:02.000\nBees hum.\n",
-}
 
 
 @pytest.mark.parametrize("media_type", GOOD)

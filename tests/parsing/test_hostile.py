@@ -18,7 +18,7 @@ from tests.support.growth import takes_linear_time
 
 from . import files
 from .conftest import Read, error_message
-from .test_formats import GOOD
+from .files.valid_files import GOOD
 
 pytestmark = pytest.mark.usefixtures("valid_files_are_parsed_afterwards")
 
