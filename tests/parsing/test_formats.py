@@ -11,41 +11,6 @@ from .conftest import Read
 from .files.valid_files import GOOD
 
 
-def test_word_documents_have_headings_and_pages(read: Read) -> None:
-    first = files.paragraph("Bees", heading=True) + files.paragraph("They ", "remem", "ber.")
-    parsed = read(files.docx(first + files.paragraph("Wasps", heading=True, page=True)), "a.docx")
-    assert parsed.text == "# Bees\n\nThey remember.\n\n# Wasps"
-    assert parsed.headings == (Heading(0, 1, "Bees"), Heading(24, 1, "Wasps"))
-    assert parsed.pages == (Page(0, 1), Page(24, 2))
-    assert parsed.is_markdown
-    assert parsed.media_type == formats.DOCX
-
-
-def test_a_workbook_has_a_heading_and_table_per_sheet(read: Read) -> None:
-    parsed = read(files.xlsx({"Fruit": [["Name", "Price"], ["Apple", "3"]], "Roots": [["Beet", "2"]]}), "a.xlsx")
-    assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
-    assert "| Name | Price |\n| --- | --- |\n| Apple | 3 |" in parsed.text
-    assert parsed.pages == ()
-
-
-def test_large_sheets_are_complete(read: Read) -> None:
-    rows = [[f"row {number}", "x", "y", "z"] for number in range(30_000)]
-    assert "row 29999" in read(files.xlsx({"S": [["A", "B", "C", "D"], *rows]}), "a.xlsx").text
-
-
-def test_each_slide_is_a_page_with_its_notes(read: Read) -> None:
-    parsed = read(files.pptx([("First", "alpha"), ("Second", "beta")], notes={2: "say it slowly"}), "a.pptx")
-    assert parsed.text == "# First\n\nalpha\n\n# Second\n\nbeta\n\nNotes: say it slowly"
-    assert parsed.pages == (Page(0, 1), Page(16, 2))
-    assert parsed.headings == (Heading(0, 1, "First"), Heading(16, 1, "Second"))
-
-
-def test_chapters_of_a_book_are_headings(read: Read) -> None:
-    parsed = read(files.epub(["<h1>One</h1><p>It was <em>dark</em>.</p>", "<h1>Two</h1><p>Light.</p>"]), "a.epub")
-    assert parsed.text == "# One\n\nIt was dark.\n\n# Two\n\nLight."
-    assert parsed.title == "The small book"
-
-
 def test_pdf_has_pages_and_hyphenated_words_are_joined(read: Read) -> None:
     parsed = read(files.pdf(["Bees are remark-\nable insects.", "", "Wasps are too."]), "a.pdf")
     assert parsed.text == "Bees are remarkable insects.\n\nWasps are too."

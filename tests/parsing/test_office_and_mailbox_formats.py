@@ -1,16 +1,14 @@
 """OpenDocument, RTF, FictionBook, calendars, contacts and mailboxes."""
 
 import csv
-from collections.abc import Callable
 
 import pytest
 
-from rag.errors import ParseFailed
 from rag.parsing import formats
 from rag.parsing.encodings import decode_text
 from rag.parsing.readers.csv_tables import read_csv
 from rag.parsing.sandbox.limits import Limits
-from rag.types import Heading, Page
+from rag.types import Heading
 from tests.support.deferred import extracted_markdown
 from tests.support.growth import takes_linear_time
 
@@ -18,79 +16,6 @@ from . import files
 from .conftest import Read
 
 LIMITS = Limits(timeout_seconds=60, memory_bytes=1 << 30, text_bytes=1 << 26)
-
-TEXT = (
-    '<text:h text:outline-level="1">Hive</text:h><text:p>They <text:span>re</text:span>member.</text:p><table:table>'
-    "<table:table-row><table:table-cell><text:p>Year</text:p></table:table-cell><table:table-cell><text:p>kg</text:p>"
-    "</table:table-cell></table:table-row><table:table-row><table:table-cell><text:p>2020</text:p></table:table-cell>"
-    "<table:table-cell><text:p>31</text:p></table:table-cell></table:table-row></table:table>"
-)
-_ROW = (
-    '<table:table-row><table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
-    "</table:table-row>"
-)
-SHEETS = "".join(
-    f'<table:table table:name="{name}">{"".join(_ROW.format(value) for value in values)}</table:table>'
-    for name, values in {"Fruit": ["Name", "Apple"], "Roots": ["Beet"]}.items()
-)
-SLIDES = files.odf_slide("First", "alpha<text:line-break/>beta") + files.odf_slide("Second", "gamma", notes="slowly")
-ODT = files.open_document("text", TEXT, title="Bees")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        ODT,
-        files.open_document("text", TEXT, title="Bees", template=True),
-        files.flat_open_document("text", TEXT, title="Bees"),
-    ],
-    ids=["container", "template", "flat"],
-)
-@pytest.mark.parametrize("name", ["a.odt", "a.bin"])
-def test_open_document_texts_have_headings_tables_and_a_title(read: Read, content: bytes, name: str) -> None:
-    parsed = read(content, name)
-    assert parsed.text == "# Hive\n\nThey remember.\n\n| Year | kg |\n| --- | --- |\n| 2020 | 31 |"
-    assert (parsed.title, parsed.media_type) == ("Bees", formats.ODT)
-    assert parsed.headings == (Heading(0, 1, "Hive"),)
-
-
-@pytest.mark.parametrize("build", [files.open_document, files.flat_open_document])
-def test_open_document_sheets_are_tables(read: Read, build: Callable[..., bytes]) -> None:
-    parsed = read(build("spreadsheet", SHEETS), "a.ods")
-    assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
-    assert "| Name |\n| --- |\n| Apple |" in parsed.text
-    assert "Beet" in parsed.text
-
-
-@pytest.mark.parametrize("build", [files.open_document, files.flat_open_document])
-def test_open_document_slides_are_pages_with_notes(read: Read, build: Callable[..., bytes]) -> None:
-    parsed = read(build("presentation", SLIDES, title="Talk"), "a.odp")
-    assert parsed.text == "# First\n\nalpha\nbeta\n\n# Second\n\ngamma\n\nNotes: slowly"
-    assert parsed.pages == (Page(0, 1), Page(21, 2))
-    assert parsed.title == "Talk"
-
-
-def test_rich_text_has_headings_and_characters_of_its_code_page(read: Read) -> None:
-    rtf = (
-        rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\info{\title Bees}}\pard{\b The hive}\par\pard "
-        rb"Honey costs 5 \'80 in K\'f6ln, \u8211? often more.\par\pard Third line.\par}"
-    )
-    parsed = read(rtf, "a.doc")
-    assert parsed.text == "# The hive\n\nHoney costs 5 € in Köln, – often more.\n\nThird line."
-    assert (parsed.title, parsed.media_type) == ("Bees", formats.RTF)
-    assert [heading.title for heading in parsed.headings] == ["The hive"]
-
-
-def test_fiction_books_have_chapters(read: Read) -> None:
-    book = (
-        '<?xml version="1.0" encoding="windows-1251"?><FictionBook xmlns="http://www.gribuser.ru/xml/fictionbook/2.0">'
-        "<description><title-info><book-title>Пчёлы</book-title></title-info></description><body><section><title>"
-        "<p>Глава</p></title><p>Они жужжат.</p></section></body></FictionBook>"
-    )
-    parsed = read(book.encode("cp1251"), "a.fb2")
-    assert parsed.title == "Пчёлы"
-    assert "Глава" in [heading.title for heading in parsed.headings]
-    assert "Они жужжат." in parsed.text
 
 
 def test_calendars_are_lists_of_events(read: Read) -> None:
@@ -182,11 +107,6 @@ def test_a_bold_line_in_a_pdf_is_a_heading() -> None:
         "**12,50**",
         "## A",
     ]
-
-
-def test_flat_documents_that_are_damaged_are_reported(read: Read) -> None:
-    with pytest.raises(ParseFailed, match="damaged"):
-        read(files.flat_open_document("presentation", SLIDES)[:-200], "a.fodp")
 
 
 def test_a_declared_delimiter_is_used(read: Read) -> None:

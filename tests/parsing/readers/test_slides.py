@@ -1,0 +1,33 @@
+"""Presentations of PowerPoint and OpenDocument."""
+
+from collections.abc import Callable
+
+import pytest
+
+from rag.errors import ParseFailed
+from rag.types import Heading, Page
+from tests.parsing import files
+from tests.parsing.conftest import Read
+
+
+def test_each_slide_is_a_page_with_its_notes(read: Read) -> None:
+    parsed = read(files.pptx([("First", "alpha"), ("Second", "beta")], notes={2: "say it slowly"}), "a.pptx")
+    assert parsed.text == "# First\n\nalpha\n\n# Second\n\nbeta\n\nNotes: say it slowly"
+    assert parsed.pages == (Page(0, 1), Page(16, 2))
+    assert parsed.headings == (Heading(0, 1, "First"), Heading(16, 1, "Second"))
+
+
+SLIDES = files.odf_slide("First", "alpha<text:line-break/>beta") + files.odf_slide("Second", "gamma", notes="slowly")
+
+
+@pytest.mark.parametrize("build", [files.open_document, files.flat_open_document])
+def test_open_document_slides_are_pages_with_notes(read: Read, build: Callable[..., bytes]) -> None:
+    parsed = read(build("presentation", SLIDES, title="Talk"), "a.odp")
+    assert parsed.text == "# First\n\nalpha\nbeta\n\n# Second\n\ngamma\n\nNotes: slowly"
+    assert parsed.pages == (Page(0, 1), Page(21, 2))
+    assert parsed.title == "Talk"
+
+
+def test_flat_documents_that_are_damaged_are_reported(read: Read) -> None:
+    with pytest.raises(ParseFailed, match="damaged"):
+        read(files.flat_open_document("presentation", SLIDES)[:-200], "a.fodp")
