@@ -21,29 +21,6 @@ def test_pdf_with_an_empty_password_is_read(read: Read) -> None:
     assert read(files.pdf(["Printing is forbidden."], password=""), "a.pdf").text == "Printing is forbidden."
 
 
-def test_mail_has_header_fields_and_its_plain_text(read: Read) -> None:
-    parsed = read(files.eml(text="The bridge\nholds.", html="<p>No.</p>", attachment="plan.pdf"), "a.eml")
-    assert parsed.title == "Über die Brücke"
-    assert parsed.text.startswith(
-        "Subject: Über die Brücke\nFrom: Ada Example <ada@example.com>\nTo: ben@example.com\n"
-    )
-    assert "Cc: cleo@example.com\nDate: " in parsed.text
-    assert parsed.text.endswith("\n\nThe bridge\nholds.\n\nAttachments: plan.pdf")
-
-
-def test_html_mail_has_headings(read: Read) -> None:
-    parsed = read(files.eml(html="<h1>News</h1><p>The bridge <b>holds</b>.</p>"), "a.eml")
-    (heading,) = parsed.headings
-    assert parsed.text[heading.start :] == "# News\n\nThe bridge holds."
-
-
-def test_outlook_messages_are_read(read: Read) -> None:
-    parsed = read(files.msg("Bridges", "The bridge holds.", "ada@example.com"), "a.msg")
-    assert parsed.title == "Bridges"
-    assert "ada@example.com" in parsed.text
-    assert parsed.text.endswith("The bridge holds.")
-
-
 def test_web_pages_have_headings_and_tables_but_no_navigation(read: Read) -> None:
     page = (
         "<html><head><title>Bees</title><script>let x = 'no';</script></head><body><nav><a href=/>Home</a></nav>"

@@ -4,7 +4,6 @@ import csv
 
 import pytest
 
-from rag.parsing import formats
 from rag.parsing.encodings import decode_text
 from rag.parsing.readers.csv_tables import read_csv
 from rag.parsing.sandbox.limits import Limits
@@ -12,43 +11,9 @@ from rag.types import Heading
 from tests.support.deferred import extracted_markdown
 from tests.support.growth import takes_linear_time
 
-from . import files
 from .conftest import Read
 
 LIMITS = Limits(timeout_seconds=60, memory_bytes=1 << 30, text_bytes=1 << 26)
-
-
-def test_calendars_are_lists_of_events(read: Read) -> None:
-    calendar = (
-        "BEGIN:VCALENDAR\r\nX-WR-CALNAME:Board\r\nBEGIN:VTIMEZONE\r\nTZID:X\r\nEND:VTIMEZONE\r\nBEGIN:VEVENT\r\n"
-        "SUMMARY:Meeting\\, yearly\r\nDTSTART;TZID=Europe/Berlin:20240305T100000\r\nDESCRIPTION:First\\nsec\r\n ond\r\n"
-        "ATTENDEE;CN=Ada:mailto:ada@example.com\r\nBEGIN:VALARM\r\nDESCRIPTION:no\r\nEND:VALARM\r\nEND:VEVENT\r\n"
-        "END:VCALENDAR\r\n"
-    )
-    parsed = read(calendar.encode(), "a")
-    assert parsed.text == (
-        "# Meeting, yearly\n\nStart: 2024-03-05 10:00\nDescription: First\nsecond\nAttendee: Ada <ada@example.com>"
-    )
-    assert (parsed.title, parsed.media_type) == ("Board", formats.ICS)
-
-
-def test_contacts_have_their_fields_but_no_pictures(read: Read) -> None:
-    card = (
-        "BEGIN:VCARD\nVERSION:2.1\nN:Lovelace;Ada\nFN:Ada Lovelace\nADR;HOME:;;1 Street;London;;N1;UK\n"
-        "item1.NOTE;ENCODING=QUOTED-PRINTABLE;CHARSET=UTF-8:K=C3=B6ln =\nloves bees\nPHOTO;ENCODING=b:AAAA\n BBBB\n"
-        "END:VCARD\n"
-    )
-    parsed = read(card.encode(), "a.vcf")
-    assert parsed.text == "# Ada Lovelace\n\nAddress: 1 Street, London, N1, UK\nNote: Köln loves bees"
-    assert parsed.title == "Ada Lovelace"
-
-
-def test_a_mailbox_has_a_heading_for_each_message(read: Read) -> None:
-    start = b"From ada@example.com Wed Mar 15 14:30:00 2024\n"
-    parsed = read(start + files.eml(text="One.\n>From here.") + b"\n\n" + start + files.eml(text="Two."), "a.mbox")
-    assert [heading.title for heading in parsed.headings] == ["Über die Brücke"] * 2
-    assert "One.\nFrom here." in parsed.text
-    assert parsed.text.endswith("Two.")
 
 
 @pytest.mark.parametrize(

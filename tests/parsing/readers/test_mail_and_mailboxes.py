@@ -1,4 +1,4 @@
-"""Attachments of e-mails, and messages in messages."""
+"""E-mails with their attachments, messages of Outlook, and mailboxes."""
 
 from email.message import EmailMessage
 
@@ -95,3 +95,34 @@ def test_parts_within_parts_are_read_up_to_a_depth(read: Read) -> None:
 
     assert "The body." in read(nested(50), "a.eml").text
     assert "more than 100 parts" in error_message(read, nested(900), "a.eml")
+
+
+def test_mail_has_header_fields_and_its_plain_text(read: Read) -> None:
+    parsed = read(files.eml(text="The bridge\nholds.", html="<p>No.</p>", attachment="plan.pdf"), "a.eml")
+    assert parsed.title == "Über die Brücke"
+    assert parsed.text.startswith(
+        "Subject: Über die Brücke\nFrom: Ada Example <ada@example.com>\nTo: ben@example.com\n"
+    )
+    assert "Cc: cleo@example.com\nDate: " in parsed.text
+    assert parsed.text.endswith("\n\nThe bridge\nholds.\n\nAttachments: plan.pdf")
+
+
+def test_html_mail_has_headings(read: Read) -> None:
+    parsed = read(files.eml(html="<h1>News</h1><p>The bridge <b>holds</b>.</p>"), "a.eml")
+    (heading,) = parsed.headings
+    assert parsed.text[heading.start :] == "# News\n\nThe bridge holds."
+
+
+def test_outlook_messages_are_read(read: Read) -> None:
+    parsed = read(files.msg("Bridges", "The bridge holds.", "ada@example.com"), "a.msg")
+    assert parsed.title == "Bridges"
+    assert "ada@example.com" in parsed.text
+    assert parsed.text.endswith("The bridge holds.")
+
+
+def test_a_mailbox_has_a_heading_for_each_message(read: Read) -> None:
+    start = b"From ada@example.com Wed Mar 15 14:30:00 2024\n"
+    parsed = read(start + files.eml(text="One.\n>From here.") + b"\n\n" + start + files.eml(text="Two."), "a.mbox")
+    assert [heading.title for heading in parsed.headings] == ["Über die Brücke"] * 2
+    assert "One.\nFrom here." in parsed.text
+    assert parsed.text.endswith("Two.")
