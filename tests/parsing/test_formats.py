@@ -4,69 +4,11 @@ import pytest
 
 from rag.errors import RagError, UnsupportedFormat
 from rag.parsing import formats, parse
-from rag.types import Heading, Page
+from rag.types import Heading
 
 from . import files
 from .conftest import Read
 from .files.valid_files import GOOD
-
-
-def test_pdf_has_pages_and_hyphenated_words_are_joined(read: Read) -> None:
-    parsed = read(files.pdf(["Bees are remark-\nable insects.", "", "Wasps are too."]), "a.pdf")
-    assert parsed.text == "Bees are remarkable insects.\n\nWasps are too."
-    assert parsed.pages == (Page(0, 1), Page(30, 3))
-
-
-def test_pdf_with_an_empty_password_is_read(read: Read) -> None:
-    assert read(files.pdf(["Printing is forbidden."], password=""), "a.pdf").text == "Printing is forbidden."
-
-
-def test_web_pages_have_headings_and_tables_but_no_navigation(read: Read) -> None:
-    page = (
-        "<html><head><title>Bees</title><script>let x = 'no';</script></head><body><nav><a href=/>Home</a></nav>"
-        "<main><h1>Bees</h1><p>They make <b>honey</b>.</p><h2>Yield</h2><table><tr><th>Year</th><th>kg</th></tr>"
-        "<tr><td>2020</td><td>31</td></tr></table></main><footer>Imprint</footer></body></html>"
-    )
-    parsed = read(page.encode(), "a.html")
-    assert parsed.title == "Bees"
-    assert [heading.title for heading in parsed.headings] == ["Bees", "Yield"]
-    assert "They make honey." in parsed.text
-    assert "| 2020 | 31 |" in parsed.text
-    assert not any(word in parsed.text for word in ("Home", "Imprint", "let x", "<", "---\n\n"))
-
-
-def test_csv_rows_contain_column_names(read: Read) -> None:
-    parsed = read(b'Name;Town\r\nAda;"Kings;\r\nLynn"\r\nBen;\r\n', "a.csv")
-    assert parsed.text == "Name: Ada | Town: Kings; Lynn\nName: Ben"
-
-
-def test_csv_without_a_header_has_one_line_per_row(read: Read) -> None:
-    assert read(b"Ada,31\nBen,29\n", "a.csv").text == "Ada | 31\nBen | 29"
-
-
-def test_subtitles_are_a_transcript(read: Read) -> None:
-    cues = (
-        "WEBVTT\n\nNOTE nothing\n\n1\n00:00.000 --> 00:02.000\n<v Ada>Hello &amp; welcome\n\n"
-        "00:02.000 --> 00:04.000 align:start\n<v Ada>to the <i>show</i>.\n\n00:04.000 --> 00:05.000\n<v Ben>Thanks.\n"
-    )
-    parsed = read(cues.encode(), "a.vtt")
-    assert parsed.text == "Ada: Hello & welcome to the show.\n\nBen: Thanks."
-    srt = "1\r\n00:00:00,000 --> 00:00:02,000\r\nHello\r\n\r\n2\r\n00:00:02,000 --> 00:00:03,000\r\n<i>world</i>.\r\n"
-    assert read(srt.encode(), "a.srt").text == "Hello world."
-
-
-def test_notebooks_are_markdown_and_code(read: Read) -> None:
-    cells = (
-        '{"cells":[{"cell_type":"markdown","source":["# Bees\\n","They hum."]},{"cell_type":"code","source":"1+1"}]}'
-    )
-    parsed = read(cells.encode(), "a.ipynb")
-    assert parsed.text == "# Bees\nThey hum.\n\n```python\n1+1\n```"
-    assert parsed.headings == (Heading(0, 1, "Bees"),)
-
-
-def test_minified_json_is_formatted(read: Read) -> None:
-    assert read(b'{"town":"K\\u00f6ln","people":[1,2]}', "a.json").text.splitlines()[1] == ' "town": "Köln",'
-    assert read(b'{\n  "a": 1\n}\n', "a.json").text == '{\n  "a": 1\n}\n'
 
 
 @pytest.mark.parametrize(

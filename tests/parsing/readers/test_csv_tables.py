@@ -1,0 +1,37 @@
+"""Tables in CSV files."""
+
+import csv
+
+from rag.parsing.readers.csv_tables import read_csv
+from rag.parsing.sandbox.limits import Limits
+from tests.parsing.conftest import Read
+from tests.support.growth import takes_linear_time
+
+LIMITS = Limits(timeout_seconds=60, memory_bytes=1 << 30, text_bytes=1 << 26)
+
+
+def test_csv_rows_contain_column_names(read: Read) -> None:
+    parsed = read(b'Name;Town\r\nAda;"Kings;\r\nLynn"\r\nBen;\r\n', "a.csv")
+    assert parsed.text == "Name: Ada | Town: Kings; Lynn\nName: Ben"
+
+
+def test_csv_without_a_header_has_one_line_per_row(read: Read) -> None:
+    assert read(b"Ada,31\nBen,29\n", "a.csv").text == "Ada | 31\nBen | 29"
+
+
+def test_a_declared_delimiter_is_used(read: Read) -> None:
+    assert read(b"sep=;\r\nName;Town, street\r\nAda;Lynn\r\n", "a.csv").text == "Name: Ada | Town, street: Lynn"
+
+
+def test_long_fields_are_read_and_the_limit_of_the_process_stays() -> None:
+    limit = csv.field_size_limit()
+    assert read_csv(b"a,b\n1," + b"x" * 2 * limit, LIMITS).text == "a: 1 | b: " + "x" * 2 * limit
+    assert csv.field_size_limit() == limit
+
+
+def test_short_rows_below_a_wide_header_are_read_in_linear_time(read: Read) -> None:
+    def table_of(columns: int, _: int) -> bytes:
+        return (",".join(f"c{number}" for number in range(columns)) + "\n" + "x,1\n" * columns).encode()
+
+    assert takes_linear_time(lambda table: read_csv(table, LIMITS), table_of, 8_000)
+    assert read(b"a,b\n1,2,3,,5\n", "a.csv").text == "a: 1 | b: 2 | 3 | 5"
