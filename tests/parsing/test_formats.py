@@ -11,47 +11,6 @@ from .conftest import Read
 from .files.valid_files import GOOD
 
 
-@pytest.mark.parametrize(
-    ("name", "content_type", "media_type"),
-    [
-        ("a.txt", "", "text/plain"),
-        ("a.py", "", "text/x-python"),
-        ("a.py", "text/plain", "text/x-python"),
-        ("a.md", "", "text/markdown"),
-        ("a", "text/markdown; charset=utf-8", "text/markdown"),
-        ("a", "application/octet-stream", "text/plain"),
-        ("a.xml", "", "application/xml"),
-    ],
-)
-def test_text_is_not_changed(read: Read, name: str, content_type: str, media_type: str) -> None:
-    text = "# one\r\n\r\n  def two(): pass\t\n"
-    parsed = read(text.encode(), name, content_type)
-    assert (parsed.text, parsed.media_type) == (text, media_type)
-    assert parse.parse_text(text, content_type=content_type, path=name).text == text
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])
-def test_unicode_and_cp1252_are_decoded(read: Read, encoding: str) -> None:
-    assert read("Prix: 5 € à payer".encode(encoding), "a.txt").text == "Prix: 5 € à payer"
-
-
-@pytest.mark.parametrize(
-    ("text", "encoding"),
-    [
-        ("名前,年齢,住所\n佐藤太郎,30,東京\n三木英子,25,大阪\n", "cp932"),
-        ("Привет, как дела? Это обычный русский текст.", "cp1251"),
-        ("这是一个中文句子,用于测试编码检测。", "gb18030"),
-    ],
-)
-def test_legacy_encodings_are_detected(read: Read, text: str, encoding: str) -> None:
-    assert read(text.encode(encoding), "a.txt").text == text
-
-
-def test_a_declared_encoding_is_used(read: Read) -> None:
-    page = "<html><head><meta charset=iso-8859-1></head><body><p>Grüße</p></body></html>"
-    assert read(page.encode("latin-1"), "a.html").text == "Grüße"
-
-
 @pytest.mark.parametrize("media_type", GOOD)
 def test_the_content_decides_the_format(read: Read, media_type: str) -> None:
     """Without a name, and with the name and type of another binary format."""

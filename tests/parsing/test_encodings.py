@@ -1,39 +1,11 @@
-"""OpenDocument, RTF, FictionBook, calendars, contacts and mailboxes."""
+"""Encodings of texts and web pages: Unicode, declared ones, and older ones that are recognised by their letters."""
 
 import pytest
 
 from rag.parsing.encodings import decode_text
-from rag.types import Heading
 from tests.support.growth import takes_linear_time
 
 from .conftest import Read
-
-
-@pytest.mark.parametrize(
-    ("line", "title"),
-    [
-        ("## Installing {#install}", "Installing"),
-        ("## Installing {: #install .wide }", "Installing"),
-        ('## <a name="install"></a>Installing', "Installing"),
-        ('## Installing <a href="#install">#</a> ##', "Installing"),
-        ("## `{#if}` blocks", "`{#if}` blocks"),
-        ("## Sets like {1, 2}", "Sets like {1, 2}"),
-        ("## List<String>", "List<String>"),
-        ("## {#install}", "{#install}"),
-    ],
-)
-def test_titles_of_headings_have_no_anchors(read: Read, line: str, title: str) -> None:
-    text = f"# Zebras\n\n{line}\n\nThey sleep standing up.\n"
-    document = read(text.encode(), "zebras.md")
-    assert document.headings[1].title == title
-    assert document.text == text
-
-
-def test_front_matter_declares_the_title_and_is_no_heading(read: Read) -> None:
-    text = '---\ntitle: "Bees: a guide"\ntags: [a]\n---\n\n# Hive\n'
-    parsed = read(text.encode(), "a.md")
-    assert (parsed.text, parsed.title) == (text, "Bees: a guide")
-    assert parsed.headings == (Heading(text.index("# Hive"), 1, "Hive"),)
 
 
 @pytest.mark.parametrize("declared", ["iso-8859-1", "us-ascii", "windows-1252", "x-cp1252"])
@@ -72,3 +44,25 @@ def test_a_long_word_in_an_older_encoding_is_read_once() -> None:
 
     assert decode_text(text_of(9, 0)) == "é là\naaaaaaaaa\n"
     assert takes_linear_time(decode_text, text_of, 16_000)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])
+def test_unicode_and_cp1252_are_decoded(read: Read, encoding: str) -> None:
+    assert read("Prix: 5 € à payer".encode(encoding), "a.txt").text == "Prix: 5 € à payer"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("名前,年齢,住所\n佐藤太郎,30,東京\n三木英子,25,大阪\n", "cp932"),
+        ("Привет, как дела? Это обычный русский текст.", "cp1251"),
+        ("这是一个中文句子,用于测试编码检测。", "gb18030"),
+    ],
+)
+def test_legacy_encodings_are_detected(read: Read, text: str, encoding: str) -> None:
+    assert read(text.encode(encoding), "a.txt").text == text
+
+
+def test_a_declared_encoding_is_used(read: Read) -> None:
+    page = "<html><head><meta charset=iso-8859-1></head><body><p>Grüße</p></body></html>"
+    assert read(page.encode("latin-1"), "a.html").text == "Grüße"
