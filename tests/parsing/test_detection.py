@@ -1,4 +1,4 @@
-"""Text, title, headings and pages of each format."""
+"""The content of a file decides its format. Formats that cannot be read are refused with advice."""
 
 import pytest
 
