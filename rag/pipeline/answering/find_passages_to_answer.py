@@ -1,4 +1,4 @@
-"""The passages to answer a question from. If it asks two things, each of them is searched for, too."""
+"""The passages to answer a question from. If it has several parts, these are searched for, too."""
 
 import dataclasses
 import itertools
@@ -78,34 +78,41 @@ def _search_clauses(question: Question, retrieval: Retrieval, scopes: Sequence[S
     grounding = assess_locally(question.text, retrieval.passages, mode_name(question))
     if grounding.is_groundable:
         return None
-    questions, statements = (
-        [_search_clause(dataclasses.replace(question, text=text), scopes) for text in texts]
-        for texts in select_clauses(clauses, grounding.gaps)
-    )
+    questions, statements = select_clauses(clauses, grounding.gaps)
     first_id = retrieval.passages[0].chunk_id
-    agreeing = [answer for answer in statements if answer and answer.passages[0].chunk_id == first_id]
-    return max(filter(None, questions), key=_heading_similarity, default=None) or max(
-        agreeing, key=_heading_similarity, default=None
+    return _search_best_clause(question, questions, scopes) or _search_best_clause(
+        question, statements, scopes, first_id=first_id
     )
 
 
-def _search_clause(clause: Question, scopes: Sequence[SearchScope]) -> Retrieval | None:
-    """Search for a clause of a question. Returns None unless the heading of the best passage asks the same."""
-    retrieval = find_passages(clause, scopes)
-    if _heading_similarity(retrieval) < _MIN_HEADING_SIMILARITY:
-        return None
-    searched = SearchedQuestion(clause.text, retrieval.passages, _PROBABILITY_OF_CLAUSE)
-    return dataclasses.replace(retrieval, searched=(searched,))
+def _search_best_clause(
+    question: Question, clauses: Sequence[str], scopes: Sequence[SearchScope], *, first_id: uuid.UUID | None = None
+) -> Retrieval | None:
+    """Search for clauses. Returns the passages of the one whose best passage has the most similar heading.
+
+    Args:
+        question: The question, with its options.
+        clauses: The clauses.
+        scopes: The scopes to search.
+        first_id: The chunk that a clause must find first; None for any.
+
+    Returns:
+        None unless the heading of the best passage asks the same.
+    """
+    best, best_similarity = None, _MIN_HEADING_SIMILARITY
+    for text in clauses:
+        retrieval = find_passages(dataclasses.replace(question, text=text), scopes)
+        first = next(iter(retrieval.passages), None)
+        similarity = (first and first.heading_similarity) or 0.0
+        if first and similarity >= best_similarity and first_id in (None, first.chunk_id):
+            searched = SearchedQuestion(text, retrieval.passages, _PROBABILITY_OF_CLAUSE)
+            best, best_similarity = dataclasses.replace(retrieval, searched=(searched,)), similarity
+    return best
 
 
 def _compares_headings(retrieval: Retrieval) -> bool:
     """Return whether headings are compared: not in all languages, and not without reranking."""
     return any(passage.heading_similarity is not None for passage in retrieval.passages)
-
-
-def _heading_similarity(retrieval: Retrieval) -> float:
-    """Return how similar the nearest heading of the best passage is to the question."""
-    return retrieval.passages[0].heading_similarity or 0.0
 
 
 def _search_half(half: Question, scopes: Sequence[SearchScope]) -> SearchedQuestion | None:

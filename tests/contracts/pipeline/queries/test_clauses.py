@@ -64,6 +64,13 @@ def test_a_question_without_such_a_clause_is_declined(member: Client, question: 
     assert (body["isGroundable"], body["confidence"]) == (False, 0)
 
 
+def test_a_clause_that_finds_nothing_is_skipped(member: Client) -> None:
+    """A search by words alone finds no passage for a clause without their words."""
+    question = "Trumpets and tubas tell the neighbours about a party at the sauna, how are harps carried downstairs?"
+    body = ask(member, query=question, mode="lexical").body
+    assert (body["isGroundable"], body["confidence"]) == (False, 0)
+
+
 def test_a_question_that_its_passages_answer_is_searched_for_once(member: Client) -> None:
     """Its probability is that of the whole question."""
     body = ask(member, query="If I come by train, how do I reserve the sauna?").body
