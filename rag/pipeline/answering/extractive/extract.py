@@ -11,6 +11,7 @@ from .quote_parts import quote_parts
 from .quotes import Quote
 from .scores.multilingual_similarity import compare_in_other_languages
 from .scores.sentence_similarity import MAX_PASSAGES, SentenceSimilarity, compare_token_signatures
+from .selection.named_rows import leave_out_other_rows
 from .selection.select_parts import Selection, select_parts
 
 EXTRACTIVE_MODEL = "extractive"
@@ -63,7 +64,7 @@ def _select(
     """Return the structures of the best passages, what is selected of them, and its quotes in reading order."""
     structures = [PassageStructure(passage) for passage in passages[:MAX_PASSAGES]]
     question = analyse_question(query, [passage.lang for passage in passages[:MAX_PASSAGES]])
-    selection = select_parts(structures, question, similarity)
+    selection = leave_out_other_rows(select_parts(structures, question, similarity), structures, query)
     quotes = [
         quote
         for number, structure in enumerate(structures, start=1)

@@ -60,6 +60,7 @@ _FOLLOWING_QUESTION = re.compile(
 # "What does E-12 mean?", "The panel shows F12": a word with a letter and a digit. One pattern that looks ahead for both
 # reads a long row of hyphens again from each of them.
 _WORD = re.compile(r"\w(?:[\w-]*\w)?")
+_TOKEN = re.compile(r"\w+")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 # "What is the difference between a page and an article?", "How does it differ from an article?", "pages vs articles"
 _COMPARISON = re.compile(
@@ -122,6 +123,7 @@ class AnalysedQuestion:
         compared: The two things whose difference is asked for; empty if it asks for something else.
         is_negated: Whether it contains a negation ("not", "without", "never" …).
         codes: The codes and names of models that it has, such as E-12, in lower case.
+        short_tokens: Its single letters and numbers, in lower case.
     """
 
     words: tuple[str, ...]
@@ -135,6 +137,7 @@ class AnalysedQuestion:
     compared: tuple[str, ...] = ()
     is_negated: bool = False
     codes: tuple[str, ...] = ()
+    short_tokens: frozenset[str] = frozenset()
 
     def needs_more_than(self, text: str) -> bool:
         """Return whether a text is a mere "Yes.", which is no answer to this kind of question."""
@@ -149,6 +152,11 @@ def find_codes(text: str) -> tuple[str, ...]:
     """Return the codes and names of models in a text, such as E-12 or HX5, in lower case, each once and in order."""
     words = dict.fromkeys(word.lower() for word in _WORD.findall(text))
     return tuple(word for word in words if _LETTER.search(word) and _DIGIT.search(word))
+
+
+def find_short_tokens(text: str) -> frozenset[str]:
+    """Return the single letters and numbers of a text, in lower case: "s" and "75" of "model S, 75 mm"."""
+    return frozenset(token for token in _TOKEN.findall(text.lower()) if len(token) == 1 or token.isdigit())
 
 
 def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
@@ -173,4 +181,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         compared=compared_things(question),
         is_negated=is_negated(question),
         codes=find_codes(question[:_MAX_CHARACTERS]),
+        short_tokens=find_short_tokens(question),
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
+from rag.pipeline.answering.extractive.question.question_type import find_short_tokens
 from rag.text.quotable_units import UnitKind
 from rag.text.words import content_words, split_words, stem
 
@@ -30,11 +31,17 @@ def begins_with_term(structures: Sequence[PassageStructure], candidate: QuoteCan
     )
 
 
-def names_row(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> bool:
-    """Return whether a part is a table's row and the question has all content words of its first cell."""
+def names_row(structures: Sequence[PassageStructure], candidate: QuoteCandidate, short_tokens: frozenset[str]) -> bool:
+    """Return whether a part is a table's row and the question has all content words of its first cell.
+
+    Args:
+        structures: The structures of the numbered passages.
+        candidate: The part.
+        short_tokens: The question's single letters and numbers. It must have those of the cell, too: "AquaPur S".
+    """
     structure = structures[candidate.passage_number - 1]
     if structure.parts[candidate.index].kind is not UnitKind.ROW:
         return False
     cell, lang = split_cells(structure.text(candidate.index))[0][:_MAX_SUBJECT_CHARACTERS], structure.passage.lang
     subject = {stem(word, lang) for word in content_words(cell, lang)}
-    return bool(subject) and subject <= candidate.stems
+    return bool(subject) and subject <= candidate.stems and find_short_tokens(cell) <= short_tokens

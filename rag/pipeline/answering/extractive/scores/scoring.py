@@ -92,7 +92,7 @@ def score_candidates(
         + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
         + (_CODE_BONUS if (candidate.passage_number, candidate.index) in with_code else 0.0)
         + (_DEFINITION_BONUS if question.term and begins_with_term(structures, candidate, question.term) else 0.0)
-        + (_SUBJECT_BONUS if names_row(structures, candidate) else 0.0)
+        + (_SUBJECT_BONUS if names_row(structures, candidate, question.short_tokens) else 0.0)
         for candidate in candidates
     ]
     vectors = [_token_scores(candidate, structures, similarity) for candidate in candidates]
