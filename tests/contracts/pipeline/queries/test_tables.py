@@ -18,7 +18,8 @@ RULES = {
 def test_of_a_section_that_is_a_table_the_named_row_is_quoted(member: Client, live_world: World) -> None:
     rows = "\n".join(f"| {rule} | {old} | {new} |" for rule, (old, new) in RULES.items())
     table = f"| Rule | 2023 (old) | 2025 (current) |\n|---|---|---|\n{rows}"
-    text = f"# Pilot Rest Policy\n\nIt is for all.\n\n## Minimum rest\n\n{table}\n\n## Exceptions\n\nThe master decides."
+    beginning, end = "# Sailor Rest Policy\n\nIt is for all.", "## Exceptions\n\nThe master decides."
+    text = f"{beginning}\n\n## Minimum rest\n\n{table}\n\n{end}"
     ingest_text(live_world.source("staff"), "/rest.md", text)
-    answer = ask(member, query="Minimum rest in any 7 days under the current pilot rest policy").body["answer"]
+    answer = ask(member, query="Minimum rest in any 7 days under the current sailor rest policy").body["answer"]
     assert answer == "- Rest in any 7 days — 2023 (old): 77 hours — 2025 (current): 84 hours [1]"
