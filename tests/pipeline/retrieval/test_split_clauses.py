@@ -58,7 +58,7 @@ def test_clauses_are_searched_without_what_no_passage_mentions(
     assert select_clauses(clauses, gaps) == (tuple(questions), tuple(statements))
 
 
-def test_at_most_three_clauses_of_a_bounded_text_are_searched() -> None:
+def test_at_most_two_clauses_of_a_bounded_text_are_searched() -> None:
     clauses = split_clauses("we change the old address, " * 100)
     assert len(clauses) < 20
-    assert [len(texts) for texts in select_clauses(clauses, [])] == [0, 3]
+    assert [len(texts) for texts in select_clauses(clauses, [])] == [0, 2]

@@ -8,7 +8,7 @@ from rag.text.words import content_words, split_words
 
 from .split_question import AUXILIARIES, QUESTION_WORDS
 
-_MAX_CHARACTERS, _MAX_CLAUSES = 500, 3
+_MAX_CHARACTERS, _MAX_CLAUSES = 500, 2
 _CLAUSE_END = re.compile(
     r"(?<=[,.;:?!])\s|\s[–-]\s|\s(?=(?:because|so that|although|though|while|whereas)\b)", re.IGNORECASE
 )
@@ -50,7 +50,7 @@ def select_clauses(clauses: Sequence[str], gaps: Sequence[str]) -> tuple[tuple[s
         gaps: The phrases of the question that no passage mentions.
 
     Returns:
-        The clauses that ask, and the statements, at most three of each. They may be understood alone.
+        The clauses that ask, and the statements, at most two of each. They may be understood alone.
     """
     questions = [clause for clause in clauses if _ASKS.match(clause)]
     has_gap = any(_find(gap).search(clause) for clause in questions for gap in gaps)
