@@ -128,3 +128,8 @@ _LISTS = {
     "polish": _POLISH, "russian": _RUSSIAN, "finnish": _FINNISH, "turkish": _TURKISH,
 }  # fmt: skip
 FUNCTION_WORDS: dict[str, frozenset[str]] = {name: frozenset(words.split()) for name, words in _LISTS.items()}
+# Those of all languages. Of single letters, those that stand alone: the others are what is left of "l'eau" or "what's".
+_LETTERS = frozenset("aàeiouy")
+ALL_FUNCTION_WORDS: frozenset[str] = _LETTERS | {
+    word for words in FUNCTION_WORDS.values() for word in words if len(word) > 1
+}

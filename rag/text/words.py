@@ -47,6 +47,8 @@ _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "p
 # Stemming time grows with the square of a word's length, and stems are cached.
 _MAX_WORD_CHARACTERS = 64
 
+_PHRASE_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
 
 def split_words(text: str, lang: str = "") -> list[str]:
     """Return the words of a text in lower case, in order; very long words are cut.
@@ -142,3 +144,12 @@ def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter
     """Count the stems of a text that are candidates."""
     stem_set, algorithm = frozenset(candidates), _algorithm(lang)
     return Counter(word_stem for word in split_words(text, lang) if (word_stem := _stem(word, algorithm)) in stem_set)
+
+
+def as_phrase(text: str) -> str:
+    """Return the words of a text in lower case, with a space on both sides of each, so that phrases can be compared.
+
+    Single letters and numbers count, but not the letter of "what's": " aquapur   l " is in the phrase of "The AquaPur
+    L?".
+    """
+    return "".join(f" {word} " for word in _PHRASE_WORD.findall(text.lower()))

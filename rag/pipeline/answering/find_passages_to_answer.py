@@ -10,6 +10,7 @@ from django.conf import settings
 from rag.pipeline.answering.extractive.extract import compare_sentences, quote_section
 from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.pipeline.grounding.calibration_curve import mode_name
+from rag.pipeline.grounding.gaps import asks_about_other_code
 from rag.pipeline.retrieval.query.spelling import correct_spelling
 from rag.pipeline.retrieval.query.split_clauses import select_clauses, split_clauses
 from rag.pipeline.retrieval.query.split_question import split_question
@@ -104,7 +105,9 @@ def _search_best_clause(
         retrieval = find_passages(dataclasses.replace(question, text=text), scopes)
         first = next(iter(retrieval.passages), None)
         similarity = (first and first.heading_similarity) or 0.0
-        if first and similarity >= best_similarity and first_id in (None, first.chunk_id):
+        if not first or asks_about_other_code(question.text, retrieval.passages):
+            continue
+        if similarity >= best_similarity and first_id in (None, first.chunk_id):
             searched = SearchedQuestion(text, retrieval.passages, _PROBABILITY_OF_CLAUSE)
             best, best_similarity = dataclasses.replace(retrieval, searched=(searched,)), similarity
     return best

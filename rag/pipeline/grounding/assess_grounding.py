@@ -36,7 +36,8 @@ _MIN_RELEVANT = 0.1
 _MIN_WITH_MARGIN = 0.4
 # A question below it, with at least this probability, is groundable if the heading of one passage stands out.
 _MIN_WITH_HEADING, _PROBABILITY_WITH_HEADING = 0.03, 0.4
-# A question about a code is not groundable if the passages only have others: all three of ten sets had no answer.
+# A question about a code is not groundable if the passages only have others: all three such questions in ten sets had
+# no answer.
 _MAX_WITH_OTHER_CODE = 0.3
 # Weight of the share of names and numbers. They also count as terms.
 _NAME_WEIGHT = 0.5

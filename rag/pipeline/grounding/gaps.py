@@ -1,6 +1,7 @@
 """Step: question and passages -> the parts of the question that no passage mentions."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,9 +29,8 @@ _GENERAL_WORDS = {
 }  # fmt: skip
 # What separates the things that one question asks for, in English, German, French and Spanish.
 _CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")
-# "E-12", "KD-6002", "HX500", but not "m2" and "MP3".
-_CODE = re.compile(r"(?<![\w-])[A-Za-z]+(?:[-_]\d|\d\d)[\w-]*")
-_LETTERS, _NO_LETTER_OR_DIGIT = re.compile("[A-Za-z]+"), re.compile(r"[\W_]+")
+# "E-12", "KD-6002" and "HX500", but not "m2" and "MP3": the letters and the digits.
+_CODE = re.compile(r"(?<![\w-])([a-z]+)(?=[-_]|\d\d)[-_]?(\d+)")
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
 
@@ -125,28 +125,27 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
 def asks_about_other_code(query: str, passages: Sequence[Passage]) -> bool:
     """Return whether a question asks about a code, such as "E-12", and passages only have others of its series.
 
-    What they say about those is no answer. A code in a clause that does not ask may only describe the occasion. "E12"
-    and "e 12" are the same code.
+    What they say about those is no answer. A series has two codes or more: a single one may be a limit or a version. A
+    code in a clause that does not ask may only describe the occasion. "E-12", "E12" and "e 12" are the same code.
     """
-    codes = {code for clause in asking_clauses(query) for code in _CODE.findall(clause)}
+    codes = {code for clause in asking_clauses(query) for code in _CODE.findall(clause.lower())}
     if not codes:
         return False
-    texts = [passage.text_with_headings for passage in passages]
-    series = {_letters(code) for text in texts for code in _CODE.findall(text)}
-    squashed = [_squash(text) for text in texts]
-    return any(_letters(code) in series for code in codes) and not any(
-        _squash(code) in text for code in codes for text in squashed
+    texts = [passage.text_with_headings.lower() for passage in passages]
+    passage_codes = {code for text in texts for code in _CODE.findall(text)}
+    series = {letters for letters, count in Counter(letters for letters, _ in passage_codes).items() if count > 1}
+    return any(letters in series for letters, _ in codes) and not any(
+        _has_code(text, *code) for code in codes for text in texts
     )
 
 
-def _letters(code: str) -> str:
-    """Return the letters that a code begins with: "e" of "E-12"."""
-    return _LETTERS.match(code)[0].lower()  # type: ignore[index]  # _CODE begins with a letter
-
-
-def _squash(text: str) -> str:
-    """Return the letters and digits of a text, in lower case."""
-    return _NO_LETTER_OR_DIGIT.sub("", text.lower())
+def _has_code(text: str, letters: str, digits: str) -> bool:
+    """Return whether a text has a code, or a range that may contain it ("B10 to B19")."""
+    number = digits.lstrip("0") or "0"
+    return bool(
+        re.search(rf"(?<![^\W_]){letters}[\W_]{{0,3}}0*{number}(?!\d)", text)
+        or re.search(rf"(?<![^\W_]){letters}[-_]?\d+ ?(?:to|–|-|bis|à|a) ?{letters}[-_]?\d", text)
+    )
 
 
 def count_question_words(query: str) -> int:

@@ -27,6 +27,15 @@ TABLE = "| code | meaning |\n| --- | --- |\n| E-11 | The door is open. |\n| E-12
         ("How do I clean the filter?", TABLE, False),
         # A size, a format and an amount are no codes
         ("How many m2 does the MP3 player need for 20 files?", "A room has 12 m3, and an MP4 player.", False),
+        # A compound, a suffix, or another number of digits
+        ("Was bedeutet die E-12-Meldung?", TABLE, False),
+        ("How many HX500s do I need?", "HX500 and HX600 are sold in packs.", False),
+        ("What does E-5 mean?", "| E-05 | door |\n| E-06 | filter |", False),
+        ("What does E-27 mean?", f"{TABLE}\n\nSee page 27.", True),
+        ("What does E-1 mean?", TABLE, True),
+        # A single one is a limit or a version, and a range has others
+        ("Does the app run on iOS17?", "It needs iOS15 or later.", False),
+        ("Which floor is room B12 on?", "Rooms B10 to B19 are on the second floor. Room C20 is upstairs.", False),
         # The code only describes the occasion
         ("I have the washer E-270, bought in May. What does the display say if the filter is full?", TABLE, False),
         ("The filter is full, so what does E-27 mean?", TABLE, True),

@@ -38,10 +38,21 @@ def test_clauses_end_at_punctuation_and_conjunctions(question: str, clauses: tup
         (["may I search the tram timetables by title?"], ["tram timetables"], ["may I search the by title?"], []),
         (["a worker was killed last night and lost rows"], [], [], ["a worker was killed and lost rows"]),
         (["nobody can change an address since Monday"], [], [], ["nobody can change an address"]),
+        # What is asked for at a time keeps it
+        (["is the library open at night?"], [], ["is the library open at night?"], []),
+        # "when" and "who" may begin a clause that does not ask
+        (
+            ["when guests arrive at the gate", "who is at the garden gate?"],
+            [],
+            ["who is at the garden gate?"],
+            ["when guests arrive at the gate"],
+        ),
+        (["who has the key of the gate?"], [], ["who has the key of the gate?"], []),
+        (["does it work with AT&T lines in town?"], ["AT&T"], [], []),
         # Another word that contains the gap stays
         (["may I rename the team of teammates?"], ["team"], ["may I rename the of teammates?"], []),
         # Too little is left, or there is too little
-        (["which glue is for chairs?"], ["glue", "chairs"], ["which glue is for chairs?"], []),
+        (["which glue is for chairs?"], ["glue", "chairs"], [], []),
         (["and why?", "what is the tuba?"], [], [], []),
         # Names and numbers are what a clause is about
         (["does it work with Salesforce or SAP?"], ["Salesforce"], [], []),

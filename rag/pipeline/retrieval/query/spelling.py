@@ -10,13 +10,16 @@ from rag.text.question_language import is_english
 from rag.text.words import stem
 from rag.types import Question, SearchScope
 
-from .english_dictionary import is_english_word
+from .english_dictionary import word_frequency
 from .typing_errors import find_plain_words, replace_words, similar_words
 
 # Each takes about 2 ms; a text with more is not a question with typing errors.
 _MAX_CORRECTED = 3
 _MIN_STEM_LETTERS = 4
 _LANG = "en"
+# Of errors that are words themselves the correction is often this many times as frequent ("filer": 340, "wether":
+# 270). Rare words that are meant have less frequent ones beside them ("mend": 110, "pint": 12).
+_MIN_TIMES_AS_FREQUENT = 200
 WARNING = "SPELLING_CORRECTED"
 _FUNCTION_WORDS = FUNCTION_WORDS["english"]
 
@@ -24,9 +27,10 @@ _FUNCTION_WORDS = FUNCTION_WORDS["english"]
 def correct_spelling(question: Question, scopes: Sequence[SearchScope]) -> Question:
     """Replace words that nobody knows by similar ones that the documents have.
 
-    A word is replaced if neither the dictionary, the local model's vocabulary nor a chunk of the scopes has it, and an
-    English word that differs by one typing error occurs in the scopes. So the words of documents that the caller may
-    not read have no effect. Only plain words of English questions are examined: names and identifiers stay as they are.
+    A word is replaced if neither the local model's vocabulary nor a chunk of the scopes has it, and an English word
+    that differs by one typing error occurs in the scopes, and is used much more often if the dictionary has both. So
+    the words of documents that the caller may not read have no effect. Only plain words of English questions are
+    examined: names and identifiers stay as they are.
 
     Args:
         question: The question.
@@ -55,24 +59,24 @@ def _find_replacements(words: Sequence[str], scopes: Sequence[SearchScope]) -> d
         return {}
     candidates = {candidate for similar_to_word in similar.values() for candidate in similar_to_word}
     counts = store.count_words(sorted(candidates), scopes, lang=_LANG)
-    return {word: correction for word in similar if (correction := _choose_correction(similar[word], counts))}
+    corrections = {word: _choose_correction(similar[word], counts) for word in similar}
+    return {word: correction for word, correction in corrections.items() if correction and _is_meant(correction, word)}
+
+
+def _is_meant(correction: str, word: str) -> bool:
+    """Return whether a similar word is meant: "file" for "filer", but not "wiki" for "wifi"."""
+    frequency = max(map(word_frequency, _forms(word)))
+    return max(map(word_frequency, _forms(correction))) >= _MIN_TIMES_AS_FREQUENT * frequency
 
 
 def _find_unusual_words(text: str) -> list[str]:
-    """Return the plain words that neither the local model's vocabulary nor the dictionary has in any form.
-
-    Returns:
-        The words, in lower case; none if the local model is not installed.
-    """
+    """Return the plain words that the local model's vocabulary lacks in any form; none if it is not installed."""
+    vocabulary = provider_factory.local_embedder()
     words = [word for word in find_plain_words(text) if word not in _FUNCTION_WORDS]
     try:
-        return [word for word in words if not any(map(_is_known, _forms(word)))]
+        return [word for word in words if not any(vocabulary.has_word(form) for form in _forms(word))]
     except EmbeddingFailed:
         return []
-
-
-def _is_known(word: str) -> bool:
-    return provider_factory.local_embedder().has_word(word) or is_english_word(word)
 
 
 def _forms(word: str) -> set[str]:

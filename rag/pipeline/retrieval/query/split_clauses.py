@@ -12,7 +12,14 @@ _MAX_CHARACTERS, _MAX_CLAUSES = 500, 2
 _CLAUSE_END = re.compile(
     r"(?<=[,.;:?!])\s|\s[–-]\s|\s(?=(?:because|so that|although|though|while|whereas)\b)", re.IGNORECASE
 )
-_ASKS = re.compile(rf"(?:(?:and|but|or|so|then) )?(?:{QUESTION_WORDS}|{AUXILIARIES})", re.IGNORECASE)
+_VERBS = r"(?:is|are|was|were|do|does|did|can|could|may|must|should|will|has)\b"
+# "When guests arrive" asks nothing, unless it ends with a question mark.
+_ASKS = re.compile(
+    rf"[¿\s]*(?:(?:and|but|or|so|then) )?(?:(?:how|what|why|wie|warum|comment|pourquoi|cómo|qué)\b|{AUXILIARIES}"
+    rf"|(?:when|where|who|whom|whose|which)(?: \w+)? {_VERBS}"
+    rf"|{QUESTION_WORDS}.*\?)",
+    re.IGNORECASE | re.DOTALL,
+)
 _MIN_WORDS, _MIN_CONTENT_WORDS = 4, 2
 # "since Monday", "an hour ago"
 _TIME = re.compile(
@@ -42,8 +49,8 @@ def asking_clauses(question: str) -> tuple[str, ...]:
 def select_clauses(clauses: Sequence[str], gaps: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the clauses to search for, without the words that no passage mentions.
 
-    Statements tell what happened, or name an example. If the clauses that ask have words that no passage mentions, what
-    a statement is about is no answer to them.
+    Statements tell what happened, or name an example; when it happened is left out, too. If the clauses that ask have
+    words that no passage mentions, what a statement is about is no answer to them.
 
     Args:
         clauses: The clauses of a question.
@@ -55,7 +62,7 @@ def select_clauses(clauses: Sequence[str], gaps: Sequence[str]) -> tuple[tuple[s
     questions = [clause for clause in clauses if _ASKS.match(clause)]
     has_gap = any(_find(gap).search(clause) for clause in questions for gap in gaps)
     statements = [] if has_gap else [clause for clause in clauses if clause not in questions]
-    return _without_gaps(questions, gaps), _without_gaps(statements, gaps)
+    return _without_gaps(questions, gaps), _without_gaps([_TIME.sub(" ", clause) for clause in statements], gaps)
 
 
 def _without_gaps(clauses: Sequence[str], gaps: Sequence[str]) -> tuple[str, ...]:
@@ -64,20 +71,13 @@ def _without_gaps(clauses: Sequence[str], gaps: Sequence[str]) -> tuple[str, ...
 
 
 def _leave_out(clause: str, gaps: Sequence[str]) -> str:
-    """Return a clause without its gaps, and without when something happened.
-
-    Returns:
-        The rest. Nothing if a gap is a name or number, because then the clause asks about something else. The whole
-        clause if too little is left.
-    """
+    """Return a clause without its gaps; nothing if one is a name or number: then it is about something else."""
     names = {mention.text for mention in (*find_names(clause), *find_numbers(clause))}
-    if any(word in names for gap in gaps for word in gap.split()):
+    if any(_find(name).search(gap) for gap in gaps for name in names):
         return ""
-    rest = _TIME.sub(" ", clause)
     for gap in gaps:
-        rest = _find(gap).sub(" ", rest)
-    rest = " ".join(rest.split())
-    return rest if _may_stand_alone(rest) else clause
+        clause = _find(gap).sub(" ", clause)
+    return " ".join(clause.split())
 
 
 def _find(phrase: str) -> re.Pattern[str]:

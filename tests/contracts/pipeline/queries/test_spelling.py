@@ -27,6 +27,14 @@ def test_a_word_whose_stem_is_a_short_other_word_is_misspelled(member: Client, l
     assert reply.body["warnings"] == ["SPELLING_CORRECTED"]
 
 
+def test_a_rare_word_is_an_error_if_a_similar_one_is_much_more_frequent(member: Client, live_world: World) -> None:
+    """The dictionary has "filer", somebody who files documents."""
+    ingest_text(live_world.source("staff"), "/file", "The file of events is at the gate.", title="Events")
+    reply = ask(member, query="Where is the filer of events?")
+    assert reply.body["answer"].startswith("The file of events is at the gate.")
+    assert reply.body["warnings"] == ["SPELLING_CORRECTED"]
+
+
 def test_a_plural_that_is_its_own_stem_is_no_error(member: Client, live_world: World) -> None:
     ingest_text(live_world.source("staff"), "/cold", "The cold room has minus ten degrees.", title="Cold room")
     assert ask(member, query="Where are the menus?").body["warnings"] != ["SPELLING_CORRECTED"]
@@ -37,6 +45,7 @@ def test_a_plural_that_is_its_own_stem_is_no_error(member: Client, live_world: W
     [
         ("The wiki has a page for guests.", "What is the wifi code for guests?"),
         ("The vanish button is red.", "Is there varnish on the button?"),
+        ("The menu is at the gate.", "Who can mend the gate?"),
     ],
 )
 def test_a_rare_word_is_no_error(member: Client, live_world: World, text: str, question: str) -> None:

@@ -1,10 +1,13 @@
 """Rows of a table beside the one that the question names."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.selection.named_rows import leave_out_other_rows
 from rag.pipeline.answering.extractive.selection.select_parts import Selection
+from rag.text.quotable_units import UnitKind
 from tests.support.passages import answer, passage
 
 PRICES = (
@@ -28,6 +31,14 @@ def index_of(structure: PassageStructure, row: str) -> int:
         ("Mola 75 or Mola 90?", ["75", "90"], ["75", "90"]),
         ("K75T or the Mola 90?", ["75 titanium", "90"], ["75 titanium", "90"]),
         ("prices of all grinders", ["75", "90"], ["75", "90"]),
+        (
+            "What is the difference between the Mola 75 and the Mola 75 titanium?",
+            ["75", "75 titanium"],
+            ["75", "75 titanium"],
+        ),
+        # It is named to ask about the others
+        ("Which grinders cost more than the Mola 75?", ["75", "90"], ["75", "90"]),
+        ("prices of grinders besides the Mola 75", ["75", "90"], ["75", "90"]),
         # A number elsewhere than in the first column is an amount
         ("1 filter: which grinders?", ["75", "75 titanium"], ["75", "75 titanium"]),
         # The code of this row is that of the row above
@@ -42,6 +53,42 @@ def test_only_the_named_row_is_kept(question: str, selected: list[str], kept: li
         selection = leave_out_other_rows(Selection({1: set(indexes)}, best), [structure], question)
         assert selection.parts == {1: expected}
         assert selection.best is None or selection.best[1] in selection.parts[1]
+
+
+@pytest.mark.parametrize(
+    ("question", "table"),
+    [
+        ("What's the chest width of the shirts?", "| size | width |\n| --- | --- |\n| S | 92 cm |\n| M | 100 cm |"),
+        ("What does a permit cost?", "| zone | cost |\n| --- | --- |\n| A | 10 |\n| B | 20 |"),
+        ("plans with no credit card", "| plan | api |\n| --- | --- |\n| Pro | no |\n| Plus | yes |"),
+        (
+            "sheets of 10 x 10 cm in a pack of 20",
+            "| sheet | pack |\n| --- | --- |\n| 10 x 20 cm | 5 |\n| 10 x 10 cm | 9 |",
+        ),
+    ],
+)
+def test_rows_that_the_question_does_not_name_stay(question: str, table: str) -> None:
+    """A letter of a contraction, an article, "no", words in another order."""
+    structure = PassageStructure(passage(table))
+    rows = [index_of(structure, row) for row in table.splitlines()[2:]]
+    kept = leave_out_other_rows(Selection({1: set(rows)}, (1, rows[-1])), [structure], question).parts[1]
+    assert rows[-1] in kept
+
+
+@given(
+    cells=st.lists(
+        st.lists(st.sampled_from(["", "Pro", "Pro Plus", "no", "3", "keys"]), min_size=3, max_size=3), min_size=1
+    ),
+    words=st.lists(st.sampled_from(["Pro", "Plus", "no", "3", "keys"]), max_size=6),
+)
+def test_a_row_is_left(cells: list[list[str]], words: list[str]) -> None:
+    table = "\n".join(f"| {' | '.join(row)} |" for row in [["a", "b", "c"], ["---"] * 3, *cells])
+    structure = PassageStructure(passage(table))
+    rows = {index for index, part in enumerate(structure.parts) if part.kind is UnitKind.ROW}
+    selection = leave_out_other_rows(Selection({1: set(rows)}, (1, min(rows))), [structure], " ".join(words))
+    assert selection.parts[1]
+    assert selection.best is not None
+    assert selection.best[1] in selection.parts[1]
 
 
 def test_a_row_of_another_table_stays() -> None:

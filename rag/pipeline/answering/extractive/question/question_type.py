@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
+from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.question_language import query_language
-from rag.text.words import content_words, split_words
+from rag.text.words import as_phrase, content_words, split_words
 
 from .answer_types import AnswerType, expected_answer_type
 
@@ -60,7 +61,7 @@ _FOLLOWING_QUESTION = re.compile(
 # "What does E-12 mean?", "The panel shows F12": a word with a letter and a digit. One pattern that looks ahead for both
 # reads a long row of hyphens again from each of them.
 _WORD = re.compile(r"\w(?:[\w-]*\w)?")
-_TOKEN = re.compile(r"\w+")
+_NOTE_OR_PLURAL = re.compile(r"\(e?s\)|\[\d+\]")
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 # "What is the difference between a page and an article?", "How does it differ from an article?", "pages vs articles"
 _COMPARISON = re.compile(
@@ -155,8 +156,12 @@ def find_codes(text: str) -> tuple[str, ...]:
 
 
 def find_short_tokens(text: str) -> frozenset[str]:
-    """Return the single letters and numbers of a text, in lower case: "s" and "75" of "model S, 75 mm"."""
-    return frozenset(token for token in _TOKEN.findall(text.lower()) if len(token) == 1 or token.isdigit())
+    """Return the single letters and numbers of a text, in lower case: "s" and "75" of "model S, 75 mm".
+
+    Not those of "guest(s)", of a note "[1]" and of "what's", and no function words.
+    """
+    words = as_phrase(_NOTE_OR_PLURAL.sub(" ", text)).split()
+    return frozenset(word for word in words if (word.isdecimal() or len(word) == 1) and word not in ALL_FUNCTION_WORDS)
 
 
 def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:

@@ -6,27 +6,39 @@ from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
+from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quotable_units import UnitKind
+from rag.text.words import as_phrase
 
 from .select_parts import Selection
 
-_TOKEN = re.compile(r"\w+")
+# Questions about all rows but the one that they name: "Which plans cost more than Pro?"
+_ABOUT_OTHERS = re.compile(
+    r"\b(?:than|besides|except|compared?|others?|außer|andere[nrs]?|sauf|excepto|(?:más|plus|moins|menos|mehr|weniger)\b"
+    r".*\b(?:que|als))\b",
+    re.IGNORECASE,
+)
+_MAX_CHARACTERS = 500
 
 
 def leave_out_other_rows(selection: Selection, structures: Sequence[PassageStructure], query: str) -> Selection:
     """Return a selection without rows if another selected row of their table has a cell that names what is asked for.
 
-    Such a cell has only words of the question, single letters and numbers included, and the other row has in its place
-    something else, or only some of these words.
+    The words of such a cell are in the question as they are there, single letters and numbers included, and the other
+    row has in its place something else that the question does not name. If the best part is left out, the first part
+    that stays takes its place.
 
     Args:
         selection: The selected parts.
         structures: The structures of the numbered passages.
         query: The question.
     """
-    asked_tokens = _tokens(query)
+    question = query[:_MAX_CHARACTERS]
+    if _ABOUT_OTHERS.search(question):
+        return selection
+    question_phrase = as_phrase(question)
     parts = {
-        number: indexes - _other_rows(structures[number - 1], indexes, asked_tokens)
+        number: indexes - _other_rows(structures[number - 1], indexes, question_phrase)
         for number, indexes in selection.parts.items()
     }
     best = selection.best
@@ -35,41 +47,45 @@ def leave_out_other_rows(selection: Selection, structures: Sequence[PassageStruc
     return dataclasses.replace(selection, parts=parts, best=best)
 
 
-def _other_rows(structure: PassageStructure, indexes: set[int], asked_tokens: frozenset[str]) -> set[int]:
+def _other_rows(structure: PassageStructure, indexes: set[int], question_phrase: str) -> set[int]:
     rows = {
-        index: [_tokens(cell) for cell in split_cells(structure.text(index))]
+        index: [as_phrase(cell) for cell in split_cells(structure.text(index))]
         for index in indexes
         if structure.parts[index].kind is UnitKind.ROW
     }
-    return {
-        other
-        for other in rows
-        if any(
+
+    def is_replaced(other: int, row: int) -> bool:
+        return (
             structure.parts[row].block == structure.parts[other].block
-            and _is_named_instead(rows[row], rows[other], asked_tokens)
-            and not _is_named_instead(rows[other], rows[row], asked_tokens)
-            for row in rows
+            and _is_named_instead(rows[row], rows[other], question_phrase)
+            and not _is_named_instead(rows[other], rows[row], question_phrase)
         )
-    }
+
+    replaced = {other for other in rows if any(is_replaced(other, row) for row in rows)}
+    # Rows may replace each other in a circle.
+    return {other for other in replaced if any(is_replaced(other, row) for row in rows.keys() - replaced)}
 
 
-def _is_named_instead(
-    row: Sequence[frozenset[str]], other: Sequence[frozenset[str]], asked_tokens: frozenset[str]
-) -> bool:
+def _is_named_instead(row: Sequence[str], other: Sequence[str], question_phrase: str) -> bool:
     """Return whether a cell of a row names what is asked for, and the other row's cell in this column does not.
 
-    A number only names a row in the first column: elsewhere it is often an amount. An empty cell often stands for that
-    of the row above.
+    An empty cell often stands for that of the row above. The question names "Pro" beside "Pro Plus" if "Pro" is also in
+    the rest of it.
     """
     return any(
         cell
         and other_cell
-        and cell <= asked_tokens
-        and (not other_cell <= asked_tokens or other_cell < cell)
-        and (column == 0 or any(not token.isdigit() for token in cell))
+        and cell != other_cell
+        and _is_name(cell, column)
+        and cell in question_phrase
+        and other_cell not in (question_phrase.replace(cell, " ") if other_cell in cell else question_phrase)
         for column, (cell, other_cell) in enumerate(zip(row, other, strict=False))
     )
 
 
-def _tokens(text: str) -> frozenset[str]:
-    return frozenset(_TOKEN.findall(text.lower()))
+def _is_name(cell: str, column: int) -> bool:
+    """Return whether a cell has a word that may name its row.
+
+    A number only does in the first column: elsewhere it is often an amount. Neither does "no", or the letter "a".
+    """
+    return any(word not in ALL_FUNCTION_WORDS and (column == 0 or not word.isdigit()) for word in cell.split())
