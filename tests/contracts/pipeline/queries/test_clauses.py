@@ -17,6 +17,7 @@ SECTIONS = {
     "Who may use the sauna?": "Guests from the age of sixteen may use it. A towel is at the reception.",
     "Where do guests who arrive late find a key?": "Guests who arrive late find a key in the box at the gate.",
     "How do I tell the neighbours about a party?": "Tell the neighbours about a party a week before, by a note.",
+    "What do the error codes of the oven mean?": "E-11: the door is open. E-12: it is hot, so wait 27 minutes.",
     "When is the library open?": "The library is open from nine to five.",
 }
 STORY = "Forty trumpets and a tuba of our orchestra came by ship and the harbour has no crane"
@@ -53,6 +54,8 @@ def test_a_statement_is_answered_if_no_clause_asks_more(member: Client) -> None:
         f"{STORY}, we tell the neighbours about a party, who carries the tuba?",
         # The clause that a heading nearly asks has a name that no passage has.
         f"{STORY}, how do I reserve the Zermatt sauna?",
+        # The passage has only other codes of the series, though it has the number.
+        f"{STORY}, what does the error code E-27 of the oven mean?",
         # A passage has its words, but no heading asks it.
         f"{STORY}, is the list at the reception?",
         # A statement that is a heading, but is not what the whole question is about.

@@ -91,6 +91,14 @@ def test_a_row_is_left(cells: list[list[str]], words: list[str]) -> None:
     assert selection.best[1] in selection.parts[1]
 
 
+def test_of_rows_that_replace_each_other_in_a_circle_all_stay() -> None:
+    table = "| a | b | c |\n| --- | --- | --- |\n| guide |  | Berlin |\n| Ana | sauna |  |\n|  | pool | keys |"
+    structure = PassageStructure(passage(table))
+    rows = {index_of(structure, row) for row in table.splitlines()[2:]}
+    selection = leave_out_other_rows(Selection({1: set(rows)}, (1, min(rows))), [structure], "guide with sauna keys")
+    assert selection.parts == {1: rows}
+
+
 def test_a_row_of_another_table_stays() -> None:
     text = f"{PRICES}\n\nIt is delivered in days:\n\n| model | days |\n| --- | --- |\n| Mola 90 | 3 |"
     structure = PassageStructure(passage(text))
