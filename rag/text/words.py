@@ -47,8 +47,6 @@ _OTHER_SCRIPTS = frozenset({"arabic", "armenian", "greek", "hindi", "nepali", "p
 # Stemming time grows with the square of a word's length, and stems are cached.
 _MAX_WORD_CHARACTERS = 64
 
-_PHRASE_WORD = re.compile(r"\w+(?:['’]\w+)*")
-
 
 def split_words(text: str, lang: str = "") -> list[str]:
     """Return the words of a text in lower case, in order; very long words are cut.
@@ -152,4 +150,4 @@ def as_phrase(text: str) -> str:
     Single letters and numbers count, but not the letter of "what's": " aquapur   l " is in the phrase of "The AquaPur
     L?".
     """
-    return "".join(f" {word} " for word in _PHRASE_WORD.findall(text.lower()))
+    return "".join(f" {word} " for word in split_words(text))

@@ -3,7 +3,7 @@
 import pytest
 
 from rag.pipeline.answering.extractive.question.answer_types import AnswerType, expected_answer_type, has_answer_of_type
-from rag.pipeline.answering.extractive.question.question_type import analyse_question, find_codes
+from rag.pipeline.answering.extractive.question.question_type import analyse_question, find_codes, find_short_tokens
 from tests.support.growth import takes_linear_time
 
 
@@ -97,3 +97,10 @@ def test_codes_are_found_once_and_in_their_order() -> None:
 def test_codes_are_found_in_linear_time(part: str) -> None:
     """A row of 16,000 hyphens took ten seconds, in a heading even for each part below it."""
     assert takes_linear_time(find_codes, lambda length, _: (part * length)[:length] + " E-12", 16_000)
+
+
+def test_short_tokens_are_numbers_and_single_letters_that_are_no_words() -> None:
+    """Neither what is left of a contraction, nor an article, nor the mark of a plural or of a note."""
+    text = "What's the price of a model S, 75 mm, for guest(s) of l'hôtel [12]?"
+    assert find_short_tokens(text) == {"s", "75"}
+    assert find_short_tokens(text.replace("model S", "model")) == {"75"}
