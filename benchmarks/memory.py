@@ -58,8 +58,8 @@ _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
 
 def _measure(setting: Any, source: Any, documents: list[Any], label: str) -> None:
     from rag.services.ingestion import build_submissions
-    from rag.services.jobs import submit, uploads
-    from rag.services.jobs.uploads import Upload
+    from rag.services.jobs import submit
+    from rag.services.jobs.submit_documents import Upload, rewind, submit_documents
     from rag.types import Submission
 
     with _peaks() as peaks:
@@ -69,8 +69,8 @@ def _measure(setting: Any, source: Any, documents: list[Any], label: str) -> Non
             job = submit.submit_job(source=source, submissions=documents, options=options, actor=setting.user)
         else:
             submission = Submission(path="long.txt", title="", text="", content_type="text/plain")
-            upload = Upload(submission, lambda: uploads.rewind(documents[0]), "long.txt")
-            job = uploads.submit_documents(source=source, documents=[upload], options=options, actor=setting.user)
+            upload = Upload(submission, lambda: rewind(documents[0]), "long.txt")
+            job = submit_documents(source=source, documents=[upload], options=options, actor=setting.user)
         while True:
             state = setting.get(f"/api/rag/ingest/{job.pk}")
             if state["finishedAt"]:

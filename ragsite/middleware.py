@@ -19,7 +19,7 @@ from rag.pages.base import render_error
 from rag.providers.limits import read_limiter
 from ragsite.http import request_warnings
 from ragsite.http.bodies.parsers import CHUNKED_META_KEY, release_slot
-from ragsite.http.bodies.uploads import MAX_FORM_BYTES, BoundedBody, body_too_large_message
+from ragsite.http.bodies.upload_handler import MAX_FORM_BYTES, BoundedBody, body_too_large_message
 from ragsite.http.request_id import request_id
 
 from .postgres import identity

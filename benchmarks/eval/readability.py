@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from rag.text.sentences import depends_on_predecessor
+from rag.text.sentences.dependent_sentences import depends_on_predecessor
 from rag.text.words import is_function_word
 
 _MARKER = re.compile(r"[ \n]*\[\d+\]|[ \n]*\([^()\n]*\)$")

@@ -16,7 +16,7 @@ from typing import NoReturn
 from django.conf import settings
 
 from ragsite.embedded.folder import EmbeddedError, package_folder, socket_folder
-from ragsite.http.bodies.uploads import MAX_FORM_BYTES
+from ragsite.http.bodies.upload_handler import MAX_FORM_BYTES
 from ragsite.settings.env import DATA_DIR
 
 # The threads of each gunicorn process. Each thread has a connection to PostgreSQL.

@@ -1,7 +1,7 @@
 """The structure of plain texts: underlined headings, terms with their explanations, and code after `::`."""
 
 from rag.parsing import parse
-from rag.text.quotable_units import UnitKind, split_units
+from rag.text.sentences.quotable_units import UnitKind, split_units
 
 README = """\
 .. image:: https://badges.example/v1.svg

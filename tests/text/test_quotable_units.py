@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag.text.markup import html_tags, plain_structure
-from rag.text.quotable_units import UnitKind, split_units
+from rag.text.sentences.quotable_units import UnitKind, split_units
 
 HOSTILE = st.text(alphabet=st.sampled_from(list("aB1. ?!\n\t|-#`[]:é。\u2028\u200b\x85")), max_size=120)
 

@@ -23,8 +23,9 @@ from rag.errors import RagError, UnknownJob
 from rag.models import Action, DataSource, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import job_lookup, uploads
-from ragsite.http.bodies.uploads import PayloadTooLarge, SpooledUploadHandler
+from rag.services.jobs import job_lookup
+from rag.services.jobs.submit_documents import build_upload, rewind, submit_documents
+from ragsite.http.bodies.upload_handler import PayloadTooLarge, SpooledUploadHandler
 from ragsite.postgres.models import as_uuid
 
 _MAX_LISTED_FAILURES = 20
@@ -152,13 +153,11 @@ def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
         raise _UploadRejected(400, gettext("{name} is empty.").format(name=files[0].name))
     paths = _paths(request, files)
     documents = [
-        uploads.build_upload(
-            path, open_content=partial(uploads.rewind, file), content_type=(file.content_type or "")[:200]
-        )
+        build_upload(path, open_content=partial(rewind, file), content_type=(file.content_type or "")[:200])
         for path, file in zip(paths, files, strict=True)
     ]
     try:
-        return uploads.submit_documents(
+        return submit_documents(
             source=source,
             documents=documents,
             options=build_submissions.default_chunking_options(),

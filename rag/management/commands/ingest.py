@@ -20,7 +20,8 @@ from rag.errors import RagError
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import reparsing, uploads
+from rag.services.jobs import reparsing
+from rag.services.jobs.submit_documents import build_upload, submit_documents
 from rag.services.sources import lookup
 
 MAX_FILES_PER_JOB = 100
@@ -122,12 +123,12 @@ class _Run:
             if reason := _find_problem(path, file):
                 self.failures.append((path, reason))
             else:
-                documents.append(uploads.build_upload(path, open_content=partial(_open_file, file)))
+                documents.append(build_upload(path, open_content=partial(_open_file, file)))
         if not documents:
             return
         options = build_submissions.default_chunking_options()
         try:
-            job = uploads.submit_documents(source=self._source, documents=documents, options=options, actor=self._actor)
+            job = submit_documents(source=self._source, documents=documents, options=options, actor=self._actor)
         except (RagError, OSError) as error:
             reason = f"{error.code} {error.message}" if isinstance(error, RagError) else str(error)
             self.failures += [(document.submission.path, reason) for document in documents]

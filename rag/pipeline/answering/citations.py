@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rag.text import citation_markers
 from rag.text.markup.pictures import disable_in_answer
 from rag.text.question_language import query_language
-from rag.text.quotable_units import TextUnit, UnitKind, split_units
+from rag.text.sentences.quotable_units import TextUnit, UnitKind, split_units
 from rag.text.words import content_words, stem, stems
 from rag.types import Citation, Passage
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from rag.text.entities import find_names, find_numbers, normalized_numbers
-from rag.text.sentences import sentence_spans
+from rag.text.sentences.split_sentences import sentence_spans
 from rag.text.words import content_words, is_function_word, split_words, stem
 
 from .context_index import ContextIndex

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from rag.text.entities import Mention, normalized_numbers
-from rag.text.sentences import sentence_spans
+from rag.text.sentences.split_sentences import sentence_spans
 from rag.text.words import split_words, stem
 
 _WORD = re.compile(r"\w+")

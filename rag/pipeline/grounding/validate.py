@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rag.text import citation_markers
 from rag.text.question_language import query_language
-from rag.text.sentences import split_sentences
+from rag.text.sentences.split_sentences import split_sentences
 from rag.text.words import content_words, stem, stems
 from rag.types import CheckedSentence, Passage, Validation
 

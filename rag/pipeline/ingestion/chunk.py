@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rag.text.markup.code_block_marks import closes_block, find_opening_marks
-from rag.text.sentences import SENTENCE_END
+from rag.text.sentences.split_sentences import SENTENCE_END
 from rag.text.token_counts import count_tokens
 from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, ParsedDocument
 

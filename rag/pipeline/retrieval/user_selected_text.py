@@ -10,7 +10,7 @@ from rag.errors import EmbeddingFailed
 from rag.pipeline.embed_question import MAX_QUESTION_TOKENS, embed_question_locally
 from rag.providers import provider_factory
 from rag.text.languages import detect_language
-from rag.text.quotable_units import split_units
+from rag.text.sentences.quotable_units import split_units
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures
 

@@ -21,7 +21,7 @@ from rest_framework.request import Request
 
 from ragsite.http.fair_slots import FairSlots
 
-from .uploads import CountedForm, PayloadTooLarge, SpooledUploadHandler, body_too_large_message
+from .upload_handler import CountedForm, PayloadTooLarge, SpooledUploadHandler, body_too_large_message
 
 # Set for a chunked body, whose CONTENT_LENGTH is then a limit (ragsite.middleware).
 CHUNKED_META_KEY = "ragsite.chunked"

@@ -23,7 +23,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
-from ragsite.http.bodies.uploads import PayloadTooLarge
+from ragsite.http.bodies.upload_handler import PayloadTooLarge
 from ragsite.http.errors import TITLES
 
 from . import field_types

@@ -13,9 +13,10 @@ from rag.pipeline.answering.prompt import build_prompt, validate_template
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.validate import validate_answer
 from rag.services.queries.agent import selected_text_passage
-from rag.text import sentences, words
+from rag.text import words
 from rag.text.citation_markers import neutralize_at_line_starts
-from rag.text.quotable_units import split_units
+from rag.text.sentences.quotable_units import split_units
+from rag.text.sentences.split_sentences import split_sentences
 from rag.text.token_counts import count_tokens
 from tests.support.growth import takes_linear_time
 
@@ -26,7 +27,7 @@ STEPS: list[Callable[[str], object]] = [
     neutralize_at_line_starts,
     sanitize,
     lambda text: build_system_prompt("Be brief.", [selected_text_passage(text)]),
-    sentences.split_sentences,
+    split_sentences,
     words.stems,
     words.content_words,
     lambda text: words.stems_among(text, ["bicycl", "yard"]),

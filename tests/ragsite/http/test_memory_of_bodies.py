@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from ragsite.http.bodies.parsers import LARGE_BODIES, MAX_JSON_VALUES
-from ragsite.http.bodies.uploads import MAX_FORM_BYTES
+from ragsite.http.bodies.upload_handler import MAX_FORM_BYTES
 from tests.support.factories import World
 
 LARGE = "x" * (1024 * 1024)

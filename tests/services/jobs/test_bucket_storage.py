@@ -10,7 +10,7 @@ from rag.models import IngestionDocument, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.ingestion import embedding_outages
-from rag.services.jobs import uploads
+from rag.services.jobs.submit_documents import submit_documents
 from rag.services.sources import original_files
 from ragsite.settings.rag.files import bucket_storage
 from tests.services.jobs.uploading import OPTIONS, purge_unused_files, store, upload
@@ -58,7 +58,7 @@ def test_no_file_is_lost_while_the_bucket_does_not_answer(
     source = world.source()
     original = store(source)
     monkeypatch.setattr(embedding_outages, "MAX_OUTAGES", 3)
-    job = uploads.submit_documents(
+    job = submit_documents(
         source=source, documents=[upload("a", b"Alpha.")], options=OPTIONS, actor=world.users["editor"]
     )
     bucket.down = True

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from rag.models import IngestionJob, Original
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import uploads
+from rag.services.jobs.submit_documents import Upload, rewind, submit_documents
 from rag.services.sources import original_files
 from rag.types import Submission
 from tests.support import factories
@@ -27,18 +27,18 @@ def store(source: Any, content: bytes = b"Zebras have stripes.", name: str = "..
 
 
 def store_content(source: Any, content: io.BytesIO, name: str = "a") -> Original:
-    file = original_files.IncomingFile(lambda: uploads.rewind(content), name, "text/plain")
+    file = original_files.IncomingFile(lambda: rewind(content), name, "text/plain")
     (original,) = original_files.store_files(source=source, files=[file])
     return original
 
 
-def upload(path: str, content: bytes, **about: Any) -> uploads.Upload:
+def upload(path: str, content: bytes, **about: Any) -> Upload:
     submission = Submission(path=path, title=path, text="", **about)
-    return uploads.Upload(submission, lambda: io.BytesIO(content), path)
+    return Upload(submission, lambda: io.BytesIO(content), path)
 
 
 def send(world: World, source: Any, *documents: Any) -> IngestionJob:
-    job = uploads.submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
+    job = submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
     factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     return job
 

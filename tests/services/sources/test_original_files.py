@@ -17,7 +17,8 @@ from rag.errors import DocumentTooLarge, IndexFull, StorageFailed, UnknownSource
 from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.models.content.originals import storage_path
 from rag.providers import file_storage
-from rag.services.jobs import close_and_cancel, uploads
+from rag.services.jobs import close_and_cancel
+from rag.services.jobs.submit_documents import Upload, submit_documents
 from rag.services.maintenance.retention import delete_old_inputs
 from rag.services.sources import deletion, original_files, purge
 from rag.types import Submission
@@ -122,7 +123,7 @@ def test_a_refused_submission_leaves_nothing(world: World, stored_files: Path) -
             world,
             source,
             upload("a", b"Alpha."),
-            uploads.Upload(Submission(path="b", title="b", text=""), lambda: _deleting(source), "b"),
+            Upload(Submission(path="b", title="b", text=""), lambda: _deleting(source), "b"),
         )
     assert (Original.objects.count(), files_in(stored_files), IngestionJob.objects.count()) == (0, [], 0)
 
@@ -170,7 +171,7 @@ def test_a_job_keeps_the_files_of_open_and_of_recently_failed_documents(
 ) -> None:
     source = world.source()
     documents = [upload("bad", b"%PDF-1.7 and no more"), upload("waiting", b"Alpha."), upload("given-up", b"Beta.")]
-    job = uploads.submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
+    job = submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
     factories.process_documents(ids=[job.documents.get(path="bad").pk])
     purge_unused_files()
     assert Original.objects.count() == 3

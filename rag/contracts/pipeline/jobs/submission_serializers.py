@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rag.contracts.common import fields
 from rag.models import SourceType
 from rag.pipeline.ingestion.chunk import MAX_CHUNK_TOKENS, MIN_CHUNK_TOKENS
-from rag.services.jobs.uploads import Upload, rewind
+from rag.services.jobs.submit_documents import Upload, rewind
 from rag.types import ChunkingOptions, Submission
 from ragsite.http import request_warnings
 from ragsite.http.bodies.parsers import require_few_values

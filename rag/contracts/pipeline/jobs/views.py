@@ -19,7 +19,8 @@ from rag.contracts.common.rate_limits import INGESTIONS
 from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import InvalidRequest, UnknownJob
-from rag.services.jobs import close_and_cancel, job_lookup, manual_retries, uploads
+from rag.services.jobs import close_and_cancel, job_lookup, manual_retries
+from rag.services.jobs.submit_documents import submit_documents
 from rag.services.sources import lookup
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
@@ -65,7 +66,7 @@ class IngestionJobs(PipelineViewSet, CreateViewSet):
             )
 
         def submit() -> Created:
-            job = uploads.submit_documents(
+            job = submit_documents(
                 source=source,
                 documents=submission_serializers.build_documents(values),
                 options=submission_serializers.build_chunking_options(values),

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from rag.text.sentences import QUESTION_ENDINGS
+from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 from rag.types import Passage
 
-from .parts.passage_structure import PassageStructure
+from .parts.needed_parts import PassageStructure
 from .question.question_type import AnalysedQuestion, analyse_question
 from .quote_parts import quote_parts
 from .quotes import Quote

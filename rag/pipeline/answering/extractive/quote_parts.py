@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 from rag.types import Citation
 
-from .parts.passage_structure import PassageStructure
+from .parts.needed_parts import PassageStructure
 from .quotes import Quote
 from .render_quotes import render_lines
 from .scores.section_headings import is_in_section

@@ -7,10 +7,10 @@ from rag.parsing.parse_markdown import to_html
 from rag.text import citation_markers
 from rag.text.markup import html_tags, links, pictures, references
 from rag.text.markup.writing_direction import end_directions
-from rag.text.quotable_units import LABEL, UnitKind
+from rag.text.sentences.quotable_units import LABEL, UnitKind
 from rag.types import Passage
 
-from .parts.passage_structure import PassageStructure
+from .parts.needed_parts import PassageStructure
 from .parts.tables import split_cells
 from .quotes import Quote
 

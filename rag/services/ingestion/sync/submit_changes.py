@@ -18,7 +18,7 @@ from rag.models import IngestionDocument, IngestionJob, SyncItem, SyncRun
 from rag.providers import provider_factory
 from rag.providers.connectors.base import Connector, ItemFailed, ItemGone
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import uploads
+from rag.services.jobs.submit_documents import Upload, rewind, submit_documents
 from rag.types import Submission
 
 from . import ingestion_outcomes, renaming, runs
@@ -150,7 +150,7 @@ def _submit(run: SyncRun, changed: list[FetchedItem]) -> None:
     source, actor = run.connection.source, run.connection.acts_for
     assert actor is not None, "the worker has checked it"
     documents = [
-        uploads.Upload(
+        Upload(
             Submission(
                 path=fetched.item.path,
                 title="",
@@ -159,14 +159,14 @@ def _submit(run: SyncRun, changed: list[FetchedItem]) -> None:
                 content_type=fetched.content_type,
                 content_hash=fetched.sha256,
             ),
-            partial(uploads.rewind, fetched.file),
+            partial(rewind, fetched.file),
             fetched.name,
         )
         for fetched in changed
     ]
     options = build_submissions.default_chunking_options()
     try:
-        job = uploads.submit_documents(source=source, documents=documents, options=options, actor=actor)
+        job = submit_documents(source=source, documents=documents, options=options, actor=actor)
     except UnsupportedFormat as error:  # of a job with one document
         runs.record_failure(run, changed[0].item, error.code, error.message)
         return

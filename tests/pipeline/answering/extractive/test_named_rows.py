@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.selection.named_rows import leave_out_other_rows
 from rag.pipeline.answering.extractive.selection.select_parts import Selection
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 from tests.support.passages import answer, passage
 
 PRICES = (

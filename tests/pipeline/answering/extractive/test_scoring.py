@@ -7,10 +7,10 @@ import pytest
 
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.parts.cross_references import is_pointer, mostly_points
-from rag.pipeline.answering.extractive.parts.passage_parts import says_nothing
+from rag.pipeline.answering.extractive.parts.split_into_parts import says_nothing
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 from rag.types.token_vectors import TokenVectors
 from tests.support.passages import passage
 

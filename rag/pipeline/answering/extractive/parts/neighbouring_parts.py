@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
-from rag.text.quotable_units import UnitKind
-from rag.text.sentences import depends_on_predecessor
+from rag.text.sentences.dependent_sentences import depends_on_predecessor
+from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import stem, stems_among
 
-from .passage_structure import PassageStructure
+from .needed_parts import PassageStructure
 from .reading_groups import Section
 
 # What is asked for may be at most this many sentences below the best one.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 
-from .passage_parts import Part
+from .split_into_parts import Part
 
 # The indexes of the parts of a section that are not headings, in groups.
 Section = list[list[int]]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import split_words
 
-from .passage_structure import PassageStructure
+from .needed_parts import PassageStructure
 
 # A part that shares this much of its words with a quoted one repeats it.
 _MIN_REPEATED_WORDS = 0.8

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise, zip_longest
 
 from rag.text.markup.aligned_columns import COLUMN_GAP
-from rag.text.quotable_units import TextUnit, UnitKind
+from rag.text.sentences.quotable_units import TextUnit, UnitKind
 
 # A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.
 _GRID_BORDER = re.compile(r"\+[-=]")

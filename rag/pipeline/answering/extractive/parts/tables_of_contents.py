@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.text.quotable_units import TextUnit
+from rag.text.sentences.quotable_units import TextUnit
 
 # "14.3. May I sell it?", "3.1.2 Fees .... 14"
 _ENTRY = re.compile(r"[ \t]*(?:[-*+] )?\[?\d{1,3}(?:\.\d{1,3}){1,3}\.?\]?\s+\S")

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rag.pipeline.answering.extractive.parts.passage_parts import ends_with_colon
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
+from rag.pipeline.answering.extractive.parts.split_into_parts import ends_with_colon
 from rag.text.words import stem, stems_among
 
 

@@ -8,7 +8,7 @@ import structlog
 from django.conf import settings
 
 from rag.errors import EmbeddingFailed
-from rag.pipeline.answering.extractive.parts.passage_parts import split_parts
+from rag.pipeline.answering.extractive.parts.split_into_parts import split_parts
 from rag.providers import provider_factory
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Passage

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.question.question_type import find_short_tokens
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import content_words, split_words, stem
 
 from .answer_candidates import QuoteCandidate

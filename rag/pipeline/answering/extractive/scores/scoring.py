@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rag.pipeline.answering.extractive.parts.cross_references import mostly_points
-from rag.pipeline.answering.extractive.parts.passage_parts import SENTENCE_ENDINGS
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
+from rag.pipeline.answering.extractive.parts.split_into_parts import SENTENCE_ENDINGS
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, find_codes
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate

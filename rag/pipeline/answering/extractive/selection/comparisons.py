@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import readable_parts, section_beginning
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
-from rag.text.quotable_units import UnitKind
-from rag.text.sentences import QUESTION_ENDINGS
+from rag.text.sentences.quotable_units import UnitKind
+from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 from rag.text.words import content_words, is_function_word, split_words, stem, stems_among
 
 # A heading with more words is about something else, too: "Why is the time in the archive's statistics wrong?"

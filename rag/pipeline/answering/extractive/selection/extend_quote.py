@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import (
     characters_of,
     find_typed_sentence,
@@ -12,10 +13,9 @@ from rag.pipeline.answering.extractive.parts.neighbouring_parts import (
     surrounding_parts,
     without_lone_lead_ins,
 )
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.repetitions import without_repetitions
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 
 from .add_section import parts_of_section
 

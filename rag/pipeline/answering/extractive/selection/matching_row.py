@@ -1,8 +1,8 @@
 """Finds the one row of a section's table that a question asks for: "What range does the Sport mode have?"."""
 
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import stem, stems_among
 
 

@@ -4,10 +4,10 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.text.function_words import ALL_FUNCTION_WORDS
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import as_phrase
 
 from .select_parts import Selection

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
 
 # A part of the best part's section is quoted too, if its score is lower by at most this many standard deviations of all

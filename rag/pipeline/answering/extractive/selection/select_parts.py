@@ -4,13 +4,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import (
     rest_of_section,
     section_beginning,
     with_first_steps,
     without_lone_lead_ins,
 )
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.parts.repetitions import is_repeated, without_repetitions, words_of
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
@@ -19,7 +19,7 @@ from rag.pipeline.answering.extractive.scores.scoring import score_candidates, t
 from rag.pipeline.answering.extractive.scores.section_headings import SectionHeading, find_headings
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
-from rag.text.sentences import QUESTION_ENDINGS
+from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 
 from .comparisons import names_both, select_comparison
 from .extend_quote import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings

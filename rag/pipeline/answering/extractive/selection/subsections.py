@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import characters_of, section_beginning
-from rag.pipeline.answering.extractive.parts.passage_structure import PassageStructure
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
-from rag.text.quotable_units import UnitKind
+from rag.text.sentences.quotable_units import UnitKind
 
 # The maximum length of what is quoted of all sections together, in characters.
 _MAX_TOTAL = 1_500

@@ -6,12 +6,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from rag.text.markup import html_tags, references
-from rag.text.quotable_units import UnitKind
-from rag.text.sentences import QUESTION_ENDINGS
+from rag.text.sentences.quotable_units import UnitKind
+from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 from rag.text.words import stems
 from rag.types import Passage
 
-from .passage_parts import (
+from .split_into_parts import (
     SENTENCE_ENDINGS,
     Part,
     ends_with_colon,

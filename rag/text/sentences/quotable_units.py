@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .markup import html_tags, pictures, plain_structure
-from .markup.aligned_columns import find_aligned_rows
-from .sentences import quotable_sentence_spans
+from rag.text.markup import html_tags, pictures, plain_structure
+from rag.text.markup.aligned_columns import find_aligned_rows
+
+from .split_sentences import quotable_sentence_spans
 
 
 class UnitKind(enum.Enum):

@@ -5,13 +5,14 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from rag.text.quotable_units import UnitKind
-from rag.text.sentences import QUESTION_ENDINGS, depends_on_predecessor
+from rag.text.sentences.dependent_sentences import depends_on_predecessor
+from rag.text.sentences.quotable_units import UnitKind
+from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 from rag.text.words import content_words, stem
 
-from .passage_layout import STEP, PassageLayout
-from .passage_parts import SENTENCE_ENDINGS, ends_with_colon, says_nothing
+from .headings_above_parts import STEP, PassageLayout
 from .reading_groups import Section, find_sections
+from .split_into_parts import SENTENCE_ENDINGS, ends_with_colon, says_nothing
 
 # "2. Term. The lease begins on 1 April.": a clause with its title.
 _TITLED_CLAUSE = re.compile(r"\d{1,3}[.)]\s+[^\W\d_a-z]\w*(?: \w+){0,2}\.\s")

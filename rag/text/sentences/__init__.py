@@ -1,0 +1,1 @@
+"""Splits texts into sentences and other units that can be quoted."""

@@ -1,0 +1,55 @@
+"""Says which sentence cannot be understood without the one before."""
+
+import re
+
+from rag.text import languages
+
+_FIRST_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+# These name what follows them.
+_OPENING_PHRASE = re.compile(
+    r"(?:instead of|both \w+ and|this (?:page|document|section|manual|guide))\b", re.IGNORECASE
+)
+# "With this open, select …", "To do so, open …", "If it fails, …"
+_REFERRING_PHRASE = re.compile(
+    r"(?:to do (?:so|this|that|it)"
+    r"|(?:with|after|before|for|by|without|once|if|when|as|at|on) (?:this|that|these|those|it|them))\b",
+    re.IGNORECASE,
+)
+# Pronouns and conjunctions that refer to what was said before, by language (Snowball's names).
+_DEPENDENT_WORDS = {
+    "english": """
+        it its it's they their them this that these those he she his her him such both otherwise then also but and or so
+        however therefore thus instead neither nor afterwards moreover furthermore besides likewise similarly hence
+        consequently still yet elsewhere there's that's they're he's she's another others
+        """,
+    "german": """
+        er sie es dies diese dieser dieses diesem diesen dadurch dafür dagegen damit danach dann daher deshalb darum
+        dazu davon dabei darauf darin jedoch aber und oder auch außerdem sonst andernfalls stattdessen zudem beide ihr
+        ihre sein seine jener jene hierzu hierbei dort trotzdem
+        """,
+    "french": """
+        il elle ils elles ce cela ceci cet cette ces celui celle ceux celles ainsi donc mais et ou aussi sinon alors
+        ensuite puis cependant toutefois leur leurs son sa ses y en
+        """,
+    "spanish": """
+        él ella ellos ellas esto eso este esta estos estas ese esa esos esas así pero y o también entonces luego además
+        sin su sus ambos
+        """,
+}
+_WORDS = {language: frozenset(words.split()) for language, words in _DEPENDENT_WORDS.items()}
+
+
+def depends_on_predecessor(sentence: str, lang: str = "") -> bool:
+    """Return whether a sentence begins with a word that refers to an earlier sentence.
+
+    Args:
+        sentence: The sentence.
+        lang: Its language, as documents declare it; empty for English.
+    """
+    first = _FIRST_WORD.search(sentence[:40])
+    if first is None or first.start() > 2 or _OPENING_PHRASE.match(sentence):  # after a quotation mark at most
+        return False
+    if _REFERRING_PHRASE.match(sentence, first.start()):
+        return True
+    known = _WORDS.get(languages.snowball_algorithm(lang) or "english", frozenset())
+    return first.group().lower().replace("’", "'") in known
