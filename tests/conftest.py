@@ -15,6 +15,7 @@ from django.core.cache.backends.redis import RedisCache
 from django.test import TransactionTestCase
 from pytest_django.live_server_helper import LiveServer
 
+from rag.services.sources import original_files
 from ragsite.postgres import identity
 from ragsite.settings.rag.files import folder_storage
 from tests.support.cache import delete_own_keys
@@ -159,6 +160,12 @@ def stored_files(settings: Any, tmp_path: Path) -> Path:
     settings.RAG_STORAGE_FOLDER, settings.RAG_TEMP_FOLDER = folder, temporary_folder
     settings.FILE_UPLOAD_TEMP_DIR = str(temporary_folder)
     return folder
+
+
+@pytest.fixture
+def small_files_in_storage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Store files of any size as files, none in its row."""
+    monkeypatch.setattr(original_files, "MAX_BYTES_IN_ROW", 0)
 
 
 @pytest.fixture

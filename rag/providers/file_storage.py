@@ -1,5 +1,7 @@
 """Uploaded files in Django's storage, a folder or a bucket: hashed while they are written, read by a local path.
 
+Small files are in their rows, and are read here, too.
+
 All exceptions of a storage are translated into StorageFailed.
 """
 
@@ -15,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.conf import settings
-from django.core.files import File
+from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
 
 from rag.errors import DocumentTooLarge, StorageFailed
@@ -106,10 +108,20 @@ def open_original(original: Original) -> "File[bytes]":
     Raises:
         StorageFailed: If the file is missing, or the storage does not answer.
     """
+    if original.content is not None:
+        return ContentFile(bytes(original.content))
     with _translated_errors():
         file: File[bytes] = default_storage.open(storage_path(original))
         file.seek(0)  # a bucket fetches the file only now
         return file
+
+
+def _local_path(original: Original) -> Path | None:
+    """Return the path of a file in a folder; None for a file in a bucket or in its row."""
+    try:
+        return None if original.content is not None else Path(default_storage.path(storage_path(original)))
+    except NotImplementedError:  # a bucket
+        return None
 
 
 @contextlib.contextmanager
@@ -119,9 +131,8 @@ def local_copy(original: Original) -> Iterator[Path]:
     Raises:
         StorageFailed: If the storage does not answer, or the file differs from what was stored, which is not retryable.
     """
-    try:
-        path = Path(default_storage.path(storage_path(original)))
-    except NotImplementedError:  # a bucket
+    path = _local_path(original)
+    if path is None:
         with tempfile.NamedTemporaryFile(dir=settings.RAG_TEMP_FOLDER, prefix="copy-") as copy:
             _download(original, copy)
             yield Path(copy.name)

@@ -4,6 +4,7 @@ import datetime
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,9 +201,9 @@ def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, 
         actor=world.users["owner"],
     )
     process_queue()
-    original_files.store_files(
-        source=source, files=[original_files.IncomingFile(lambda: io.BytesIO(b"Zebras."), "x", "")]
-    )
+    contents = (b"Zebras.", b"x" * (original_files.MAX_BYTES_IN_ROW + 1))
+    incoming = [original_files.IncomingFile(partial(io.BytesIO, content), "x", "") for content in contents]
+    original_files.store_files(source=source, files=incoming)
     assert files(stored_files)
     world.key("owner")
     service = get_service_user("home")

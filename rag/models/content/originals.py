@@ -1,4 +1,4 @@
-"""Uploaded files, in Django's storage, so that documents can be parsed again."""
+"""Uploaded files, so that documents can be parsed again: small ones in their rows, others in Django's storage."""
 
 from typing import Self
 
@@ -25,7 +25,7 @@ class OriginalQuerySet(SourceContentQuerySet):
         return self.filter(check_at__lte=timezone.now()).order_by("check_at")
 
 
-def storage_path(original: "Original", name: str = "") -> str:
+def storage_path(original: "Original") -> str:
     """Return the path in the storage. It consists of ids only, because clients must not choose paths."""
     return f"originals/{original.source_id}/{original.pk}"
 
@@ -35,7 +35,8 @@ class Original(UUIDModel):
 
     # PROTECT, because a cascade would delete the row without the file.
     source = models.ForeignKey(DataSource, models.PROTECT, related_name="originals")
-    file = models.FileField(upload_to=storage_path, max_length=200)
+    # Of small files. All others are in the storage (`storage_path`).
+    content = models.BinaryField(null=True)
     name = models.TextField(help_text="As the client sent it.")
     # As the client declared it; the content decides which parser reads it.
     content_type = models.CharField(max_length=200, blank=True)

@@ -50,7 +50,7 @@ def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[Ing
 
 def _batches(documents: QuerySet[Document]) -> Iterator[list[Document]]:
     last_id = uuid.UUID(int=0)
-    ordered = documents.defer(None).select_related("original").order_by("pk")
+    ordered = documents.defer(None).select_related("original").defer("original__content").order_by("pk")
     while batch := list(ordered.filter(pk__gt=last_id)[:_MAX_DOCUMENTS_PER_JOB]):
         yield batch
         last_id = batch[-1].pk

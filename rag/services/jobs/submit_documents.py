@@ -88,7 +88,7 @@ def submit_documents(
         with transaction.atomic():
             transaction.on_commit(stored.clear)  # they belong to the job now, whatever is raised after the commit
             job = submit_job(source=source, submissions=submissions, options=options, actor=actor)
-            original_files.mark_used(original.pk for original in stored)
+            original_files.add_to_job(stored)
     except BaseException:
         original_files.discard(stored)
         raise

@@ -1,13 +1,15 @@
 """Original files: stored while a document or a job needs them, then deleted with their rows.
 
-The row is committed before its file is written, and deleted after its file is removed. So every file has a row: files
-that a killed process leaves behind are found by their rows, and the storage never has to be listed.
+The content of a small file is in its row. Otherwise the row is committed before its file is written, and deleted after
+its file is removed. So every file has a row: files that a killed process leaves behind are found by their rows, and the
+storage never has to be listed.
 """
 
 import datetime
+import hashlib
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import IO
@@ -37,6 +39,8 @@ _UPLOAD_TIMEOUT = datetime.timedelta(days=1)
 _MIN_CHECK_INTERVAL = datetime.timedelta(minutes=10)
 _MAX_CHECK_INTERVAL = datetime.timedelta(days=1)
 _MAX_FILES_PER_PURGE = 50
+# Up to this size the content is in the row, which costs a tenth of a file in a folder, and no request to a bucket.
+MAX_BYTES_IN_ROW = 8 * 1024
 # How many rows of files are written with one statement.
 _MAX_FILES_PER_WRITE = 500
 
@@ -57,53 +61,62 @@ class IncomingFile:
 
 
 def store_files(*, source: DataSource, files: Sequence[IncomingFile]) -> list[Original]:
-    """Write the files to the storage, in chunks, and create their rows.
+    """Write the files to the storage, in chunks, and create their rows; only read the small ones.
 
-    Must not run inside a transaction. Call `mark_used` when a job refers to the files; those without a job are deleted
+    Must not run inside a transaction. Call `add_to_job` when a job refers to the files; those without a job are deleted
     after a day. If it raises, all files are removed again.
 
     Returns:
-        The stored originals, one for each file and in the same order.
+        The originals, one for each file and in the same order. Small ones are not in the database yet.
 
     Raises:
         DocumentTooLarge: If a file has more than RAG_MAX_FILE_BYTES bytes.
         StorageFailed: If the storage does not answer.
         UnknownSource: If the source was deleted in the meantime.
     """
+    originals = [_build_row(source, file) for file in files]
+    large = [(original, file) for original, file in zip(originals, files, strict=True) if original.content is None]
     stored: list[Original] = []
     try:
-        for start in range(0, len(files), _MAX_FILES_PER_WRITE):
-            batch = files[start : start + _MAX_FILES_PER_WRITE]
-            originals = _create_rows(source, batch)
-            stored += originals
-            _write_files(originals, batch)
+        for start in range(0, len(large), _MAX_FILES_PER_WRITE):
+            batch = large[start : start + _MAX_FILES_PER_WRITE]
+            stored += _create_rows(source, [original for original, _ in batch])
+            _write_files(batch)
     except BaseException as error:
         is_purged = isinstance(error, StorageFailed) and _count_existing(stored) < len(stored)
         discard(stored)
         if is_purged:  # the purge of a deleted source has removed the files while they were written
             raise UnknownSource from error
         raise
-    return stored
+    return originals
 
 
-def _create_rows(source: DataSource, files: Sequence[IncomingFile]) -> list[Original]:
-    originals = [
-        Original(source=source, name=file.name, content_type=file.content_type, size=0, sha256="") for file in files
-    ]
-    for original in originals:
-        original.file.name, original.check_at = storage_path(original), timezone.now() + _UPLOAD_TIMEOUT
+def _create_rows(source: DataSource, originals: list[Original]) -> list[Original]:
     with transaction.atomic(durable=True):
         source.lock_for_write(any_model=True)
         insert_rows(originals)
     return originals
 
 
-def _write_files(originals: Sequence[Original], files: Sequence[IncomingFile]) -> None:
-    for original, file in zip(originals, files, strict=True):
+def _build_row(source: DataSource, file: IncomingFile) -> Original:
+    """Return the row of a file: complete if the file is small, else without size and hash."""
+    original = Original(source=source, name=file.name, content_type=file.content_type, size=0, sha256="")
+    original.check_at = timezone.now() + _UPLOAD_TIMEOUT
+    limit = min(MAX_BYTES_IN_ROW, settings.RAG_MAX_FILE_BYTES)
+    with file.open_content() as opened:
+        content = opened.read(limit + 1)
+    if len(content) <= limit:
+        original.content = content
+        original.size, original.sha256 = len(content), hashlib.sha256(content).hexdigest()
+    return original
+
+
+def _write_files(files: Sequence[tuple[Original, IncomingFile]]) -> None:
+    for original, file in files:
         with file.open_content() as content:
             written = file_storage.write(storage_path(original), content, max_bytes=settings.RAG_MAX_FILE_BYTES)
         original.size, original.sha256 = written.size, written.sha256
-    if _save_sizes(originals) < len(originals):
+    if _save_sizes([original for original, _ in files]) < len(files):
         raise UnknownSource  # the source was deleted and purged before the files were complete
 
 
@@ -129,14 +142,24 @@ def _count_existing(originals: Sequence[Original]) -> int:
     return Original.objects.filter(pk__in=[original.pk for original in originals]).count()
 
 
-def mark_used(ids: Iterable[uuid.UUID]) -> None:
-    """Schedule the regular checks of files that a job uses, inside the transaction that creates the job."""
-    Original.objects.filter(pk__in=list(ids)).update(check_at=timezone.now() + _MIN_CHECK_INTERVAL)
+def add_to_job(originals: Sequence[Original]) -> None:
+    """Create the rows of small files, and schedule the regular checks of all, in the transaction that creates the job.
+
+    Args:
+        originals: What `store_files` returned.
+    """
+    first_check = timezone.now() + _MIN_CHECK_INTERVAL
+    small = [original for original in originals if original.content is not None]
+    for original in small:
+        original.check_at = first_check
+    insert_rows(small)
+    large_ids = [original.pk for original in originals if original.content is None]
+    Original.objects.filter(pk__in=large_ids).update(check_at=first_check)
 
 
 def discard(originals: Sequence[Original]) -> None:
     """Delete the files of a refused request. Files that the storage does not remove now are purged later."""
-    _delete(originals)
+    _delete([original for original in originals if original.content is None])  # the others were not stored
 
 
 def purge_unused(*, deadline: float) -> None:
@@ -209,7 +232,8 @@ def _delete(originals: Sequence[Original]) -> bool:
     removed_ids = []
     try:
         for original in originals:
-            file_storage.delete(storage_path(original))
+            if original.content is None:
+                file_storage.delete(storage_path(original))
             removed_ids.append(original.pk)
     except StorageFailed as error:
         logger.warning("originals_not_removed", cause=type(error.__cause__).__name__)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db import connection, models
-from django.db.models.fields.files import FieldFile
 
 _MAX_ROWS = 500
 # A statement has this many characters at most, or a single row: PostgreSQL refuses a value of one gigabyte.
@@ -23,7 +22,7 @@ def insert_rows(rows: Sequence[models.Model]) -> None:
 
     Args:
         rows: The rows, with their keys. Their values must be such that JSON can express: texts, numbers, UUIDs, times,
-            lists of texts, names of files, and for JSON columns anything but null.
+            lists of texts, bytes, None, and for JSON columns anything but null.
 
     Raises:
         TypeError: If JSON cannot express a value.
@@ -60,6 +59,8 @@ def _values(row: models.Model) -> dict[str, Any]:
 
 def _to_text(value: object) -> str:
     """Return a value that JSON has no type for as PostgreSQL reads it."""
-    if isinstance(value, uuid.UUID | datetime.datetime | FieldFile):
+    if isinstance(value, uuid.UUID | datetime.datetime):
         return str(value)
+    if isinstance(value, bytes):
+        return f"\\x{value.hex()}"
     raise TypeError(f"JSON cannot express {type(value).__name__}.")

@@ -18,6 +18,8 @@ from tests.support import factories
 from tests.support.factories import World
 from tests.support.servers.bucket_server import BucketServer
 
+pytestmark = pytest.mark.usefixtures("small_files_in_storage")
+
 State = IngestionDocument.State
 
 

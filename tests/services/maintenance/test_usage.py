@@ -159,7 +159,7 @@ def model_provider() -> Any:
 
 
 def test_a_file_counts_in_addition_to_its_text(world: World) -> None:
-    original = Original.objects.create(source=world.source(), file="x", name="x.pdf", size=1000, sha256="x")
+    original = Original.objects.create(source=world.source(), name="x.pdf", size=1000, sha256="x")
     assert quota.document_size("Grün", original.pk) == 1005
     assert quota.document_size("Grün") == 5
     Document.objects.create(

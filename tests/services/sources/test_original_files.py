@@ -27,6 +27,8 @@ from tests.support import factories
 from tests.support.factories import World
 from tests.support.servers.bucket_server import digest
 
+pytestmark = pytest.mark.usefixtures("small_files_in_storage")
+
 State = IngestionDocument.State
 
 
@@ -88,13 +90,15 @@ def test_the_row_is_committed_before_the_file_is_written(
     class KillingFile(io.BytesIO):
         def read(self, size: int | None = -1) -> bytes:
             rows.append(Original.objects.count())
-            raise SystemExit("killed")
+            if rows[-1]:
+                raise SystemExit("killed")
+            return b"Zebras."  # read to see whether the file is small
 
     monkeypatch.setattr(original_files, "discard", lambda originals: None)
     source = world.source()
     with pytest.raises(SystemExit):
         store_content(source, KillingFile())
-    assert rows == [1]
+    assert rows == [0, 1]
     original_files.purge_unused(deadline=time.monotonic() + 60)
     assert Original.objects.exists(), "the upload may still be in progress"
     purge_unused_files()

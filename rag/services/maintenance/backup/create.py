@@ -44,7 +44,7 @@ SECRETS = (
     "AWS_SECRET_ACCESS_KEY",
 )
 _MAX_NAMED_FILES = 20
-_FILES = "SELECT source_id, id, size, sha256 FROM rag_original WHERE sha256 <> '' ORDER BY id"
+_FILES = "SELECT source_id, id, size, sha256 FROM rag_original WHERE sha256 <> '' AND content IS NULL ORDER BY id"
 
 # Called with what was done and how many rows or files it has.
 OnProgress = Callable[[str, int], None]

@@ -19,7 +19,7 @@ from rag.models.content.originals import storage_path
 from rag.providers import file_storage
 from rag.services.maintenance.backup import create
 from rag.services.maintenance.backup.archive import ArchiveReader
-from rag.services.sources import documents, purge
+from rag.services.sources import documents, original_files, purge
 from ragsite.postgres import identity
 from ragsite.settings.rag.files import folder_storage
 from tests.services.jobs.uploading import purge_unused_files, send, store, upload
@@ -114,18 +114,22 @@ def in_thread(function: Callable[[], object]) -> None:
         executor.submit(run).result()
 
 
-def test_a_backup_is_of_one_moment_and_restores_it(live_world: World, tmp_path: Path, empty_target: Any) -> None:
+def test_a_backup_is_of_one_moment_and_restores_it(
+    live_world: World, tmp_path: Path, empty_target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Documents that are deleted, purged and added while the backup is made change nothing in it."""
     world, archive = live_world, tmp_path / "backup.tar"
     zoo, diary = world.source("zoo"), world.source("diary", visibility=Visibility.PERSONAL)
     world.source("abroad", organization=world.abroad, owner=world.users["foreigner"])
-    send(world, zoo, upload("zebra.txt", b"The zebra is striped."))
+    monkeypatch.setattr(original_files, "MAX_BYTES_IN_ROW", 20)  # of the two files one is in its row
+    send(world, zoo, upload("zebra.txt", b"The zebra is striped."), upload("note.txt", b"An okapi."))
     ingest_text(diary, "dream.txt", "I dreamed of a striped animal.")
     secrets = {name: world.key(name).secret for name in ("owner", "member")}
     secrets["foreigner"] = world.key("foreigner", organization=world.abroad).secret
     answers = {name: search(secret) for name, secret in secrets.items()}
-    assert [len(answers[name]) for name in ("owner", "member", "foreigner")] == [2, 1, 0]
-    before, stored = contents(), Original.objects.get()
+    assert [len(answers[name]) for name in ("owner", "member", "foreigner")] == [3, 2, 0]
+    before, small = contents(), Original.objects.get(name="note.txt")
+    stored = Original.objects.get(name="zebra.txt")
     steps: list[str] = []
 
     def change_everything() -> None:
@@ -143,7 +147,7 @@ def test_a_backup_is_of_one_moment_and_restores_it(live_world: World, tmp_path: 
     assert (backup.files, backup.lost_files) == (1, 0)
     assert Original.objects.filter(pk=stored.pk).exists(), "no file is purged while a backup is made"
     purge_unused_files()
-    assert not Original.objects.exists()
+    assert Original.objects.get() == small
     assert archive.stat().st_mode & 0o777 == 0o600
     with empty_target():
         damaged, cut = tmp_path / "damaged.tar", tmp_path / "cut.tar"
@@ -160,10 +164,11 @@ def test_a_backup_is_of_one_moment_and_restores_it(live_world: World, tmp_path: 
             name: set(before[name]) ^ set(restored[name]) for name in before if before[name] != restored[name]
         } == {}
         assert {name: search(secret) for name, secret in secrets.items()} == answers
-        with file_storage.local_copy(stored) as path:
-            assert path.read_bytes() == b"The zebra is striped."
+        for original, content in ((stored, b"The zebra is striped."), (small, b"An okapi.")):
+            with file_storage.local_copy(Original.objects.get(pk=original.pk)) as path:
+                assert path.read_bytes() == content
         ingest_text(zoo, "quagga.txt", "The quagga was striped in front.")
-        assert len(search(secrets["member"])) == 2
+        assert len(search(secrets["member"])) == 3
         with identity.run_as(identity.ANONYMOUS), connection.cursor() as cursor:
             cursor.execute("SELECT count(*) FROM rag_chunk")
             assert cursor.fetchone() == (0,), "the roles' policies are part of the backup"
@@ -171,6 +176,7 @@ def test_a_backup_is_of_one_moment_and_restores_it(live_world: World, tmp_path: 
             call_command("restore", archive, stderr=io.StringIO())
 
 
+@pytest.mark.usefixtures("small_files_in_storage")
 def test_a_backup_names_the_files_that_the_storage_lost(live_world: World, tmp_path: Path, stored_files: Path) -> None:
     """The rest is stored: a single lost file must not prevent every backup."""
     send(live_world, live_world.source(), upload("a.txt", b"Alpha"), upload("b.txt", b"Beta"))
@@ -188,6 +194,7 @@ def test_a_backup_names_the_files_that_the_storage_lost(live_world: World, tmp_p
         call_command("backup", archive, stderr=io.StringIO())
 
 
+@pytest.mark.usefixtures("small_files_in_storage")
 def test_a_storage_with_files_is_refused(live_world: World, tmp_path: Path, empty_target: Any, settings: Any) -> None:
     archive = tmp_path / "backup.tar"
     store(live_world.source())
