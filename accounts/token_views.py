@@ -26,7 +26,7 @@ from rest_framework_simplejwt.views import (
     TokenVerifyView,
 )
 
-from ragsite.http import fields
+from ragsite.http import strict_fields
 from ragsite.http.bodies.parsers import CredentialsParser
 from ragsite.http.openapi import request_example, response_example
 from ragsite.http.request_warnings import UnknownFieldWarnings
@@ -53,9 +53,9 @@ class Credentials(UnknownFieldWarnings, TokenObtainPairSerializer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["email"] = fields.Text("email", write_only=True, max_length=254)
-        self.fields["password"] = fields.Text("password", write_only=True, max_length=1024)
-        code = fields.Text(
+        self.fields["email"] = strict_fields.Text("email", write_only=True, max_length=254)
+        self.fields["password"] = strict_fields.Text("password", write_only=True, max_length=1024)
+        code = strict_fields.Text(
             "code", write_only=True, max_length=second_factor.MAX_CODE_LENGTH, required=False, allow_blank=True
         )
         self.fields["code"] = code
@@ -108,7 +108,7 @@ def _user_of(token: Token) -> User:
 class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
     """Exchanges a refresh token for a new pair. A refresh token works exactly once, even in concurrent requests."""
 
-    refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
+    refresh = strict_fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
         token = RefreshToken(attrs["refresh"])
@@ -122,7 +122,7 @@ class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
 class Verification(UnknownFieldWarnings, TokenVerifySerializer):
     """Accepts a valid access or refresh token. The response is 401 for any other."""
 
-    token = fields.Text("token", max_length=MAX_TOKEN_LENGTH)
+    token = strict_fields.Text("token", max_length=MAX_TOKEN_LENGTH)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         token = UntypedToken(attrs["token"])
@@ -137,7 +137,7 @@ class Verification(UnknownFieldWarnings, TokenVerifySerializer):
 class Revocation(UnknownFieldWarnings, TokenBlacklistSerializer):
     """Ends the sign-in of a refresh token. A sign-in that has ended already is not an error."""
 
-    refresh = fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
+    refresh = strict_fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
     def validate(self, attrs: dict[str, Any]) -> dict[Any, Any]:
         refresh_tokens.sign_out(RefreshToken(attrs["refresh"]))

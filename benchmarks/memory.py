@@ -58,7 +58,7 @@ _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
 
 def _measure(setting: Any, source: Any, documents: list[Any], label: str) -> None:
     from rag.services.ingestion import build_submissions
-    from rag.services.jobs import submit
+    from rag.services.jobs.create_job import create_job
     from rag.services.jobs.submit_documents import Upload, rewind, submit_documents
     from rag.types import Submission
 
@@ -66,7 +66,7 @@ def _measure(setting: Any, source: Any, documents: list[Any], label: str) -> Non
         started = time.perf_counter()
         options = build_submissions.default_chunking_options()
         if isinstance(documents[0], Submission):
-            job = submit.submit_job(source=source, submissions=documents, options=options, actor=setting.user)
+            job = create_job(source=source, submissions=documents, options=options, actor=setting.user)
         else:
             submission = Submission(path="long.txt", title="", text="", content_type="text/plain")
             upload = Upload(submission, lambda: rewind(documents[0]), "long.txt")

@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from accounts.models import User
 from orgs.access.permissions import Scope
 from orgs.models import ApiKey
-from ragsite.http import fields
+from ragsite.http import strict_fields
 from ragsite.http.openapi.field_types import Count, Id
 from ragsite.http.request_warnings import UnknownFieldWarnings
 
@@ -18,7 +18,7 @@ from . import key_lifecycle
 from .key_lifecycle import IssuedKey
 
 
-class FutureTime(fields.Timestamp):
+class FutureTime(strict_fields.Timestamp):
     """A time in the future."""
 
     def to_internal_value(self, value: object) -> datetime:
@@ -28,7 +28,7 @@ class FutureTime(fields.Timestamp):
         return moment
 
 
-class Network(fields.Text):
+class Network(strict_fields.Text):
     """A network in CIDR notation, or a single address."""
 
     def to_internal_value(self, data: object) -> str:
@@ -42,22 +42,22 @@ class Network(fields.Text):
 class KeyIn(UnknownFieldWarnings):
     """A new API key."""
 
-    name = fields.Text("name", max_length=100)
-    scopes = fields.BoundedList(
-        "scopes", child=fields.Choice("scopes", choices=Scope.values), min_entries=1, max_entries=10
+    name = strict_fields.Text("name", max_length=100)
+    scopes = strict_fields.BoundedList(
+        "scopes", child=strict_fields.Choice("scopes", choices=Scope.values), min_entries=1, max_entries=10
     )
     expires_at = FutureTime("expires_at", required=False, allow_null=True)
-    organization = fields.Text("organization", required=False, max_length=100)
-    all_organizations = fields.Boolean("all_organizations", default=False)
-    sources = fields.BoundedList(
+    organization = strict_fields.Text("organization", required=False, max_length=100)
+    all_organizations = strict_fields.Boolean("all_organizations", default=False)
+    sources = strict_fields.BoundedList(
         "sources",
-        child=fields.Text("sources", max_length=100),
+        child=strict_fields.Text("sources", max_length=100),
         min_entries=1,
         max_entries=key_lifecycle.MAX_SOURCES,
         required=False,
         allow_null=True,
     )
-    networks = fields.BoundedList(
+    networks = strict_fields.BoundedList(
         "networks",
         child=Network("networks", max_length=43),
         min_entries=1,
@@ -70,7 +70,7 @@ class KeyIn(UnknownFieldWarnings):
 class KeyRotationIn(UnknownFieldWarnings):
     """Options of the rotation of an API key."""
 
-    overlap_hours = fields.Integer(
+    overlap_hours = strict_fields.Integer(
         "overlap_hours",
         min_value=0,
         max_value=int(key_lifecycle.MAX_OVERLAP / timedelta(hours=1)),

@@ -29,7 +29,7 @@ admin.site.unregister(Organization)
 @admin.register(Organization)
 class OrganizationWithStorageAdmin(CountedDeletionMixin, OrganizationAdmin):
     class Media:
-        css = {"all": ["rag/pages.css"]}
+        css = {"all": ["rag/admin_pages.css"]}
 
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         return [*OrganizationAdmin.list_display, "stored_chunks", "stored_bytes"]

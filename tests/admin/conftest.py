@@ -5,7 +5,7 @@ import pytest
 from orgs.models import Role, Team
 from rag.models import DataSource
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.support.factories import World, ingest_text
 
@@ -18,7 +18,7 @@ def foreign(world: World) -> DataSource:
     world.key("foreigner", organization=world.abroad, name="foreign-key")
     source = world.source("foreign-source", organization=world.abroad, owner=world.users["foreigner"])
     ingest_text(source, "foreign-document", "Zebras.")
-    submit.submit_job(
+    create_job(
         source=source,
         submissions=[Submission(path="foreign-file", title="Foreign", text="Lions.")],
         options=build_submissions.default_chunking_options(),

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from rag.models import DataSource, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.support.browsers import staff_browser
 from tests.support.factories import World
@@ -18,9 +18,9 @@ State = IngestionDocument.State
 DOCUMENTS, JOBS = "/admin/rag/ingestiondocument/", "/admin/rag/ingestionjob/"
 
 
-def create_job(world: World, source: DataSource, *paths: str) -> IngestionJob:
+def submit_texts(world: World, source: DataSource, *paths: str) -> IngestionJob:
     submissions = [Submission(path=path, title=path, text=f"Secret text of {path}.") for path in paths]
-    return submit.submit_job(
+    return create_job(
         source=source,
         submissions=submissions,
         options=build_submissions.default_chunking_options(),
@@ -47,8 +47,8 @@ def page(client: Client, url: str) -> str:
 
 
 def test_documents_are_filtered_by_state_error_condition_job_and_path(world: World, owner: Client) -> None:
-    job = create_job(world, world.source(), "alpha.md", "beta.md", "gamma.md")
-    other = create_job(world, world.source("other"), "delta.md")
+    job = submit_texts(world, world.source(), "alpha.md", "beta.md", "gamma.md")
+    other = submit_texts(world, world.source("other"), "delta.md")
     fail(job, "alpha.md", "PARSE_ERROR")
     for query, expected in (
         ("", ["alpha", "beta", "gamma", "delta"]),
@@ -66,7 +66,7 @@ def test_documents_are_filtered_by_state_error_condition_job_and_path(world: Wor
 
 
 def test_a_documents_page_shows_error_and_advice_but_no_content(world: World, owner: Client) -> None:
-    job = create_job(world, world.source(), "alpha.md")
+    job = submit_texts(world, world.source(), "alpha.md")
     row = fail(job, "alpha.md", "PARSE_ERROR")
     timings = {"parsing": 12, "embedding": 3400, "indexing": 95_000}
     IngestionDocument.objects.update(timings=timings)
@@ -80,7 +80,7 @@ def test_a_documents_page_shows_error_and_advice_but_no_content(world: World, ow
 
 
 def test_a_jobs_page_groups_errors_and_links_to_documents(world: World, owner: Client) -> None:
-    job = create_job(world, world.source(), "a", "b", "c", "d")
+    job = submit_texts(world, world.source(), "a", "b", "c", "d")
     for path, code in (("a", "PARSE_ERROR"), ("b", "PARSE_ERROR"), ("c", "INDEX_FULL")):
         fail(job, path, code)
     text = page(owner, f"{JOBS}{job.pk}/change/")
@@ -92,7 +92,7 @@ def test_a_jobs_page_groups_errors_and_links_to_documents(world: World, owner: C
 
 
 def test_failed_documents_are_retried_by_job_and_individually(world: World, owner: Client) -> None:
-    job = create_job(world, world.source(), "a", "b", "c")
+    job = submit_texts(world, world.source(), "a", "b", "c")
     rows = [fail(job, path, "INTERNAL_ERROR") for path in ("a", "b", "c")]
     IngestionDocument.objects.filter(pk=rows[2].pk).update(text="")
     one = {"action": "retry", "_selected_action": [rows[0].pk]}
@@ -106,7 +106,7 @@ def test_failed_documents_are_retried_by_job_and_individually(world: World, owne
 
 
 def test_a_sign_in_after_a_button_of_a_job_leads_to_its_page(world: World, owner: Client) -> None:
-    job = create_job(world, world.source(), "a")
+    job = submit_texts(world, world.source(), "a")
     reply = owner.get(f"{JOBS}{job.pk}/cancel/")  # where the sign-in leads
     assert reply.headers["Location"] == f"{JOBS}{job.pk}/change/"
     assert job.documents.filter(state=State.QUEUED).exists()
@@ -114,7 +114,7 @@ def test_a_sign_in_after_a_button_of_a_job_leads_to_its_page(world: World, owner
 
 def test_documents_of_another_organisation_are_neither_shown_nor_retried(world: World, owner: Client) -> None:
     foreign = world.source("foreign", organization=world.abroad, owner=world.users["foreigner"])
-    job = create_job(world, foreign, "foreign-file")
+    job = submit_texts(world, foreign, "foreign-file")
     row = fail(job, "foreign-file", "PARSE_ERROR")
     for query in ("", f"?job={job.pk}", "?code=PARSE_ERROR", "?q=foreign-file"):
         assert ">foreign-file<" not in page(owner, DOCUMENTS + query)
@@ -126,7 +126,7 @@ def test_documents_of_another_organisation_are_neither_shown_nor_retried(world: 
 
 
 def test_pages_warn_if_no_worker_processes_documents(world: World, owner: Client) -> None:
-    job = create_job(world, world.source(), "a")
+    job = submit_texts(world, world.source(), "a")
     warning = "no worker has claimed any"
     assert warning not in page(owner, JOBS)
     IngestionDocument.objects.update(queued_at=timezone.now() - datetime.timedelta(hours=1))
@@ -142,7 +142,7 @@ def test_invalid_query_parameters_are_no_server_error(owner: Client, query: str)
 
 
 def test_managers_of_a_source_cancel_its_jobs(world: World, owner: Client, foreign: DataSource) -> None:
-    job = create_job(world, world.source("domestic"), "a")
+    job = submit_texts(world, world.source("domestic"), "a")
     both = {"action": "cancel", "_selected_action": [job.pk, foreign.jobs.get().pk]}
     for message in ("Cancelled: 1. Already finished: 0.", "Cancelled: 0. Already finished: 1."):
         assert message in owner.post(JOBS, both, follow=True).content.decode()

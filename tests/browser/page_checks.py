@@ -7,7 +7,7 @@ import axe_playwright_python
 from playwright.sync_api import Page, ViewportSize
 
 _AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text()
-_CHECK_PAGE = Path(__file__).with_name("check_page.js").read_text()
+_CHECK_PAGE = Path(__file__).with_name("axe_violations.js").read_text()
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 _COLOUR_RULES = ["color-contrast", "link-in-text-block"]  # in the dark only colours differ
 # They are on every page. Whatever names or describes what is in such a part is in it too.

@@ -7,7 +7,7 @@ from orgs.access.permissions import Visibility
 from orgs.models import IdentityProvider, Protocol, Role, Team
 from rag.models import DataSource, GoldenQuestion, Grant, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
 
@@ -71,6 +71,6 @@ class Site:
 
 def submit_document(source: DataSource, user: User, path: str, text: str) -> IngestionJob:
     submissions = [Submission(path=path, title=path, text=text)]
-    return submit.submit_job(
+    return create_job(
         source=source, submissions=submissions, options=build_submissions.default_chunking_options(), actor=user
     )

@@ -8,7 +8,7 @@ from benchmarks.eval.datasets.answers import AnswersSet, AskedQuestion
 from benchmarks.eval.runner import modes
 from benchmarks.eval.runner.corpora import IngestedCorpus
 from benchmarks.eval.runner.workers import WorkerPool
-from rag.pipeline.answering import answer as answering
+from rag.pipeline.answering import answer_question as answering
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
 from rag.services.queries.permitted_queries import run_to_completion

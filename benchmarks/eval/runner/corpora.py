@@ -20,7 +20,8 @@ from rag.models import DataSource, Document, EmbeddingModel, IngestionDocument, 
 from rag.models.content.documents import content_hash
 from rag.providers import provider_factory
 from rag.services.ingestion import build_submissions, document_processing, recovery_sweep
-from rag.services.jobs import close_and_cancel, job_lookup, submit
+from rag.services.jobs import close_and_cancel, job_lookup
+from rag.services.jobs.create_job import create_job
 from rag.services.sources import deletion, purge
 from rag.types import SearchScope, Submission
 
@@ -164,7 +165,7 @@ def _ingest(source: DataSource, texts: dict[str, Text], pool: WorkerPool) -> dic
         for path, text in texts.items()
     ]
     _, user = organization()
-    job = submit.submit_job(
+    job = create_job(
         source=source, submissions=submissions, options=build_submissions.default_chunking_options(), actor=user
     )
     batch_size = max(4, min(64, len(texts) // (4 * pool.size)))

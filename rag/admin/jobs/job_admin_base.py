@@ -62,7 +62,7 @@ class JobAdminBase(ReadOnlyMixin, SourceContentAdmin):
     """The base class of the admins of jobs and of job documents: actions for one row are buttons on its page."""
 
     class Media:
-        css = {"all": ["rag/pages.css"]}
+        css = {"all": ["rag/admin_pages.css"]}
         js = ["rag/live.js"]
 
     # Actions of the list that are buttons on the page of a row as well.

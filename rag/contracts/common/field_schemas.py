@@ -7,7 +7,7 @@ from django.core.validators import RegexValidator
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
 from rag.models.content.documents import MAX_PATH_BYTES
-from ragsite.http import fields as http_fields
+from ragsite.http import strict_fields
 
 from . import fields
 
@@ -97,7 +97,7 @@ for _class, _build_schema in _SCHEMA_BUILDERS.items():
 
 
 class ListSchema(OpenApiSerializerFieldExtension):
-    target_class = http_fields.BoundedList
+    target_class = strict_fields.BoundedList
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Serializer fields of the contracts: the strict fields of ragsite.http.fields, and fields of documents."""
+"""Serializer fields of the contracts: the strict fields of ragsite.http.strict_fields, and fields of documents."""
 
 import json
 from typing import Any
@@ -11,14 +11,14 @@ from rest_framework.exceptions import ValidationError
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.models.sources import SLUG
 from rag.types import MAX_QUESTION_CHARACTERS as MAX_QUESTION_CHARACTERS
-from ragsite.http.fields import Boolean as Boolean
-from ragsite.http.fields import BoundedList as BoundedList
-from ragsite.http.fields import Choice as Choice
-from ragsite.http.fields import Id as Id
-from ragsite.http.fields import Integer as Integer
-from ragsite.http.fields import Number as Number
-from ragsite.http.fields import Text as Text
-from ragsite.http.fields import Timestamp as Timestamp
+from ragsite.http.strict_fields import Boolean as Boolean
+from ragsite.http.strict_fields import BoundedList as BoundedList
+from ragsite.http.strict_fields import Choice as Choice
+from ragsite.http.strict_fields import Id as Id
+from ragsite.http.strict_fields import Integer as Integer
+from ragsite.http.strict_fields import Number as Number
+from ragsite.http.strict_fields import Text as Text
+from ragsite.http.strict_fields import Timestamp as Timestamp
 
 MAX_TAGS = 50
 MAX_METADATA_BYTES = 32 * 1024

@@ -15,8 +15,8 @@ from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
-from .batches import group_by_length
 from .document_limiter import DOCUMENT_LIMITER
+from .group_by_length import group_by_length
 from .minilm_files import find_model_folder, graph_file
 
 if TYPE_CHECKING:

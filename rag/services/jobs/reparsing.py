@@ -10,7 +10,7 @@ from rag.models import Action, DataSource, Document, IngestionDocument, Ingestio
 from rag.services.ingestion import build_submissions
 from rag.types import Submission
 
-from .submit import submit_job
+from .create_job import create_job
 
 # Maximum number of documents of one job, into which their texts are copied.
 _MAX_DOCUMENTS_PER_JOB = 200
@@ -37,7 +37,7 @@ def reparse_documents(caller: Caller, documents: QuerySet[Document]) -> list[Ing
         state__in=IngestionDocument.OPEN_STATES, source=OuterRef("source"), path=OuterRef("path")
     )
     return [
-        submit_job(
+        create_job(
             source=source,
             submissions=[_build_submission(document, source) for document in batch],
             options=build_submissions.default_chunking_options(),

@@ -16,7 +16,7 @@ from rag.pipeline.ingestion import quota
 from rag.services.sources import original_files
 from rag.types import ChunkingOptions, Submission
 
-from .submit import submit_job
+from .create_job import create_job
 
 # How many bytes from the beginning of a file are enough to detect its format.
 _BYTES_FOR_DETECTION = 64 * 1024
@@ -87,8 +87,8 @@ def submit_documents(
         submissions = _build_submissions(documents, stored)
         with transaction.atomic():
             transaction.on_commit(stored.clear)  # they belong to the job now, whatever is raised after the commit
-            job = submit_job(source=source, submissions=submissions, options=options, actor=actor)
-            original_files.add_to_job(stored)
+            original_files.add_to_job(source, stored)  # first, because their bytes count towards the quota
+            job = create_job(source=source, submissions=submissions, options=options, actor=actor)
     except BaseException:
         original_files.discard(stored)
         raise

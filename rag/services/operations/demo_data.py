@@ -15,7 +15,7 @@ from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionJob
 from rag.models.content.documents import content_hash
 from rag.parsing.parse_markdown import parse_markdown
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.services.reembedding import second_model
 from rag.types import Submission
 
@@ -191,7 +191,7 @@ def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob
     changed = [page for page in pages if hashes.get(page.path) != content_hash(page.text)]
     if not changed or source.owner is None:
         return None
-    return submit.submit_job(
+    return create_job(
         source=source, submissions=changed, options=build_submissions.default_chunking_options(), actor=source.owner
     )
 

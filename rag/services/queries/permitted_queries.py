@@ -15,15 +15,15 @@ from orgs.models import Organization
 from rag.errors import NoAccessibleSources, NotAllowed
 from rag.models import Action, DataSource
 from rag.models.sources import QueryableSources
-from rag.pipeline.answering import answer as answering
 from rag.pipeline.answering import answer_if_confident as confident_answering
+from rag.pipeline.answering import answer_question as answering
 from rag.pipeline.answering.find_passages_to_answer import find_passages_to_answer
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.services.access import access_rechecks
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.sources import lookup
-from rag.services.sources.search_scopes import build_scopes
+from rag.services.sources.scopes_by_embedding_model import build_scopes
 from rag.types import (
     AnswerEvents,
     AnswerOptions,
@@ -123,7 +123,7 @@ def ask(
     query: MeasuredQuery | None = None,
     stores_unanswered: bool = False,
 ) -> AnswerEvents[AnswerResult]:
-    """Stream a grounded answer (rag.pipeline.answering.answer). Access is rechecked while the answer is streamed.
+    """Stream a grounded answer (rag.pipeline.answering.answer_question), and recheck access meanwhile.
 
     Args:
         question: The question.

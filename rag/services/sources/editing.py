@@ -14,7 +14,7 @@ from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
 from rag.services.jobs import close_and_cancel
 
 from . import lookup
-from .access_lists import AccessLists, replace_grants
+from .grants_by_name import GrantsByName, replace_grants
 from .overwrite_protection import check_version
 
 _MAY_NOT_OPEN = (
@@ -39,7 +39,7 @@ class SourceSettings:
     embedding_model: str | None = None
     has_ocr: bool | None = None
     owner_email: str | None = None
-    access: AccessLists = field(default_factory=AccessLists)
+    access: GrantsByName = field(default_factory=GrantsByName)
 
 
 def update_source(
@@ -118,7 +118,7 @@ def _require_owner_permissions(caller: Caller, source: DataSource, settings: Sou
     ):
         return
     has_new_visibility = settings.visibility not in (None, source.visibility)
-    if has_new_visibility or settings.embedding_model is not None or settings.access != AccessLists():
+    if has_new_visibility or settings.embedding_model is not None or settings.access != GrantsByName():
         raise NotAllowed(_MAY_NOT_OPEN)
 
 

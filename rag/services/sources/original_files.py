@@ -142,12 +142,17 @@ def _count_existing(originals: Sequence[Original]) -> int:
     return Original.objects.filter(pk__in=[original.pk for original in originals]).count()
 
 
-def add_to_job(originals: Sequence[Original]) -> None:
+def add_to_job(source: DataSource, originals: Sequence[Original]) -> None:
     """Create the rows of small files, and schedule the regular checks of all, in the transaction that creates the job.
 
     Args:
+        source: The data source of the files.
         originals: What `store_files` returned.
+
+    Raises:
+        UnknownSource: If the source was deleted in the meantime.
     """
+    source.lock_for_write(any_model=True)
     first_check = timezone.now() + _MIN_CHECK_INTERVAL
     small = [original for original in originals if original.content is not None]
     for original in small:

@@ -8,7 +8,7 @@ from django.test import Client
 from accounts.models import User
 from rag.models import DataSource
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.services.operations.measurements import recording
 from rag.types import Submission
 from ragsite.observability import measurement_buffer
@@ -26,9 +26,9 @@ def sign_in(client: Client, user: User, *, is_superuser: bool = False) -> str:
     return " ".join(response.content.decode().split())
 
 
-def submit_job(world: World, source: DataSource) -> None:
+def submit_document(world: World, source: DataSource) -> None:
     options, actor = build_submissions.default_chunking_options(), world.users["owner"]
-    submit.submit_job(source=source, submissions=[Submission("a", "a", "A.")], options=options, actor=actor)
+    create_job(source=source, submissions=[Submission("a", "a", "A.")], options=options, actor=actor)
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def two_busy_organizations(world: World) -> World:
     for path in "abc":
         ingest_text(abroad, path, "Lions.")
     for source in (at_home, abroad, abroad):
-        submit_job(world, source)
+        submit_document(world, source)
     measurement_buffer.record("operation", "query", 30, organizations=(world.home.pk,))
     for _ in range(977):
         measurement_buffer.record("operation", "query", 30, organizations=(world.abroad.pk,))

@@ -23,7 +23,7 @@ from rag.models import (
     WorkerHeartbeat,
 )
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.services.operations import workers
 from rag.types import Submission
 from tests.support.factories import World
@@ -71,7 +71,7 @@ def read(client: Client) -> str:
 def submit_document(world: World) -> IngestionDocument:
     options = build_submissions.default_chunking_options()
     submission = Submission(path="plan.txt", title="Plan", text="Confidential zebras.")
-    submit.submit_job(source=world.source(), submissions=[submission], options=options, actor=world.users["editor"])
+    create_job(source=world.source(), submissions=[submission], options=options, actor=world.users["editor"])
     return IngestionDocument.objects.get()
 
 

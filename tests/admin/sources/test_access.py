@@ -10,9 +10,9 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.models import Team
 from rag.models import Action, DataSource, Grant
-from rag.services.sources import access_lists, editing
-from rag.services.sources.access_lists import AccessLists
+from rag.services.sources import editing, grants_by_name
 from rag.services.sources.editing import SourceSettings
+from rag.services.sources.grants_by_name import GrantsByName
 from tests.support.browsers import staff_browser
 from tests.support.factories import World
 
@@ -85,17 +85,17 @@ def test_an_expired_grant_is_marked_and_can_be_renewed(world: World, grant: Gran
 def test_an_access_list_of_the_api_renews_expired_grants_and_keeps_valid_ones(world: World, grant: Grant) -> None:
     """docs/contracts/pipeline.md: the lists show who may query the source now."""
     admin, owner = world.users["admin"], world.users["owner"]
-    settings = SourceSettings(access=AccessLists(users=("member@home.example",)))
+    settings = SourceSettings(access=GrantsByName(users=("member@home.example",)))
     Grant.objects.update(expires_at=timezone.now() + ONE_WEEK)
     editing.update_source(Caller(admin), "closed", settings)
     unchanged = Grant.objects.get()
     assert (unchanged.pk, unchanged.granted_by, unchanged.expires_at is None) == (grant.pk, owner, False)
     Grant.objects.update(expires_at=timezone.now())
-    assert access_lists.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == ()
+    assert grants_by_name.get_grants_by_name(Caller(owner), [grant.source])[grant.source_id].users == ()
     editing.update_source(Caller(admin), "closed", settings)
     renewed = Grant.objects.get()
     assert (renewed.granted_by, renewed.expires_at) == (admin, None)
-    assert access_lists.get_access_lists(Caller(owner), [grant.source])[grant.source_id].users == (
+    assert grants_by_name.get_grants_by_name(Caller(owner), [grant.source])[grant.source_id].users == (
         "member@home.example",
     )
     assert can_read(world)

@@ -14,7 +14,7 @@ from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import DataSource, IngestionJob
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
 from tests.orgs.scim.conftest import connect
@@ -45,7 +45,7 @@ class AccessCase:
         source.grants.create(team=Team.objects.get(name="support"))
         ingest_text(source, "zebras.md", TEXT, title="Stables")
         submission = Submission(path="zebras.md", title="Stables", text=TEXT)
-        job = submit.submit_job(
+        job = create_job(
             source=source, submissions=[submission], options=ChunkingOptions(512, 50), actor=world.users["owner"]
         )
         return cls(world, source, "supporter" if name == "reader" else "member", job)

@@ -13,7 +13,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 from orgs.access.permissions import Visibility
 from orgs.creation import add_member
 from rag.models import DataSource, IngestionJob
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import ChunkingOptions, Submission
 from ragsite.wsgi import application
 from tests.support.factories import World, ingest_text
@@ -24,7 +24,7 @@ SOURCES, SEARCH = "/api/rag/sources", "/api/rag/search"
 
 def job_in(source: DataSource, world: World) -> IngestionJob:
     submissions = [Submission(path="/a", title="A", text="Zebras graze.")]
-    return submit.submit_job(
+    return create_job(
         source=source, submissions=submissions, options=ChunkingOptions(512, 50), actor=world.users["editor"]
     )
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument
 from rag.models.content.pgvector_tables import Embedding384
 from rag.pipeline.ingestion import index, parse_chunk_embed
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import uuid7
 from tests.support import factories
@@ -105,7 +105,7 @@ def test_small_documents_of_a_batch_share_a_request(
 ) -> None:
     submissions = [Submission(path=f"{number}", title=f"{number}", text=f"Zebra {number}.") for number in range(8)]
     options = ChunkingOptions(512, 50)
-    job = submit.submit_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
+    job = create_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
     factories.process_documents(ids=list(job.documents.values_list("pk", flat=True)))
     assert len(model_provider.requests) == 1
     rows = IngestionDocument.objects.all()

@@ -7,7 +7,7 @@ from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.services.operations.metrics import job_and_quota_gauges
 from rag.types import Submission
 from tests.support.factories import World, ingest_text
@@ -32,7 +32,7 @@ def test_services_jobs_and_documents_are_reported(world: World, client: Client) 
     assert before["ragsite_open_documents", "queued"] == before["ragsite_oldest_open_document_seconds", ""] == 0
     submissions = [Submission(path=path, title=path, text="Zebras.") for path in "ab"]
     options = build_submissions.default_chunking_options()
-    submit.submit_job(source=world.source(), submissions=submissions, options=options, actor=world.users["editor"])
+    create_job(source=world.source(), submissions=submissions, options=options, actor=world.users["editor"])
     after = read(client)
     assert after["ragsite_open_jobs", "queued"] == 1
     assert after["ragsite_open_documents", "queued"] == 2

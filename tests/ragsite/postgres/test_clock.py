@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import leases, recovery_sweep
-from rag.services.jobs import submit as job_submit
+from rag.services.jobs.create_job import create_job
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres.models import database_now, new_revision, new_revisions
 from tests.support.factories import World, process_queue
@@ -20,7 +20,7 @@ HOUR = datetime.timedelta(hours=1)
 
 
 def submit(world: World, source: DataSource, text: str) -> IngestionJob:
-    return job_submit.submit_job(
+    return create_job(
         source=source,
         submissions=[Submission(path=path, title=path, text=text) for path in ("a", "b")],
         options=ChunkingOptions(512, 50),

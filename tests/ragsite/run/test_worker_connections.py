@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from rag.models import DataSource, IngestionJob
-from rag.services.jobs import submit as job_submit
+from rag.services.jobs.create_job import create_job
 from rag.tasks import sweep_ingestion
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
@@ -26,7 +26,7 @@ AND backend_type = 'client backend' AND backend_start < %(moment)s AND query_sta
 
 def ingest(world: World, source: DataSource, path: str, eventually: Callable[..., Any]) -> None:
     """Ingest a document by a job, and wait for the job's end."""
-    job = job_submit.submit_job(
+    job = create_job(
         source=source,
         submissions=[Submission(path=path, title=path, text=f"Zebras have stripes: {path}.")],
         options=ChunkingOptions(512, 50),

@@ -8,7 +8,7 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_processing, leases
 from rag.services.jobs.close_and_cancel import cancel_job
-from rag.services.jobs.submit import submit_job
+from rag.services.jobs.create_job import create_job
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from tests.support.factories import World, process_queue
@@ -21,7 +21,7 @@ def submit(
     world: World, source: DataSource, texts: dict[str, str], *, options: ChunkingOptions | None = None
 ) -> IngestionJob:
     submissions = [Submission(path=path.split("#")[0], title="T", text=text) for path, text in texts.items()]
-    return submit_job(
+    return create_job(
         source=source,
         submissions=submissions,
         options=options or build_submissions.default_chunking_options(),

@@ -17,7 +17,7 @@ from rag.services.ingestion import (
     leases,
     recovery_sweep,
 )
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.support.factories import World, process_queue
 from tests.support.servers.provider_server import ProviderServer
@@ -37,7 +37,7 @@ def queue(world: World, model_provider: ProviderServer, count: int) -> Ingestion
     )
     source = DataSource.objects.filter(slug="remote").first() or world.source("remote", embedding_model=model)
     submissions = [Submission(path=f"doc-{number}", title="Zebras", text=f"Zebra {number}.") for number in range(count)]
-    return submit.submit_job(
+    return create_job(
         source=source,
         submissions=submissions,
         options=build_submissions.default_chunking_options(),
@@ -136,7 +136,7 @@ def test_documents_of_other_models_are_processed_during_an_outage(world: World, 
     model_provider.fail(503)
     (row, *_) = leases.claim_next(1)
     document_processing.process_documents([row])
-    local = submit.submit_job(
+    local = create_job(
         source=world.source("local"),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
         options=build_submissions.default_chunking_options(),

@@ -14,7 +14,7 @@ from django.utils import timezone
 from rag.models import DataSource, EmbeddingModel, IngestionDocument
 from rag.providers import provider_factory
 from rag.services.ingestion import batch_indexing, build_submissions, document_processing, leases, recovery_sweep
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.support.factories import World
 
@@ -27,7 +27,7 @@ def queue(world: World, source: DataSource, count: int, *, name: str = "doc", te
     submissions = [
         Submission(path=f"{name}-{number}", title="Zebras", text=f"{number} {text}") for number in range(count)
     ]
-    submit.submit_job(
+    create_job(
         source=source,
         submissions=submissions,
         options=build_submissions.default_chunking_options(),

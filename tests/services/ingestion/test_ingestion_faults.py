@@ -22,7 +22,7 @@ from rag.models import (
     WorkerHeartbeat,
 )
 from rag.services.ingestion import leases, recovery_sweep
-from rag.services.jobs import submit as job_submit
+from rag.services.jobs.create_job import create_job
 from rag.services.operations.measurements import figures
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
@@ -47,7 +47,7 @@ def documents(count: int, words: int = 300) -> list[Submission]:
 
 def submit(world: World, submissions: list[Submission]) -> IngestionJob:
     source = world.source()
-    return job_submit.submit_job(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
+    return create_job(source=source, submissions=submissions, options=OPTIONS, actor=world.users["editor"])
 
 
 def remote_source(world: World, model_provider: ProviderServer) -> DataSource:
@@ -83,7 +83,7 @@ def test_a_killed_worker_loses_and_duplicates_nothing(
     with GatedProviderServer().running() as model_provider:
         source = remote_source(live_world, model_provider)
         options: dict[str, Any] = {"options": ChunkingOptions(64, 10), "actor": live_world.users["editor"]}
-        job = job_submit.submit_job(source=source, submissions=submissions, **options)
+        job = create_job(source=source, submissions=submissions, **options)
         worker.start()
         # One document is done, and both processes of the worker wait for the vectors of another one.
         eventually(lambda: len(model_provider.requests) == 3)
@@ -102,7 +102,7 @@ def test_a_killed_worker_loses_and_duplicates_nothing(
         assert set(after_faults) == {submission.path for submission in submissions}
         assert all(len(chunks) > 2 for chunks in after_faults.values())
         Document.objects.all().delete()
-        job_submit.submit_job(source=source, submissions=submissions, **options)
+        create_job(source=source, submissions=submissions, **options)
         process_queue()
         assert after_faults == indexed()
 
@@ -178,7 +178,7 @@ def test_a_document_that_kills_its_workers_fails(live_world: World, settings: An
 def test_an_older_submission_that_finishes_later_does_not_replace_a_newer_one(live_world: World) -> None:
     older = submit(live_world, [Submission(path="a", title="A", text="Old text.")]).documents.get()
     source = live_world.home.sources.get()
-    newer = job_submit.submit_job(
+    newer = create_job(
         source=source,
         submissions=[Submission(path="a", title="A", text="New text.")],
         options=OPTIONS,
@@ -210,7 +210,7 @@ def test_the_lease_of_a_slow_document_is_renewed(
 ) -> None:
     settings.RAG_LEASE_SECONDS = 1
     source = remote_source(live_world, model_provider)
-    job = job_submit.submit_job(
+    job = create_job(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()
@@ -240,7 +240,7 @@ def test_the_lease_of_a_slow_document_is_renewed(
 def test_a_lost_database_connection_fails_no_document(live_world: World, model_provider: ProviderServer) -> None:
     """Shared rules: a job survives "a database failover: no document is lost"."""
     source = remote_source(live_world, model_provider)
-    job = job_submit.submit_job(
+    job = create_job(
         source=source, submissions=documents(1, words=3), options=OPTIONS, actor=live_world.users["editor"]
     )
     row = job.documents.get()

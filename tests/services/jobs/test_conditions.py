@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionFairness, ModelOutage
 from rag.services.ingestion import build_submissions, document_processing, leases, recovery_sweep
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.ragsite.observability.test_metrics import read
 from tests.support.factories import World
@@ -19,7 +19,7 @@ AN_HOUR_AGO = datetime.timedelta(hours=-1)
 
 @pytest.fixture
 def row(world: World) -> IngestionDocument:
-    job = submit.submit_job(
+    job = create_job(
         source=world.source(),
         submissions=[Submission(path="a", title="A", text="Zebras.")],
         options=build_submissions.default_chunking_options(),

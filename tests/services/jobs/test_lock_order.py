@@ -9,7 +9,8 @@ from django.db import connection, transaction
 
 from rag.models import IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_processing, leases
-from rag.services.jobs import close_and_cancel, submit
+from rag.services.jobs import close_and_cancel
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from ragsite.postgres import identity
 from tests.support.factories import World
@@ -19,7 +20,7 @@ def submit_jobs(world: World, *, jobs: int, documents: int) -> list[IngestionDoc
     """Submit jobs of one source and claim their documents. PostgreSQL finds the first job and document last."""
     source = world.source()
     for _ in range(jobs):
-        submit.submit_job(
+        create_job(
             source=source,
             submissions=[Submission(path=f"doc-{number}", title="", text="Zebras.") for number in range(documents)],
             options=build_submissions.default_chunking_options(),

@@ -5,7 +5,8 @@ from typing import Any
 from orgs.access.caller import Caller
 from rag.models import Document, Original
 from rag.services.ingestion import synchronous_ingestion
-from rag.services.jobs import reparsing, submit
+from rag.services.jobs import reparsing
+from rag.services.jobs.create_job import create_job
 from rag.services.sources import documents as documents_service
 from rag.types import Submission
 from tests.services.jobs.uploading import OPTIONS, purge_unused_files, send, upload
@@ -37,9 +38,7 @@ def test_reparsing_does_not_replace_a_newer_version_in_the_queue(world: World) -
     send(world, source, upload("a", b"Alpha."))
     documents = Document.objects.all()
     editor = world.users["editor"]
-    submit.submit_job(
-        source=source, submissions=[Submission(path="a", title="", text="Beta.")], options=OPTIONS, actor=editor
-    )
+    create_job(source=source, submissions=[Submission(path="a", title="", text="Beta.")], options=OPTIONS, actor=editor)
     assert reparsing.reparse_documents(Caller(editor), documents) == []
     factories.process_queue()
     assert documents.get().text == "Beta."

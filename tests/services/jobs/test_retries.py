@@ -9,7 +9,8 @@ from orgs.access.caller import Caller
 from rag.errors import NothingToRetry
 from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
-from rag.services.jobs import close_and_cancel, manual_retries, submit
+from rag.services.jobs import close_and_cancel, manual_retries
+from rag.services.jobs.create_job import create_job
 from rag.services.maintenance.retention import delete_old_inputs
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
@@ -21,7 +22,7 @@ def failed_job(world: World, *, count: int = 2) -> IngestionJob:
     """Return a finished job whose first document has failed; the others are done."""
     source = world.home.sources.first() or world.source()
     submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
-    job = submit.submit_job(
+    job = create_job(
         source=source,
         submissions=submissions,
         options=build_submissions.default_chunking_options(),

@@ -16,7 +16,7 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDoc
 from rag.pipeline.ingestion import quota
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import close_and_cancel
-from rag.services.jobs import submit as job_submit
+from rag.services.jobs.create_job import create_job
 from rag.services.maintenance import usage_counters
 from rag.services.sources import documents
 from rag.types import Submission
@@ -60,7 +60,7 @@ def count_refused(results: list[Any]) -> int:
 
 def submit(world: World, source: DataSource, *texts: str, paths: str = "abcdefgh") -> IngestionJob:
     sent = [Submission(path=path, title=path, text=text) for path, text in zip(paths, texts, strict=False)]
-    return job_submit.submit_job(source=source, submissions=sent, options=OPTIONS, actor=world.users["editor"])
+    return create_job(source=source, submissions=sent, options=OPTIONS, actor=world.users["editor"])
 
 
 def process_all() -> None:

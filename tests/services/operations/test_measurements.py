@@ -15,7 +15,7 @@ from rag.errors import EmbeddingFailed
 from rag.models import Measurement, RecordedError, SlowOperation
 from rag.providers import provider_factory
 from rag.services.ingestion import build_submissions, document_processing
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.services.operations.measurements import figures, recording
 from rag.services.queries import permitted_queries
 from rag.types import AnswerOptions, Mode, Question, Submission
@@ -110,7 +110,7 @@ def test_documents_are_measured_by_outcome_and_stage(live_world: World) -> None:
         Submission(path="b.pdf", title="b", text="Not a PDF.", content_type="application/pdf"),
     ]
     source, options = live_world.source(), build_submissions.default_chunking_options()
-    submit.submit_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
+    create_job(source=source, submissions=submissions, options=options, actor=live_world.users["editor"])
     measurement_buffer.take()
     document_processing.process_next(count=2)
     recording.store_measurements()

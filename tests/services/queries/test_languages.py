@@ -16,7 +16,7 @@ from rag.pipeline.retrieval import retrieve as retrieval
 from rag.providers.embedders import multilingual
 from rag.services.queries import permitted_queries
 from rag.services.reembedding import second_model
-from rag.services.sources import search_scopes
+from rag.services.sources import scopes_by_embedding_model
 from rag.text.question_language import FOREIGN_LANGUAGES
 from rag.types import Answer, AnswerOptions, AnswerResult, Filters, Mode, Question, SearchScope
 from tests.support.factories import World, ingest_text, ingest_texts
@@ -76,7 +76,10 @@ def answer(world: World, text: str) -> Answer:
 def built_scopes(text: str, filters: Filters | None = None) -> dict[str, SearchScope]:
     question = Question(text, top_k=3, filters=filters or Filters())
     names = dict(EmbeddingModel.objects.values_list("pk", "name"))
-    return {names[scope.model_id]: scope for scope in search_scopes.build_scopes(DataSource.objects.all(), question)}
+    return {
+        names[scope.model_id]: scope
+        for scope in scopes_by_embedding_model.build_scopes(DataSource.objects.all(), question)
+    }
 
 
 def test_english_data_gets_no_second_vectors(library: DataSource) -> None:

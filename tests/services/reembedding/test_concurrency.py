@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from rag.models import Chunk, DataSource, EmbeddingModel, IngestionDocument
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.ingestion import index
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.services.reembedding import background, lifecycle
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
@@ -124,7 +124,7 @@ def test_a_document_in_progress_during_the_switch_is_embedded_with_the_new_model
     first, second = models("first", 384), models("second", 768)
     source = filled_source(live_world, first)
     row = rebuild(source, second)
-    job = submit.submit_job(
+    job = create_job(
         source=source,
         submissions=[Submission(path="late", title="Late", text="A latecomer.")],
         options=ChunkingOptions(512, 50),

@@ -20,7 +20,8 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, IngestionDoc
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.pipeline.retrieval import retrieve
 from rag.services.ingestion import synchronous_ingestion
-from rag.services.jobs import manual_retries, submit
+from rag.services.jobs import manual_retries
+from rag.services.jobs.create_job import create_job
 from rag.services.maintenance import usage_counters
 from rag.services.sources import deletion, documents, purge
 from rag.types import ChunkingOptions, Question, SearchScope, Submission
@@ -187,7 +188,7 @@ def test_a_document_that_was_sent_before_the_deletion_is_not_restored(
     ingest_text(source, "a", "Zebras.")
     newer = Submission(path="a", title="A", text="Lions.")
     if is_job:
-        submit.submit_job(source=source, submissions=[newer], options=OPTIONS, actor=live_world.users["editor"])
+        create_job(source=source, submissions=[newer], options=OPTIONS, actor=live_world.users["editor"])
     ids = list(IngestionDocument.objects.values_list("pk", flat=True))
 
     def work() -> None:
@@ -222,7 +223,7 @@ def test_a_tombstone_stays_while_an_older_submission_is_pending(live_world: Worl
     ingest_text(source, "a", "Zebras.")
     ingest_text(source, "b", "Zebras.")
     waiting = Submission(path="a", title="A", text="Lions.")
-    submit.submit_job(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
+    create_job(source=source, submissions=[waiting], options=OPTIONS, actor=live_world.users["editor"])
     for document in Document.objects.all():
         documents.delete_document(document)
     purge.purge_deleted()
@@ -277,7 +278,7 @@ def test_a_retried_document_does_not_restore_a_deleted_one(live_world: World) ->
     ingest_text(source, "a", "Zebras.")
     options, editor = OPTIONS, live_world.users["editor"]
     sent = Submission(path="a", title="A", text="Lions.")
-    job = submit.submit_job(source=source, submissions=[sent], options=options, actor=editor)
+    job = create_job(source=source, submissions=[sent], options=options, actor=editor)
     job.documents.update(state=IngestionDocument.State.FAILED, finished_at=timezone.now())
     documents.delete_document(Document.objects.get())
     Document.objects.update(deleted_at=timezone.now() - datetime.timedelta(days=2))

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from rag.errors import DocumentTooLarge
-from rag.models import Document, IngestionDocument, Original
+from rag.errors import DocumentTooLarge, IndexFull
+from rag.models import Document, IngestionDocument, IngestionJob, Original
 from rag.providers import file_storage
+from rag.services.jobs.submit_documents import submit_documents
 from rag.services.sources import deletion, original_files, purge
 from ragsite.settings.rag.files import bucket_storage
-from tests.services.jobs.uploading import files_in, purge_unused_files, send, store, upload
+from tests.services.jobs.uploading import OPTIONS, files_in, purge_unused_files, send, store, upload
 from tests.support.factories import World
 from tests.support.servers.bucket_server import BucketServer, digest
 
@@ -24,7 +25,7 @@ def test_files_up_to_the_limit_are_in_their_rows(world: World, stored_files: Pat
     for size in (0, 1, LIMIT):
         content = (bytes(range(256)) * (size // 256 + 1))[:size]
         new = store(source, content)
-        original_files.add_to_job([new])
+        original_files.add_to_job(source, [new])
         original = Original.objects.get(pk=new.pk)
         assert (original.size, original.sha256, original.content) == (size, digest(content), content)
         with file_storage.open_original(original) as file:
@@ -58,6 +59,18 @@ def test_a_small_file_may_be_too_large(world: World, settings: Any) -> None:
     assert not Original.objects.exists()
 
 
+def test_bytes_of_small_files_count_before_they_are_read(world: World) -> None:
+    source = world.source()
+    world.home.max_bytes = 1000
+    world.home.save()
+    documents = [upload("a.txt", b"a" * 600), upload("b.txt", b"b" * 600)]
+    with pytest.raises(IndexFull):
+        submit_documents(source=source, documents=documents, options=OPTIONS, actor=world.users["editor"])
+    assert (Original.objects.count(), IngestionJob.objects.count()) == (0, 0)
+    submit_documents(source=source, documents=documents[:1], options=OPTIONS, actor=world.users["editor"])
+    assert (Original.objects.count(), IngestionJob.objects.count()) == (1, 1)
+
+
 def test_many_small_files_need_few_statements(
     world: World, stored_files: Path, django_assert_max_num_queries: Any
 ) -> None:
@@ -69,7 +82,7 @@ def test_many_small_files_need_few_statements(
     ]
     with django_assert_max_num_queries(10):
         stored = original_files.store_files(source=source, files=files)
-        original_files.add_to_job(stored)
+        original_files.add_to_job(source, stored)
     rows = Original.objects.in_bulk()
     assert [bytes(rows[one.pk].content or b"") for one in stored] == [
         f"File {number}".encode() for number in range(1200)

@@ -10,7 +10,8 @@ from django.utils import timezone
 from orgs.access.caller import Caller
 from rag.models import IngestionDocument, IngestionJob, Reembedding, Usage, Webhook, WebhookDelivery
 from rag.services.ingestion import build_submissions, document_outcomes, recovery_sweep
-from rag.services.jobs import close_and_cancel, submit
+from rag.services.jobs import close_and_cancel
+from rag.services.jobs.create_job import create_job
 from rag.services.webhooks import events, quota_events
 from rag.types import Submission
 from ragsite.postgres import identity
@@ -20,9 +21,9 @@ from tests.support.factories import World, process_queue
 State = IngestionDocument.State
 
 
-def submit_job(world: World, *, count: int = 2) -> IngestionJob:
+def submit_texts(world: World, *, count: int = 2) -> IngestionJob:
     submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
-    return submit.submit_job(
+    return create_job(
         source=world.source(),
         submissions=submissions,
         options=build_submissions.default_chunking_options(),
@@ -43,7 +44,7 @@ def stored() -> list[tuple[str, dict[str, Any]]]:
 
 def test_the_end_of_a_job_and_its_failed_documents(world: World, create: Create) -> None:
     create()
-    job = submit_job(world)
+    job = submit_texts(world)
     fail_document(job, 0)
     process_queue()
     close_and_cancel.close_if_finished(job.pk)
@@ -60,7 +61,7 @@ def test_the_end_of_a_job_and_its_failed_documents(world: World, create: Create)
 
 def test_a_job_of_which_every_document_failed(world: World, create: Create) -> None:
     create(events=["job.failed"])
-    job = submit_job(world, count=1)
+    job = submit_texts(world, count=1)
     fail_document(job, 0)
     close_and_cancel.close_if_finished(job.pk)
     assert [(event, data["failed"]) for event, data in stored()] == [("job.failed", 1)]
@@ -68,7 +69,7 @@ def test_a_job_of_which_every_document_failed(world: World, create: Create) -> N
 
 def test_documents_that_lost_their_worker(world: World, create: Create) -> None:
     create(events=["document.failed"])
-    job = submit_job(world, count=1)
+    job = submit_texts(world, count=1)
     past = timezone.now() - datetime.timedelta(minutes=1)
     job.documents.update(state=State.RUNNING, attempts=99, due_at=past)
     recovery_sweep.sweep()
@@ -77,7 +78,7 @@ def test_documents_that_lost_their_worker(world: World, create: Create) -> None:
 
 def test_an_event_is_stored_only_with_its_cause(world: World, create: Create) -> None:
     create()
-    job = submit_job(world, count=1)
+    job = submit_texts(world, count=1)
     with transaction.atomic():
         fail_document(job, 0)
         assert len(stored()) == 1
@@ -91,7 +92,7 @@ def test_only_webhooks_of_the_organisation_that_want_an_event_get_it(world: Worl
     abroad, _ = create()
     Webhook.objects.filter(pk=abroad.pk).update(organization=world.abroad)
     subscribed, _ = create(events=["job.finished"])
-    job = submit_job(world, count=1)
+    job = submit_texts(world, count=1)
     process_queue()
     close_and_cancel.close_if_finished(job.pk)
     assert [delivery.webhook for delivery in WebhookDelivery.objects.all()] == [subscribed]
@@ -100,7 +101,7 @@ def test_only_webhooks_of_the_organisation_that_want_an_event_get_it(world: Worl
 def test_a_request_can_end_a_job_and_forge_nothing(world: World, create: Create) -> None:
     """An editor may end a job, and sees no webhook; injected SQL cannot make up events of other kinds."""
     create()
-    job = submit_job(world, count=1)
+    job = submit_texts(world, count=1)
     process_queue()
     IngestionJob.objects.filter(pk=job.pk).update(status="processing", finished_at=None)
     WebhookDelivery.objects.all().delete()
@@ -143,7 +144,7 @@ def test_an_unreachable_webhook_stores_a_bounded_number_of_events(
 ) -> None:
     monkeypatch.setattr(events, "_MAX_WAITING_DOCUMENTS", 2)
     webhook, _ = create()
-    job = submit_job(world, count=3)
+    job = submit_texts(world, count=3)
     for index in range(3):
         fail_document(job, index)
     close_and_cancel.close_if_finished(job.pk)

@@ -13,7 +13,7 @@ from orgs.access.permissions import Visibility
 from orgs.creation import create_organization
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import submit as job_submit
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 
 from . import snapshots
@@ -80,7 +80,7 @@ class Run:
         )
 
     def submit(self, submissions: Sequence[Submission], *, source: DataSource | None = None) -> IngestionJob:
-        return job_submit.submit_job(
+        return create_job(
             source=source or self.disturbed,
             submissions=submissions,
             options=build_submissions.default_chunking_options(),

@@ -14,7 +14,7 @@ from orgs.access.permissions import Visibility
 from orgs.creation import create_organization
 from rag.models import DataSource, EmbeddingModel, IngestionDocument, IngestionJob, WorkerHeartbeat
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import submit as job_submit
+from rag.services.jobs.create_job import create_job
 from ragsite.run import commands
 from tests.system.chaos.documents import DocumentGenerator
 from tests.system.chaos.endpoint import Endpoint
@@ -147,7 +147,7 @@ def _ingest(source: DataSource, workers: int, *, prefix: str) -> float:
     for job in range(workers):
         paths = [f"{prefix}/{job}/{number}.md" for number in range(_DOCUMENTS_PER_CALL * _CALLS_PER_JOB)]
         submissions = [generator.submission(path, generator.prose(20)) for path in paths]
-        job_submit.submit_job(source=source, submissions=submissions, options=options, actor=user)
+        create_job(source=source, submissions=submissions, options=options, actor=user)
     open_jobs = IngestionJob.objects.filter(source=source, finished_at=None)
     while open_jobs.exists() and time.monotonic() < begin + _MAX_SECONDS:
         time.sleep(0.05)

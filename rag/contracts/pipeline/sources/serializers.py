@@ -10,8 +10,8 @@ from orgs.access.permissions import Visibility
 from rag.contracts.common import fields
 from rag.models import DataSource, SourceType
 from rag.models.sources import DIRECTION_CONTROLS
-from rag.services.sources.access_lists import AccessLists
 from rag.services.sources.editing import SourceSettings
+from rag.services.sources.grants_by_name import GrantsByName
 from ragsite.http.openapi.field_types import Count, Id
 from ragsite.postgres.models import as_uuid
 
@@ -72,7 +72,7 @@ def build_source_settings(values: dict[str, Any]) -> SourceSettings:
         embedding_model=values.get("embeddingModel"),
         has_ocr=values.get("ocr"),
         owner_email=values.get("owner"),
-        access=AccessLists(**lists),
+        access=GrantsByName(**lists),
     )
 
 
@@ -113,8 +113,8 @@ class SourceListOut(TypedDict):
     total: Count
 
 
-def source_out(source: DataSource, access_lists: AccessLists | None) -> SourceOut:
-    """Render a data source. `access_lists` is None if the caller may not manage the source."""
+def source_out(source: DataSource, grants: GrantsByName | None) -> SourceOut:
+    """Render a data source. `grants` is None if the caller may not manage the source."""
     body: SourceOut = {
         "id": str(source.pk),
         "slug": source.slug,
@@ -128,9 +128,9 @@ def source_out(source: DataSource, access_lists: AccessLists | None) -> SourceOu
         "createdAt": source.created_at,
         "updatedAt": source.updated_at,
     }
-    if access_lists is not None:
-        body["roles"] = list(access_lists.roles or ())
-        body["teams"] = list(access_lists.teams or ())
-        body["users"] = list(access_lists.users or ())
+    if grants is not None:
+        body["roles"] = list(grants.roles or ())
+        body["teams"] = list(grants.teams or ())
+        body["users"] = list(grants.users or ())
         body["owner"] = source.owner.email if source.owner else None
     return body

@@ -16,8 +16,8 @@ from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.models import DataSource
 from rag.services.access import explain_access
-from rag.services.sources import access_lists, creation, deletion, editing, lookup
-from rag.services.sources.access_lists import AccessLists
+from rag.services.sources import creation, deletion, editing, grants_by_name, lookup
+from rag.services.sources.grants_by_name import GrantsByName
 from ragsite.http.openapi import request_example, response_example
 
 from . import serializers
@@ -52,8 +52,8 @@ class DataSources(PipelineViewSet):
             source_type=filters.get("sourceType", ""),
         )
         page = page_or_cursor.paginate(request, queryset, read=lookup.read_page)
-        access_lists = _access_lists(request, page.items)
-        sources = [serializers.source_out(source, access_lists.get(source.pk)) for source in page.items]
+        grants = _read_grants(request, page.items)
+        sources = [serializers.source_out(source, grants.get(source.pk)) for source in page.items]
         return Response({"sources": sources, **page.numbers}, headers=page.headers)
 
     @extend_schema(
@@ -150,9 +150,9 @@ class DataSources(PipelineViewSet):
 
 
 def _render_source(request: Request, source: DataSource) -> serializers.SourceOut:
-    return serializers.source_out(source, _access_lists(request, [source]).get(source.pk))
+    return serializers.source_out(source, _read_grants(request, [source]).get(source.pk))
 
 
-def _access_lists(request: Request, sources: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
+def _read_grants(request: Request, sources: Iterable[DataSource]) -> dict[uuid.UUID, GrantsByName]:
     """Return who may query each source; empty for an API key without the scope `manage`."""
-    return access_lists.get_access_lists(get_caller(request), sources) if has_scope(request, Scope.MANAGE) else {}
+    return grants_by_name.get_grants_by_name(get_caller(request), sources) if has_scope(request, Scope.MANAGE) else {}

@@ -14,12 +14,12 @@ from orgs.access.caller import Caller
 from rag.errors import UnknownDocument
 from rag.models import Document
 from rag.models.sources import DataSourceQuerySet
-from rag.pipeline.answering.answer import assess
+from rag.pipeline.answering.answer_question import assess
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.pipeline.retrieval import retrieve
-from rag.pipeline.retrieval.query.spelling import correct_spelling
+from rag.pipeline.retrieval.query.correct_spelling import correct_spelling
 from rag.services.queries import permitted_queries
-from rag.services.sources.search_scopes import build_scopes
+from rag.services.sources.scopes_by_embedding_model import build_scopes
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid

@@ -1,6 +1,7 @@
 """The error format of each contract, for tests."""
 
 import datetime
+from collections.abc import Callable
 from typing import Any
 
 from rag.contracts.agent import error_format as agent
@@ -62,3 +63,10 @@ def parse_error(contract: str, body: Any) -> tuple[str, str, dict[str, Any]]:
     assert body.get("status", "error") == "error"
     assert isinstance(body["details"], dict)
     return body["error"], body["message"], body["details"]
+
+
+def raising(exception: Exception) -> Callable[..., Any]:
+    def fail(*_: object, **__: object) -> None:
+        raise exception
+
+    return fail

@@ -10,7 +10,7 @@ from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey, Membership
 from rag.models import DataSource, Document, IngestionJob
 from rag.pipeline.ingestion import index
-from rag.services.jobs import submit
+from rag.services.jobs import create_job
 from rag.services.sources import documents
 from ragsite.postgres import identity
 from tests.support.factories import World
@@ -27,7 +27,7 @@ KEY = {"name": "k", "scopes": ["query"]}
     ("request_line", "body", "module", "name"),
     [
         ("POST /api/rag/ingest", ONE, index, "_write"),
-        ("POST /api/rag/ingest", JOB, submit, "new_revisions"),
+        ("POST /api/rag/ingest", JOB, create_job, "new_revisions"),
         ("DELETE /api/rag/sources/library", None, documents, "get_storage_totals"),
         ("POST /api/auth/keys", KEY, key_lifecycle, "_delete_oldest_ended_keys"),
     ],

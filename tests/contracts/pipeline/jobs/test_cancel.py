@@ -28,7 +28,7 @@ def model_provider() -> Iterator[ProviderServer]:
         yield server
 
 
-def submit_job(client: Client, world: World, count: int, **source: Any) -> str:
+def create_job(client: Client, world: World, count: int, **source: Any) -> str:
     """Submit a job of that many documents and return its id."""
     world.source(**source)
     documents = [{"path": f"doc-{number}", "text": f"Zebra number {number}."} for number in range(count)]
@@ -65,7 +65,7 @@ def test_nothing_is_indexed_after_the_response(
         name="remote", provider="openai", dimensions=384, base_url=model_provider.base_url
     )
     editor = api("editor")
-    job = submit_job(editor, live_world, 6, embedding_model=model)
+    job = create_job(editor, live_world, 6, embedding_model=model)
     first = IngestionDocument.objects.get(index=0)
     factories.process_documents(ids=[first.pk])
     before, request_count = chunks(), len(model_provider.requests)
@@ -101,7 +101,7 @@ def test_cancelling_waits_for_a_document_that_is_being_written(
 ) -> None:
     """The document is indexed before the response or not at all: writing and cancelling both lock its row."""
     editor = api("editor")
-    job = submit_job(editor, live_world, 2)
+    job = create_job(editor, live_world, 2)
     row = factories.claim_document(IngestionDocument.objects.get(index=0).pk)
     assert row is not None
     replies: list[Reply] = []
@@ -129,7 +129,7 @@ def _is_a_lock_awaited() -> bool:
 
 def test_a_finished_job_is_not_changed(api: Api, live_world: World) -> None:
     editor = api("editor")
-    job = submit_job(editor, live_world, 1)
+    job = create_job(editor, live_world, 1)
     factories.process_documents(ids=[IngestionDocument.objects.get().pk])
     ended = editor.get(f"/api/rag/ingest/{job}").body
     assert ended["status"] == "completed"
@@ -138,7 +138,7 @@ def test_a_finished_job_is_not_changed(api: Api, live_world: World) -> None:
 
 def test_a_job_whose_documents_are_done_is_completed(api: Api, live_world: World) -> None:
     editor = api("editor")
-    job = submit_job(editor, live_world, 1)
+    job = create_job(editor, live_world, 1)
     row = factories.claim_document(IngestionDocument.objects.get().pk)
     assert row is not None
     process_claimed(row)
@@ -147,7 +147,7 @@ def test_a_job_whose_documents_are_done_is_completed(api: Api, live_world: World
 
 def test_a_cancelled_job_is_not_resumed(api: Api, live_world: World) -> None:
     editor = api("editor")
-    job = submit_job(editor, live_world, 2)
+    job = create_job(editor, live_world, 2)
     cancelled = cancel(editor, job).body
     snapshots.assert_matches("pipeline-job-cancelled", cancelled)
     assert (cancelled["status"], cancelled["startedAt"]) == ("cancelled", None)
@@ -159,7 +159,7 @@ def test_a_cancelled_job_is_not_resumed(api: Api, live_world: World) -> None:
 
 def test_who_may_cancel(api: Api, live_world: World) -> None:
     """Everybody who may see the job may cancel it; for others the job does not exist."""
-    job = submit_job(api("editor"), live_world, 1)
+    job = create_job(api("editor"), live_world, 1)
     for name in ("member", "foreigner"):
         reply = cancel(api(name), job)
         assert (reply.status, reply.body["error"]) == (404, "JOB_NOT_FOUND")
@@ -172,7 +172,7 @@ def test_who_may_cancel(api: Api, live_world: World) -> None:
 def test_a_job_of_ten_thousand_documents_is_cancelled_immediately(api: Api, live_world: World) -> None:
     """A worker has claimed one of them, and is not blocked by the cancellation."""
     editor = api("editor")
-    job = submit_job(editor, live_world, 1)
+    job = create_job(editor, live_world, 1)
     copy_document(9_999)
     (claimed,) = leases.claim_next(1)
     cancelled = cancel(editor, job).body
@@ -204,7 +204,7 @@ def copy_document(count: int) -> None:
 
 def test_cancelling_needs_the_same_number_of_statements_for_any_job(api: Api, live_world: World) -> None:
     def statements(count: int) -> int:
-        job = IngestionJob.objects.get(pk=submit_job(api("editor"), live_world, count, slug=f"source-{count}"))
+        job = IngestionJob.objects.get(pk=create_job(api("editor"), live_world, count, slug=f"source-{count}"))
         with CaptureQueriesContext(connection) as captured, transaction.atomic():
             close_and_cancel.cancel_jobs(IngestionJob.objects.filter(pk=job.pk))
         assert not job.documents.exclude(state=IngestionDocument.State.CANCELLED).exists()

@@ -7,7 +7,7 @@ import pytest
 from orgs.access.permissions import Scope
 from rag.models import IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.types import Submission
 from tests.support.factories import World, process_queue
 from tests.support.http import Client
@@ -20,7 +20,7 @@ def job_of(world: World, slug: str = "library", *, failed: int = 0, count: int =
     """A job of `count` queued documents, of which the first `failed` have failed."""
     source = world.home.sources.filter(slug=slug).first() or world.source(slug)
     submissions = [Submission(path=f"doc-{number}", title="A", text=f"Zebra {number}.") for number in range(count)]
-    job = submit.submit_job(
+    job = create_job(
         source=source,
         submissions=submissions,
         options=build_submissions.default_chunking_options(),

@@ -16,7 +16,7 @@ from . import lookup
 
 
 @dataclass(frozen=True, slots=True)
-class AccessLists:
+class GrantsByName:
     """Who may query a source with the matching visibility. A list that is None stays as it is.
 
     Attributes:
@@ -30,7 +30,7 @@ class AccessLists:
     users: tuple[str, ...] | None = None
 
 
-def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid.UUID, AccessLists]:
+def get_grants_by_name(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid.UUID, GrantsByName]:
     """Return source id → access lists, without the sources that the caller may not manage."""
     source_ids = [source.pk for source in sources]
     managed = lookup.visible_sources(caller, Action.MANAGE).filter(pk__in=source_ids)
@@ -48,7 +48,7 @@ def get_access_lists(caller: Caller, sources: Iterable[DataSource]) -> dict[uuid
             if name is not None:
                 names_by_source[source_id][field].append(name)
     return {
-        source_id: AccessLists(**{field: tuple(sorted(names)) for field, names in lists.items()})
+        source_id: GrantsByName(**{field: tuple(sorted(names)) for field, names in lists.items()})
         for source_id, lists in names_by_source.items()
     }
 

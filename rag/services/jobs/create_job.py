@@ -19,7 +19,7 @@ State = IngestionDocument.State
 
 
 @transaction.atomic
-def submit_job(
+def create_job(
     *, source: DataSource, submissions: Sequence[Submission], options: ChunkingOptions, actor: User
 ) -> IngestionJob:
     """Store a job and its documents, and notify the workers on commit.

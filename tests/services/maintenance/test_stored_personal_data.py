@@ -23,7 +23,7 @@ from orgs.creation import add_member, get_service_user
 from orgs.policies.retention import retention_for
 from rag.models import Action, Conversation, DataSource, Grant, SearchRecord
 from rag.services.ingestion import build_submissions
-from rag.services.jobs import submit
+from rag.services.jobs.create_job import create_job
 from rag.services.maintenance.retention import delete_old_history
 from rag.services.queries import chat_replies, permitted_queries
 from rag.services.queries.history import search_history
@@ -157,7 +157,7 @@ def test_deleting_a_user_deletes_their_personal_data(world: World) -> None:
     source = world.source("diary", owner=member, visibility=Visibility.PERSONAL)
     Grant.objects.create(source=world.source("papers", visibility=Visibility.PRIVATE), user=member)
     ingest_text(source, "a", "Zebras graze.")
-    job = submit.submit_job(
+    job = create_job(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions.")],
         options=build_submissions.default_chunking_options(),
@@ -194,7 +194,7 @@ def test_deleting_an_organisation_deletes_its_data_and_files(live_world: World, 
     source = world.source("papers", visibility=Visibility.TEAM)
     Grant.objects.create(source=source, team=world.home.teams.get())
     ingest_text(source, "a", "Zebras graze.")
-    job = submit.submit_job(
+    job = create_job(
         source=source,
         submissions=[Submission(path="b", title="b", text="Lions roar.")],
         options=build_submissions.default_chunking_options(),
