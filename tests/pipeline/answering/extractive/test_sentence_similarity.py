@@ -117,3 +117,18 @@ def test_quotes_are_chosen_by_words_without_matching_signatures(passages: tuple[
     similarity = compare_token_signatures(QUESTION, passages, passages)
     assert similarity.token_scores(passage.document_id, passage.start, passage.end) is not None
     assert extract_quotes(QUESTION, passages, similarity) == extract_quotes(QUESTION, passages)
+
+
+def test_a_row_is_compared_with_the_lead_in_of_its_table(live_world: World) -> None:
+    source = live_world.source()
+    text = (
+        "3.1 The hall at the depot has 46 charging points, the hall at the quay 22 charging points.\n\n"
+        "6.2 Assembly points:\n   Depot       lawn in front of the canteen\n   Quay        beside bollard 5\n"
+        "   Lane        car park of the timber yard opposite\n"
+    )
+    ingest_text(source, "safety.txt", text, title="Safety")
+    scope = SearchScope((source.pk,), source.embedding_model_id)
+    question = "Assembly point at the quay"
+    passages = retrieve.find_passages(Question(question, top_k=5, rerank=True), [scope]).passages
+    quotes = extract_quotes(question, passages, compare_token_signatures(question, passages, passages))
+    assert [quote.text for quote in quotes][:2] == ["6.2 Assembly points:", "- Quay — beside bollard 5"]

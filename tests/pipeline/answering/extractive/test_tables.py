@@ -45,11 +45,25 @@ def test_names_above_numbers_are_the_header_of_a_table_without_a_rule() -> None:
     unknown = answer("What does a tumbler cost?", passage(rows))
     assert unknown == "- tumbler — small — 2 euros [1]", "the text may begin in the middle of the table"
     for other in (
-        rows.replace("Price", "Price 2025"),
+        rows.replace("Price", "5 cups"),
+        rows.replace("Size", "Size 2"),
         rows.replace("2 euros", "two euros"),
         rows.replace("Cup |", "|"),
     ):
         assert "Size:" not in answer("What does a tumbler cost?", passage(f"All cups:\n\n{other}"))
+
+
+def test_the_name_of_a_column_of_numbers_may_have_a_number() -> None:
+    table = """\
+The bus waits:
+
+Vehicle        by day           after 20:00
+small bus      2 min            5 min
+regional bus   does not wait    8 min
+"""
+    assert answer("How long does the regional bus wait after 20:00?", passage(table)) == (
+        "The bus waits:\n- regional bus — by day: does not wait — after 20:00: 8 min [1]"
+    )
 
 
 PRICES = """\

@@ -10,6 +10,7 @@ from rag.text.sentences.quotable_units import TextUnit, UnitKind
 # A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.
 _GRID_BORDER = re.compile(r"\+[-=]")
 _DIGIT = re.compile(r"\d")
+_NUMBER_FIRST = re.compile(r"[^\w\s]?\s?\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 # How many rows are below the header of a table that has no rule below it.
 _MIN_ROWS_WITHOUT_RULE = 2
@@ -95,7 +96,8 @@ def find_headers(text: str, units: Sequence[TextUnit]) -> dict[int, TextUnit]:
 def _begins_with_names(text: str, rows: Sequence[TextUnit]) -> bool:
     """Return whether the first row names the columns: all cells below one of them have a number, and they have none.
 
-    A name may be a year. A row without a name for the first column, which the rows below have, has only names.
+    A name may be a year, or have a number behind a word above cells that begin with numbers, such as "after 20:00"
+    above "5 min". A row without a name for the first column, which the rows below have, has only names.
     """
     names, *others = [split_cells(text[row.start : row.end]) for row in rows]
     if len(others) < _MIN_ROWS_WITHOUT_RULE or len({len(cells) for cells in others}) > 1:
@@ -104,8 +106,15 @@ def _begins_with_names(text: str, rows: Sequence[TextUnit]) -> bool:
         return True
     if len(names) != len(others[0]):
         return False
-    has_numbers = [all(_DIGIT.search(cell) for cell in column) for column in zip(*others, strict=True)]
-    return any(has_numbers) and not any(_DIGIT.search(name) and not _YEAR.fullmatch(name) for name in names)
+    columns = list(zip(names, zip(*others, strict=True), strict=True))
+    has_numbers = any(all(map(_DIGIT.search, cells)) for _, cells in columns)
+    return has_numbers and all(_may_name(name, cells) for name, cells in columns)
+
+
+def _may_name(name: str, cells: Sequence[str]) -> bool:
+    if not _DIGIT.search(name) or _YEAR.fullmatch(name):
+        return True
+    return not _NUMBER_FIRST.match(name) and all(map(_NUMBER_FIRST.match, cells))
 
 
 def _has_first_cell(text: str, line: TextUnit) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
+from rag.text.amounts import Amount, find_amounts
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
@@ -125,6 +126,7 @@ class AnalysedQuestion:
         is_negated: Whether it contains a negation ("not", "without", "never" …).
         codes: The codes and names of models that it has, such as E-12, in lower case.
         short_tokens: Its single letters and numbers, in lower case.
+        amounts: Its numbers with a unit.
     """
 
     words: tuple[str, ...]
@@ -139,6 +141,7 @@ class AnalysedQuestion:
     is_negated: bool = False
     codes: tuple[str, ...] = ()
     short_tokens: frozenset[str] = frozenset()
+    amounts: tuple[Amount, ...] = ()
 
     def needs_more_than(self, text: str) -> bool:
         """Return whether a text is a mere "Yes.", which is no answer to this kind of question."""
@@ -187,4 +190,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         is_negated=is_negated(question),
         codes=find_codes(question[:_MAX_CHARACTERS]),
         short_tokens=find_short_tokens(question),
+        amounts=tuple(find_amounts(question)),
     )

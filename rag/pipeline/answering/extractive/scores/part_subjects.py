@@ -1,10 +1,10 @@
-"""What a part of a passage is about: the term that it begins with, or the first cell of a table's row."""
+"""What a part of a passage is about: the term that it begins with, the first cell of a table's row, or a code."""
 
 from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
-from rag.pipeline.answering.extractive.question.question_type import find_short_tokens
+from rag.pipeline.answering.extractive.question.question_type import find_codes, find_short_tokens
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import content_words, split_words, stem
 
@@ -13,6 +13,8 @@ from .answer_candidates import QuoteCandidate
 # The term is among this many first words: "The _content_ of a document is ..." is not a definition of a document.
 _MAX_WORDS_BEFORE_TERM = 1
 _MAX_SUBJECT_CHARACTERS = 120
+# A code that more parts have does not tell them apart.
+_MAX_SHARE_WITH_CODE = 0.25
 
 
 def begins_with_term(structures: Sequence[PassageStructure], candidate: QuoteCandidate, term: str) -> bool:
@@ -45,3 +47,24 @@ def names_row(structures: Sequence[PassageStructure], candidate: QuoteCandidate,
     cell, lang = split_cells(structure.text(candidate.index))[0][:_MAX_SUBJECT_CHARACTERS], structure.passage.lang
     subject = {stem(word, lang) for word in content_words(cell, lang)}
     return bool(subject) and subject <= candidate.stems and find_short_tokens(cell) <= short_tokens
+
+
+def find_rarest_code(
+    candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], codes: Sequence[str]
+) -> set[tuple[int, int]]:
+    """Return the passage numbers and indexes of the parts with the question's rarest code; none if many parts have it.
+
+    A part also has the codes of the headings above it. Codes differ in a sign ("E-12", "E-31") that similarities hardly
+    see, and consist of words that other parts have.
+    """
+    parts_by_code: dict[str, set[tuple[int, int]]] = {code: set() for code in codes}
+    for candidate in candidates if codes else ():
+        structure = structures[candidate.passage_number - 1]
+        heading = structure.heading_index(candidate.index)
+        above = [structure.passage.title, *structure.passage.headings]
+        inner = "" if heading is None else structure.visible_text(heading)
+        for code in find_codes("\n".join([*above, inner, structure.text(candidate.index)])):
+            if code in parts_by_code:
+                parts_by_code[code].add((candidate.passage_number, candidate.index))
+    rarest = min((parts for parts in parts_by_code.values() if parts), key=len, default=set())
+    return rarest if len(rarest) <= max(1.0, _MAX_SHARE_WITH_CODE * len(candidates)) else set()

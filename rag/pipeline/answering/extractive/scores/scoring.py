@@ -11,13 +11,14 @@ from rag.pipeline.answering.extractive.parts.cross_references import mostly_poin
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.split_into_parts import SENTENCE_ENDINGS
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
-from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion, find_codes
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.sentences.quotable_units import UnitKind
 from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
-from .part_subjects import begins_with_term, names_row
+from .part_subjects import begins_with_term, find_rarest_code, names_row
+from .rows_by_amount import rows_by_amount
 from .section_headings import SectionHeading, section_match
 from .sentence_similarity import SentenceSimilarity, highest
 
@@ -34,6 +35,8 @@ _SECTION_WEIGHT = 1.0
 _DEFINITION_BONUS = 1.5
 # Bonus for a row of a table whose first cell the question names, in standard deviations.
 _SUBJECT_BONUS = 1.0
+# Bonus for a row whose range has an amount of the question, and penalty for the other rows with a range.
+_RANGE_BONUSES = {True: 2.0, False: -2.0, None: 0.0}
 # The similarity of the headings above a part to the question counts nearly as much as that of the part itself.
 _HEADING_SIMILARITY = np.float32(0.9)
 # Weights of the standard scores: the words, the similarity of a part with the headings above it, that of what is read
@@ -50,8 +53,8 @@ _BEST_PASSAGE_BONUS = 0.8
 # at the top of a letter, in standard deviations.
 _SHORT_PENALTY, _FRAGMENT_PENALTY, _LINE_PENALTY = 1.0, 1.0, 2.0
 _MIN_WORDS, _MAX_LINE_WORDS = 4, 25
-# Bonus for a part with the rarest code of the question, such as E-12, if few parts have it, in standard deviations.
-_CODE_BONUS, _MAX_SHARE_WITH_CODE = 4.0, 0.25
+# Bonus for a part with the rarest code of the question, such as E-12, in standard deviations.
+_CODE_BONUS = 4.0
 # Bonus for the first paragraph of a section, and for steps and commands if the question asks how something is done.
 _START_BONUS = 0.8
 _PROCEDURE_BONUS = 0.5
@@ -80,7 +83,8 @@ def score_candidates(
     Unknown similarities count as average.
     """
     penalties = _relevance_penalties(structures)
-    with_code = _find_rarest_code(candidates, structures, question.codes)
+    with_code = find_rarest_code(candidates, structures, question.codes)
+    by_amount = [rows_by_amount(structure, question.amounts) for structure in structures]
     word_scores = [
         total(weights, candidate.stems) + _HEADING_WEIGHT * total(weights, candidate.heading_stems)
         for candidate in candidates
@@ -93,6 +97,7 @@ def score_candidates(
         + (_CODE_BONUS if (candidate.passage_number, candidate.index) in with_code else 0.0)
         + (_DEFINITION_BONUS if question.term and begins_with_term(structures, candidate, question.term) else 0.0)
         + (_SUBJECT_BONUS if names_row(structures, candidate, question.short_tokens) else 0.0)
+        + _RANGE_BONUSES[by_amount[candidate.passage_number - 1].get(candidate.index)]
         for candidate in candidates
     ]
     vectors = [_token_scores(candidate, structures, similarity) for candidate in candidates]
@@ -105,27 +110,6 @@ def score_candidates(
         bonuses,
     )
     return [sum(scores) for scores in zip(*columns, strict=True)]
-
-
-def _find_rarest_code(
-    candidates: Sequence[QuoteCandidate], structures: Sequence[PassageStructure], codes: Sequence[str]
-) -> set[tuple[int, int]]:
-    """Return the passage numbers and indexes of the parts with the question's rarest code; none if many parts have it.
-
-    A part also has the codes of the headings above it. Codes differ in a sign ("E-12", "E-31") that similarities hardly
-    see, and consist of words that other parts have.
-    """
-    parts_by_code: dict[str, set[tuple[int, int]]] = {code: set() for code in codes}
-    for candidate in candidates if codes else ():
-        structure = structures[candidate.passage_number - 1]
-        heading = structure.heading_index(candidate.index)
-        above = [structure.passage.title, *structure.passage.headings]
-        inner = "" if heading is None else structure.visible_text(heading)
-        for code in find_codes("\n".join([*above, inner, structure.text(candidate.index)])):
-            if code in parts_by_code:
-                parts_by_code[code].add((candidate.passage_number, candidate.index))
-    rarest = min((parts for parts in parts_by_code.values() if parts), key=len, default=set())
-    return rarest if len(rarest) <= max(1.0, _MAX_SHARE_WITH_CODE * len(candidates)) else set()
 
 
 def _relevance_penalties(structures: Sequence[PassageStructure]) -> list[float]:
@@ -192,7 +176,7 @@ def _maxsims(vectors: Sequence[TokenVectors | None], similarity: SentenceSimilar
 def _token_scores(
     candidate: QuoteCandidate, structures: Sequence[PassageStructure], similarity: SentenceSimilarity
 ) -> TokenVectors | None:
-    """Return the best similarities of the question's tokens to a part and the headings above it."""
+    """Return the best similarities of the question's tokens to a part, the headings above it and its lead-in."""
     structure = structures[candidate.passage_number - 1]
     document_id, offset = structure.passage.document_id, structure.passage.start
     part = structure.parts[candidate.index]
@@ -203,10 +187,10 @@ def _token_scores(
     above = similarity.heading_scores(document_id, offset + part.start, offset + part.end)
     if above is not None:
         vectors.append(above * _HEADING_SIMILARITY)
-    heading = structure.heading_index(candidate.index)
-    inner = None if heading is None else similarity.token_scores(document_id, *structure.visible_span(heading))
-    if inner is not None:
-        vectors.append(inner * _HEADING_SIMILARITY)
+    for index in (structure.heading_index(candidate.index), structure.lead_in(candidate.index)):
+        inner = None if index is None else similarity.token_scores(document_id, *structure.visible_span(index))
+        if inner is not None:
+            vectors.append(inner * _HEADING_SIMILARITY)
     return highest(vectors)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
+from rag.pipeline.answering.extractive.scores.rows_by_amount import rows_by_amount
+from rag.text.amounts import Amount, find_amounts
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import as_phrase
@@ -25,8 +27,8 @@ def leave_out_other_rows(selection: Selection, structures: Sequence[PassageStruc
     """Return a selection without rows if another selected row of their table has a cell that names what is asked for.
 
     The words of such a cell are in the question as they are there, single letters and numbers included, and the other
-    row has in its place something else that the question does not name. If the best part is left out, the first part
-    that stays takes its place.
+    row has in its place something else that the question does not name. Or its range has an amount of the question, and
+    that of the other row does not. If the best part is left out, the first part that stays takes its place.
 
     Args:
         selection: The selected parts.
@@ -36,9 +38,11 @@ def leave_out_other_rows(selection: Selection, structures: Sequence[PassageStruc
     question = query[:_MAX_CHARACTERS]
     if _ABOUT_OTHERS.search(question):
         return selection
-    question_phrase = as_phrase(question)
+    question_phrase, amounts = as_phrase(question), find_amounts(question)
     parts = {
-        number: indexes - _other_rows(structures[number - 1], indexes, question_phrase)
+        number: indexes
+        - _other_rows(structures[number - 1], indexes, question_phrase)
+        - _rows_of_other_amounts(structures[number - 1], indexes, amounts)
         for number, indexes in selection.parts.items()
     }
     best = selection.best
@@ -64,6 +68,12 @@ def _other_rows(structure: PassageStructure, indexes: set[int], question_phrase:
     replaced = {other for other in rows if any(is_replaced(other, row) for row in rows)}
     # Rows may replace each other in a circle.
     return {other for other in replaced if any(is_replaced(other, row) for row in rows.keys() - replaced)}
+
+
+def _rows_of_other_amounts(structure: PassageStructure, indexes: set[int], amounts: Sequence[Amount]) -> set[int]:
+    by_amount = rows_by_amount(structure, amounts)
+    blocks = {structure.parts[index].block for index in indexes if by_amount.get(index)}
+    return {index for index in indexes if by_amount.get(index) is False and structure.parts[index].block in blocks}
 
 
 def _is_named_instead(row: Sequence[str], other: Sequence[str], question_phrase: str) -> bool:

@@ -1,0 +1,85 @@
+"""Amounts with units, and ranges of them, in four languages."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag.text.amounts import Amount, AmountRange, find_amounts, find_unit, parse_range
+from tests.support.growth import takes_linear_time
+
+
+@pytest.mark.parametrize(
+    ("text", "amounts"),
+    [
+        ("Who approves an order of 12,000 €?", [Amount(12000, "€")]),
+        ("eine Uhr im Wert von etwa 300 Euro", [Amount(300, "€")]),
+        ("My 7-year-old daughter and my son of 12 years", [Amount(7, "year"), Amount(12, "year")]),
+        ("I paid $4,999.99 in 2024 for 2.5 kg", [Amount(4999.99, "$"), Amount(2.5, "kg")]),
+        ("12'500 CHF, 1.250,50 EUR, 3 000 €", [Amount(12500, "chf"), Amount(1250.5, "€"), Amount(3000, "€")]),
+        ("line 74, room 12, exit code 3", []),
+        ("", []),
+    ],
+)
+def test_numbers_with_a_unit_are_amounts(text: str, amounts: list[Amount]) -> None:
+    assert find_amounts(text) == amounts
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("up to 1,500 €", [0, 1500], [1500.01]),
+        ("over 1,500 € up to 15,000 €", [1500.01, 15000], [1500, 15001]),
+        ("über 20 € bis 100 €", [20.5, 100], [20, 101]),
+        ("de 20 à 100 €", [20, 100], [19, 101]),
+        ("más de 100 € y hasta 500 €", [101, 500], [100, 501]),
+        ("hasta 30 €", [30], [31]),
+        ("plus de 30 €", [31], [30]),
+        ("ab 5.000 €", [5000, 90000], [4999]),
+        ("weniger als 50 €", [49.99], [50]),
+        ("€1,000 – €5,000", [1000, 5000], [999, 5001]),
+        ("EUR 500 to 999", [500, 999], [499, 1000]),
+        ("between 2 and 4 €", [2, 4], [1, 5]),
+        ("70 € and over", [70, 71], [69]),
+        ("70 € or less", [70], [71]),
+        ("> 80,000 €", [80001], [80000]),
+        ("≤ 10 €", [10], [11]),
+    ],
+)
+def test_a_range_contains_amounts_of_its_unit(text: str, inside: list[float], outside: list[float]) -> None:
+    stated = parse_range(text)
+    assert stated is not None
+    assert [stated.contains(Amount(value, "€")) for value in [*inside, *outside]] == [True] * len(inside) + [
+        False
+    ] * len(outside)
+    assert not stated.contains(Amount(inside[-1], "kg"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "12 €", "soon", "1 January 2024", "from 15 € over 3 €", "1 to 2 to 3 €", "up to 9 € up to 20 €"]
+)
+def test_other_texts_state_no_range(text: str) -> None:
+    assert parse_range(text) is None
+
+
+def test_the_name_of_a_column_may_have_the_unit() -> None:
+    assert [find_unit(name) for name in ("Order value (€)", "Age", "Weight in kg", "Name")] == ["€", "year", "kg", ""]
+    assert parse_range("6–11", "year") == AmountRange(6, 11, "year")
+    assert parse_range("under 18", "year") == AmountRange(-math.inf, 18, "year", has_high=False)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**6), st.integers(0, 10**7))
+def test_adjoining_ranges_have_each_amount_once(first: int, step: int, value: int) -> None:
+    texts = [f"up to {first:,} €", f"over {first:,} € up to {first + step:,} €", f"over {first + step:,} €"]
+    ranges = [parse_range(text) for text in texts]
+    assert sum(stated is not None and stated.contains(Amount(value, "€")) for stated in ranges) == 1
+
+
+@pytest.mark.parametrize("run", ["1,111", "1 ", " ", "€", "12 €", "-", "and ", "over ", "<", "1.", "'"])
+def test_it_takes_linear_time(run: str) -> None:
+    def text_of(length: int, attempt: int) -> str:
+        return f"{attempt}{run * length}"[:length]
+
+    for step in (find_amounts, parse_range, find_unit):
+        assert takes_linear_time(step, text_of, 25_000)
