@@ -34,6 +34,7 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
         is_in_section=first is not None and first.is_in_section,
         relevance=1.0 if first is None else _relevance(first.citations[0].passage),
         word_share=share_in_quotes(query, citations, generation.headings),
+        has_all_words=not grounding.gaps,
         word_count=count_question_words(query),
         has_answer_type=answer_type is None or any(has_answer_of_type(quote.quote, answer_type) for quote in citations),
         has_statement=not mostly_points(" ".join(quote.quote for quote in citations)),

@@ -148,6 +148,8 @@ def test_quotes_without_the_words_of_the_question_never_have_high_confidence() -
 def test_two_reasons_to_doubt_quotes_lower_their_confidence_further() -> None:
     assert confidence_of_quotes(0.99, QuoteEvidence(word_count=1, has_answer_type=False)) == 0.67
     assert confidence_of_quotes(0.2, QuoteEvidence(word_count=1, has_answer_type=False)) == pytest.approx(1.3 / 5.3)
+    assert confidence_of_quotes(0.99, QuoteEvidence(word_count=1, has_all_words=False)) == 0.67
+    assert confidence_of_quotes(0.99, QuoteEvidence(has_all_words=False)) > 0.9
 
 
 def test_one_word_or_a_missing_number_is_too_little_for_high_confidence() -> None:
