@@ -59,6 +59,7 @@ class PreparedGeneration:
         quotes: The quotes of an extractive answer; None for a language model's.
         first_quote: The first quote of an extractive answer.
         headings: The headings right above its quotes.
+        quoted_text: The text of its quotes, with the names of columns, but without citations.
     """
 
     model: str
@@ -66,6 +67,7 @@ class PreparedGeneration:
     quotes: tuple[Citation, ...] | None = None
     first_quote: Quote | None = None
     headings: tuple[str, ...] = ()
+    quoted_text: str = ""
 
 
 def prepare_generation(
@@ -98,7 +100,14 @@ def prepare_generation(
         text = render_quotes(quotes, style.format_citation)
         citations = tuple(citation for quote in quotes for citation in quote.citations)
         headings = tuple(dict.fromkeys(quote.heading for quote in quotes))
-        return PreparedGeneration(EXTRACTIVE_MODEL, _split_parts(text), citations, next(iter(quotes), None), headings)
+        return PreparedGeneration(
+            EXTRACTIVE_MODEL,
+            _split_parts(text),
+            quotes=citations,
+            first_quote=next(iter(quotes), None),
+            headings=headings,
+            quoted_text="\n".join(quote.text for quote in quotes),
+        )
     messages = [Message("system", style.system), Message("user", context.prompt)]
     return PreparedGeneration(model.name, generate_text(model, messages, generation))
 

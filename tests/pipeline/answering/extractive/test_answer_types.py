@@ -2,7 +2,12 @@
 
 import pytest
 
-from rag.pipeline.answering.extractive.question.answer_types import AnswerType, expected_answer_type, has_answer_of_type
+from rag.pipeline.answering.extractive.question.answer_types import (
+    AnswerType,
+    expected_answer_type,
+    has_answer_of_type,
+    has_count,
+)
 from rag.pipeline.answering.extractive.question.question_type import analyse_question, find_codes, find_short_tokens
 from tests.support.growth import takes_linear_time
 
@@ -104,3 +109,33 @@ def test_short_tokens_are_numbers_and_single_letters_that_are_no_words() -> None
     text = "What's the price of a model S, 75 mm, for guest(s) of l'hôtel [12]?"
     assert find_short_tokens(text) == {"s", "75"}
     assert find_short_tokens(text.replace("model S", "model")) == {"75"}
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "lang", "expected"),
+    [
+        ("How many keys do I get?", "The member receives three flat keys.", "en", True),
+        ("How many keys do I get?", "Keys: 3", "en", True),
+        ("How many keys do I get?", "There is no key for the cellar.", "en", True),
+        ("How many flats are there?", "- Lapwing — beds: 2 — 36 EUR a night — a quiet flat", "en", False),
+        (
+            "How many flats are there?",
+            "Flats are let to members. In a list each application has a date: 2024.",
+            "en",
+            False,
+        ),
+        ("Wie viele Schlüssel bekomme ich?", "Jeder erhält zwei Schlüssel.", "de", True),
+        (
+            "Wie viele Schlüssel bekomme ich?",
+            "Das Büro öffnet um 9 Uhr und gibt abends auch Schlüssel aus.",
+            "de",
+            False,
+        ),
+        ("Combien de clés ?", "Aucune clé.", "fr", True),
+        ("¿Cuántas llaves?", "Las llaves se recogen en la oficina central, calle Mayor 12.", "es", False),
+        ("How much is a key?", "The office has them.", "en", True),
+        ("Where are the keys?", "In the office.", "en", True),
+    ],
+)
+def test_a_count_is_near_what_is_counted(question: str, text: str, lang: str, expected: bool) -> None:
+    assert has_count(text, question, lang) is expected

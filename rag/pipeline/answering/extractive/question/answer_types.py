@@ -6,6 +6,8 @@ Questions and answers are in English, German, French or Spanish.
 import enum
 import re
 
+from rag.text.words import stem
+
 
 class AnswerType(enum.Enum):
     """What a question asks for."""
@@ -77,6 +79,11 @@ _ANSWERS = {
 }
 _QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
 _ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ANSWERS.items()}
+# "How many keys do I get?" asks for a number of keys.
+_COUNT_QUESTION = re.compile(r"(?<!\w)(?:how many|wie viele|combien de|cuánt[oa]s) (?P<noun>[^\W\d_]+)", re.IGNORECASE)
+_NUMBER_OR_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
+_MAX_WORDS_BETWEEN = 4
+_ONE_OR_NONE = re.compile(r"one|no|none|(?:k?eine?|ein)[nmr]?|une?|una|aucune?|ningun[ao]|ningún", re.IGNORECASE)
 _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000
 
@@ -90,3 +97,24 @@ def expected_answer_type(question: str) -> AnswerType | None:
 def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:
     """Return whether a text contains an answer of this type. The number before a list item is none."""
     return bool(_ANSWER_PATTERNS[answer_type].search(_ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])))
+
+
+def has_count(text: str, question: str, lang: str) -> bool:
+    """Return whether a text has a number near what a question wants to be counted: "How many keys do I get?".
+
+    Args:
+        text: The text.
+        question: The question. The result is True if it does not ask "how many".
+        lang: The language of both, as documents declare it.
+    """
+    match = _COUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])
+    if match is None:
+        return True
+    noun, is_number = stem(match["noun"].lower(), lang), _ANSWER_PATTERNS[AnswerType.NUMBER].match
+    words = _NUMBER_OR_WORD.findall(text[:_MAX_ANSWER_CHARACTERS].lower())
+    nouns = [index for index, word in enumerate(words) if stem(word, lang) == noun]
+    return any(
+        is_number(word) or _ONE_OR_NONE.fullmatch(word)
+        for index in nouns
+        for word in words[max(0, index - _MAX_WORDS_BETWEEN) : index + _MAX_WORDS_BETWEEN + 1]
+    )
