@@ -221,6 +221,8 @@ def test_a_grant_applies_until_it_expires(world: World, kind: str) -> None:
 WITHDRAWALS: dict[str, tuple[str, Callable[[Any], object]]] = {
     "leaving the role": ("role", lambda m: m.roles.remove(*m.roles.filter(name="member"))),
     "leaving the team": ("team", lambda m: m.teams.clear()),
+    "the team is deleted": ("team", lambda m: m.teams.get().delete()),
+    "the role is deleted": ("role", lambda m: m.roles.get(name="member").delete()),
     "the grant is withdrawn": ("private", lambda m: DataSource.objects.get().grants.all().delete()),
     "the membership is suspended": ("public", lambda m: Membership.objects.filter(pk=m.pk).update(is_active=False)),
     "the membership ends": ("private", lambda m: m.delete()),

@@ -68,6 +68,10 @@ def leave_the_team(case: AccessCase) -> None:
     case.membership.teams.clear()
 
 
+def delete_the_team(case: AccessCase) -> None:
+    case.membership.teams.get().delete()
+
+
 def change_the_visibility(case: AccessCase) -> None:
     DataSource.objects.update(visibility=Visibility.PRIVATE)
 
@@ -130,7 +134,14 @@ COMMON_LOSSES = (
     deactivate_the_membership, deactivate_the_user, revoke_the_key, close_the_organization, delete_the_source,
 )  # fmt: skip
 LOSSES = {
-    "reader": (leave_the_team, change_the_visibility, remove_the_grant, expire_the_grant, *COMMON_LOSSES),
+    "reader": (
+        leave_the_team,
+        delete_the_team,
+        change_the_visibility,
+        remove_the_grant,
+        expire_the_grant,
+        *COMMON_LOSSES,
+    ),
     "manager": (remove_the_permissions, remove_the_role, *COMMON_LOSSES),
 }
 
