@@ -92,7 +92,7 @@ def _write(task: tuple[uuid.UUID, int]) -> None:
 
     from rag.models import DataSource, Document
     from rag.providers import provider_factory
-    from rag.providers.stores.document_versions import DocumentVersion
+    from rag.providers.stores.store_writes import DocumentVersion
     from rag.types import ChunkDraft
 
     source_id, documents = task

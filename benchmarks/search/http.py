@@ -146,7 +146,7 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
 
     from rag.models import Document
     from rag.providers import provider_factory
-    from rag.providers.stores.document_versions import DocumentVersion
+    from rag.providers.stores.store_writes import DocumentVersion
     from rag.types import ChunkDraft
 
     random = np.random.default_rng(1)

@@ -16,7 +16,7 @@ from orgs.creation import add_member, create_organization
 from orgs.models import Organization
 from rag.models import DataSource, Document, EmbeddingModel
 from rag.providers import provider_factory
-from rag.providers.stores.document_versions import DocumentVersion
+from rag.providers.stores.store_writes import DocumentVersion
 from rag.types import ChunkDraft
 from ragsite.postgres.models import uuid7
 

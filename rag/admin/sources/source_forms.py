@@ -11,7 +11,7 @@ from orgs.admin.bases.versioned_form import VersionedForm
 from orgs.models import Organization
 from rag.models import DataSource, EmbeddingModel
 from rag.models.sources import DIRECTION_CONTROLS
-from rag.services.sources.overwrite_protection import version_of
+from rag.services.sources.expected_version import version_of
 from ragsite.postgres.models import as_uuid
 
 

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from rag.models import DataSource, Document
-from rag.services.sources import overwrite_protection
+from rag.services.sources import expected_version
 
 # A proxy that compresses a response makes its ETag weak. It names the same version of the row.
 _ETAG = re.compile(r'(?:W/)?"([^".]*)(?:\.[^"]*)?"')
@@ -38,7 +38,7 @@ _SUCCESSES = (200, 201)
 
 def etag(row: DataSource | Document) -> dict[str, str]:
     """Return the response header that names the row's version."""
-    return {"ETag": f'"{overwrite_protection.version_of(row)}"'}
+    return {"ETag": f'"{expected_version.version_of(row)}"'}
 
 
 def expected_versions(request: Request) -> frozenset[str] | None:

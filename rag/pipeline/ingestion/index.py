@@ -11,7 +11,7 @@ from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
 from rag.parsing import parse
 from rag.providers import provider_factory
-from rag.providers.stores.document_versions import DocumentVersion, MetadataUpdate
+from rag.providers.stores.store_writes import DocumentVersion, MetadataUpdate
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.replicas import positions

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.base import Vectors
-from rag.providers.stores.document_versions import StoredChunk
+from rag.providers.stores.store_writes import StoredChunk
 from rag.text.indexed_text import embedded_text
 from rag.types import FILTER_FIELDS
 

@@ -15,8 +15,8 @@ from rag.providers.base import Vectors
 from rag.types import Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 
-from .document_versions import DocumentVersion, MetadataUpdate, StoredChunk
 from .search_types import Candidates, ScopeQuery
+from .store_writes import DocumentVersion, MetadataUpdate, StoredChunk
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from rag.models import Chunk
 from rag.types import ChunkDraft
 
 from .binary_copy import copy_with_rls
-from .document_versions import DocumentVersion
+from .store_writes import DocumentVersion
 
 _COLUMNS = {
     "id": "uuid", "source_id": "uuid", "document_id": "uuid", "position": "int4", "start": "int4", "end": "int4",

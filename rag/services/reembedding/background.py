@@ -16,7 +16,7 @@ from rag.models import Reembedding
 from rag.pipeline.ingestion import reembed
 from rag.providers import backoff
 from rag.providers.base import Vectors
-from rag.providers.stores.document_versions import StoredChunk
+from rag.providers.stores.store_writes import StoredChunk
 from rag.services.evaluation import quality
 from ragsite.postgres.locks import session_lock
 

@@ -20,7 +20,7 @@ from rag.pipeline.ingestion import quota
 from rag.services.jobs import close_and_cancel
 
 from . import documents, lookup
-from .overwrite_protection import check_version
+from .expected_version import check_version
 
 logger = structlog.get_logger(__name__)
 

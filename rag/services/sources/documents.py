@@ -20,7 +20,7 @@ from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.models import new_revision
 
 from . import lookup
-from .overwrite_protection import check_version
+from .expected_version import check_version
 
 logger = structlog.get_logger(__name__)
 

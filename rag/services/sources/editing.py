@@ -14,8 +14,8 @@ from rag.models import Action, DataSource, Document, EmbeddingModel, Grant
 from rag.services.jobs import close_and_cancel
 
 from . import lookup
+from .expected_version import check_version
 from .grants_by_name import GrantsByName, replace_grants
-from .overwrite_protection import check_version
 
 _MAY_NOT_OPEN = (
     "You need the permission sources.create in this organisation to change who may query this data source, or its "

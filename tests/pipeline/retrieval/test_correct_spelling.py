@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.pipeline.retrieval.query.similar_words import find_plain_words, replace_words, similar_words
+from rag.pipeline.retrieval.query.plain_words import find_plain_words, replace_words
+from rag.pipeline.retrieval.query.similar_words import similar_words
 
 _words = st.text(string.ascii_lowercase, min_size=4, max_size=12)
 

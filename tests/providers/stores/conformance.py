@@ -10,9 +10,9 @@ from django.db import transaction
 from rag.models import Chunk, DataSource, Document, EmbeddingModel
 from rag.providers.base import Vectors
 from rag.providers.stores.base import ChunkStore
-from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.providers.stores.search_types import Candidate, Candidates, ScopeQuery
+from rag.providers.stores.store_writes import DocumentVersion
 from rag.text.indexed_text import digest
 from rag.types import ChunkDraft, Filters, Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures

@@ -8,8 +8,8 @@ import pytest
 
 from rag.models import Document
 from rag.providers.stores.base import ChunkStore
-from rag.providers.stores.document_versions import MetadataUpdate
 from rag.providers.stores.search_types import ScopeQuery
+from rag.providers.stores.store_writes import MetadataUpdate
 from rag.types import Mode, SearchScope
 from tests.support.factories import World
 

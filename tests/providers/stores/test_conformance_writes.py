@@ -9,7 +9,7 @@ from django.db import transaction
 
 from rag.models import Chunk, EmbeddingModel
 from rag.providers.stores.base import ChunkStore
-from rag.providers.stores.document_versions import MetadataUpdate
+from rag.providers.stores.store_writes import MetadataUpdate
 from rag.text.indexed_text import digest
 from rag.types import Mode
 from tests.support.factories import World

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document
-from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.providers.stores.search_types import ScopeQuery
+from rag.providers.stores.store_writes import DocumentVersion
 from rag.types import ChunkDraft, Mode, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World

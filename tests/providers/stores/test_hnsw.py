@@ -15,10 +15,10 @@ from django.db import connection, transaction
 from orgs.access.caller import Caller
 from rag.models import Document, EmbeddingModel
 from rag.providers.stores.base import VectorIndex
-from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector import hnsw
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.providers.stores.search_types import ScopeQuery
+from rag.providers.stores.store_writes import DocumentVersion
 from rag.services.maintenance.indexes import vector_index
 from rag.types import ChunkDraft, Filters, Mode, SearchScope
 from ragsite.postgres import identity

@@ -7,10 +7,10 @@ import pytest
 
 from rag.models import Chunk, Document
 from rag.providers.base import Vectors
-from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector import search as pgvector_search
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.providers.stores.search_types import ScopeQuery
+from rag.providers.stores.store_writes import DocumentVersion
 from rag.types import ChunkDraft, Filters, Hit, Mode, SearchScope
 from tests.support.factories import World
 

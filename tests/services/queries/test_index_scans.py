@@ -16,9 +16,9 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
 from rag.models.search import granted_scopes
 from rag.providers import provider_factory
-from rag.providers.stores.document_versions import DocumentVersion
 from rag.providers.stores.pgvector import bm25_query
 from rag.providers.stores.search_types import ScopeQuery
+from rag.providers.stores.store_writes import DocumentVersion
 from rag.services.queries import permitted_queries
 from rag.services.queries.permitted_queries import SourceSelection
 from rag.types import ChunkDraft, Mode, Question, SearchScope

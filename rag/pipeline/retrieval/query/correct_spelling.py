@@ -11,7 +11,8 @@ from rag.text.words import stem
 from rag.types import Question, SearchScope
 
 from .english_dictionary import word_frequency
-from .similar_words import find_plain_words, replace_words, similar_words
+from .plain_words import find_plain_words, replace_words
+from .similar_words import similar_words
 
 # Each takes about 2 ms; a text with more is not a question with typing errors.
 _MAX_CORRECTED = 3

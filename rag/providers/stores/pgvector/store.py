@@ -13,8 +13,8 @@ from rag.models import Chunk, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.base import Vectors
 from rag.providers.stores.base import VectorIndex
-from rag.providers.stores.document_versions import DocumentVersion, MetadataUpdate, StoredChunk
 from rag.providers.stores.search_types import Candidates, ScopeQuery
+from rag.providers.stores.store_writes import DocumentVersion, MetadataUpdate, StoredChunk
 from rag.types import Filters, Mode, SearchScope
 from rag.types.token_vectors import TokenSignatures
 

@@ -16,7 +16,7 @@ from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.base import HalfVectors, Vectors
 from rag.providers.stores import chunk_rows
 from rag.providers.stores.binary_copy import copy_with_rls
-from rag.providers.stores.document_versions import DocumentVersion, StoredChunk
+from rag.providers.stores.store_writes import DocumentVersion, StoredChunk
 from rag.types import FILTER_FIELDS
 from ragsite.postgres.models import uuid7
 

@@ -14,10 +14,10 @@ from rag.errors import IndexUnavailable
 from rag.models import Document, EmbeddingModel
 from rag.models.content.index_outbox import IndexChange
 from rag.providers.base import Vectors
-from rag.providers.stores.document_versions import DocumentVersion, MetadataUpdate, StoredChunk
 from rag.providers.stores.pgvector import bm25_query
 from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.providers.stores.search_types import Candidates, ScopeQuery
+from rag.providers.stores.store_writes import DocumentVersion, MetadataUpdate, StoredChunk
 from rag.types import Mode
 from ragsite.postgres import logins
 

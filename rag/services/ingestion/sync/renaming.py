@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from rag.models import Chunk, Document, IngestionDocument, SyncItem, SyncRun
 from rag.providers import provider_factory
-from rag.providers.stores.document_versions import MetadataUpdate
+from rag.providers.stores.store_writes import MetadataUpdate
 from rag.text.indexed_text import digest
 from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.models import new_revision
