@@ -94,7 +94,7 @@ class AccessChange:
 
         Raises:
             AccessChangeRefused: Another transaction has moved a row to another organisation or user at this moment, or
-                the actor is not a superuser any more and changes accounts.
+                there are users among the rows and the actor is not a superuser.
         """
         rows = list(rows)
         # A user's organisations are known only while nobody can add memberships of the user: users are locked first.

@@ -82,7 +82,7 @@ def issue(
     if Membership.objects.filter(organization=organization, user__email=email, is_active=True).exists():
         raise InvitationRefused(gettext("This address belongs to a member already."))
     invitations = Invitation.objects.filter(organization=organization)
-    _require_pause(invitations.filter(email=email))
+    _require_address_limits(invitations.filter(email=email))
     revoke(invitations.filter(email=email))
     if invitations.open().count() >= MAX_OPEN_INVITATIONS:
         raise InvitationRefused(
@@ -106,8 +106,15 @@ def issue(
     return invitation, token
 
 
-def _require_pause(invitations: QuerySet[Invitation]) -> None:
-    """Bound the messages to one address: each new invitation sends one, like sending an old one again."""
+def _require_address_limits(invitations: QuerySet[Invitation]) -> None:
+    """Refuse another message to an address, for a new invitation or one that is sent again.
+
+    Args:
+        invitations: All invitations of the address.
+
+    Raises:
+        InvitationRefused: If the last message was sent less than a minute ago, or MAX_SENDS were sent within a day.
+    """
     today = invitations.filter(sent_at__gt=timezone.now() - timedelta(days=1))
     sends = today.aggregate(number=Sum("sends"))["number"] or 0
     if sends >= MAX_SENDS or invitations.filter(sent_at__gt=timezone.now() - MIN_PAUSE).exists():

@@ -12,7 +12,7 @@ from ragsite.postgres.models import as_uuid, is_storable
 
 from .errors import ScimError
 
-# An attribute may name its schema, and may be a part of the elements that match, such as emails[type eq "work"].value.
+# An attribute may name its schema, and may select elements and one of their attributes: emails[type eq "work"].value.
 _COMPARISON = re.compile(
     r"(?:urn:[\w:.-]+:)?([\w.$-]+)(?:\[([^\[\]]*)\](\.[\w$-]+)?)?\s+"
     r'(?:(eq|ne|co|sw|ew)\s+("(?:[^"\\]|\\.)*"|true|false)|pr\b)',
@@ -40,13 +40,17 @@ class Comparison:
 
 
 def parse(text: str) -> list[Comparison]:
-    """Parse a filter.
+    """Return the comparisons of a filter, all of which must hold.
+
+    A condition in brackets becomes a comparison of its own: `emails.type eq "work"`.
 
     Raises:
-        ScimError: If it is malformed, or uses operators that are not supported.
+        ScimError: If it is malformed or too long, or uses operators that are not supported.
     """
+    if len(text) > _MAX_CHARACTERS:
+        raise ScimError(400, f"A filter may have {_MAX_CHARACTERS:,} characters.", "invalidFilter")
     comparisons, rest = [], text.strip()
-    while len(text) <= _MAX_CHARACTERS and (match := _COMPARISON.match(rest)):
+    while match := _COMPARISON.match(rest):
         attribute, elements, part, operator, value = match.groups()
         attribute = attribute.lower()
         if elements is not None:

@@ -175,9 +175,10 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
 
 
 def _list_upload_sources(request: HttpRequest) -> list[DataSource]:
-    """Return the data sources to whose pages for uploads the list leads.
+    """Return the data sources whose upload pages the list of documents links to.
 
-    That is the source of the filter. People who manage sources have a page for each one, the others only this list.
+    If the list is filtered by a source, it is this one. Otherwise there are none for people who manage sources, whose
+    pages have the upload, and the first ones for others.
     """
     sources = visible_sources(request, Action.INGEST).order_by("name", "pk")
     if chosen := as_uuid(request.GET.get("source__id__exact", "")):

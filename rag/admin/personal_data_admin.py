@@ -42,7 +42,10 @@ class UserWithPersonalDataAdmin(CountedDeletionMixin, ObjectPagesMixin, GuardedA
         return FileResponse(file, as_attachment=True, filename="person.json", content_type="application/json")
 
     def count_deletions(self, objects: Sequence[User]) -> Mapping[str, int]:
-        """Return what is deleted with the users, whatever permissions the admin pages of these rows require."""
+        """Return how many users, and rows that belong to them, are deleted, by label.
+
+        Rows count even if whoever deletes the users may not open the admin pages of these rows.
+        """
         user_ids = [user.pk for user in objects]
         counts = {"users": len(user_ids)}
         names = {field: field for field in ("memberships", "searches", "conversations")} | {"api_keys": "API keys"}

@@ -41,7 +41,7 @@ class Grant(TrackedModelMixin, UUIDModel):
     objects = GrantQuerySet.as_manager()
 
     # The visibility for which each kind of grant has an effect.
-    COUNTS_FOR: ClassVar = {"role": Visibility.ROLE, "team": Visibility.TEAM, "user": Visibility.PRIVATE}
+    VISIBILITY_BY_KIND: ClassVar = {"role": Visibility.ROLE, "team": Visibility.TEAM, "user": Visibility.PRIVATE}
 
     class Meta:
         ordering = ("source", "granted_at")

@@ -80,14 +80,14 @@ def remote_embedder(name: str, dimensions: int, base_url: str, api_key_variable:
 
 
 def language_model(name: str = "", *, timeout: float | None = None) -> LanguageModel | None:
-    """Return the configured language model, or another one of its endpoint; None if none is configured.
+    """Return the configured language model, or another model of the same endpoint; None if none is configured.
 
     Args:
-        name: The name of the model, one of LLM_MODELS; empty for LLM_MODEL.
+        name: The name of the model: LLM_MODEL or one of LLM_MODELS, any if LLM_MODELS is empty. Empty for LLM_MODEL.
         timeout: The timeout in seconds; None for LLM_TIMEOUT.
 
     Raises:
-        InvalidRequest: If the name is not one of LLM_MODELS.
+        InvalidRequest: If the name is not one of them.
     """
     if not settings.LLM_MODEL:
         return None

@@ -72,7 +72,10 @@ class IdentityProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not su
             self.instance.client_secret = encryption.encrypt(secret, encryption.Purpose.IDENTITY_PROVIDER)
 
     def _read_metadata(self, values: dict[str, Any]) -> None:
-        """Store what the metadata says, and create our key if there is none that can be read."""
+        """Set what the metadata says of the provider, and create ragsite's SAML key if there is none that can be read.
+
+        The instance is saved later. The field of the secret holds the private key.
+        """
         if not values.get("metadata"):
             if self.instance._state.adding:
                 self.add_error("metadata", _REQUIRED)

@@ -18,16 +18,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         differences = usage_counters.find_differences()
         for difference in differences:
-            (counted_chunks, counted_bytes), (chunks, size) = difference.counted, difference.stored
+            (counted_chunks, counted_bytes), (stored_chunks, stored_bytes) = difference.counted, difference.stored
             self.stdout.write(
-                f"{difference.slug}: counted {counted_chunks:,} chunks and {counted_bytes:,} bytes, "
-                f"stored {chunks:,} chunks and {size:,} bytes"
+                f"{difference.slug}: the counters say {counted_chunks:,} chunks and {counted_bytes:,} bytes, "
+                f"the stored documents have {stored_chunks:,} chunks and {stored_bytes:,} bytes"
             )
             if options["repair"]:
                 usage_counters.repair(difference.organization_id)
         if not differences:
             self.stdout.write("The counters of all organisations are correct.")
         elif options["repair"]:
-            self.stdout.write(f"Repaired: {len(differences)}.")
+            self.stdout.write(f"Organisations whose counters were repaired: {len(differences)}.")
         else:
             raise CommandError(f"Organisations with a wrong counter: {len(differences)}. Repair with --repair.")

@@ -22,13 +22,17 @@ _SAMPLE_CHARACTERS = 16_384
 
 
 def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a CSV or TSV file."""
+    """Read a CSV or TSV file. `limits` is not needed, but all readers receive it.
+
+    Raises:
+        ParseFailed: If the file is malformed.
+    """
     text = encodings.decode_text(content).replace("\x00", "")
     declared = _DECLARED_DELIMITER.match(text)
     if declared:
         text = text[declared.end() :]
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=declared[1] if declared else _delimiter(text))
-    earlier_limit = csv.field_size_limit(sys.maxsize)  # of the whole process
+    earlier_limit = csv.field_size_limit(sys.maxsize)  # the limit of the whole process, so it is restored below
     try:
         return ParsedDocument(text="\n".join(_readable(rows)))
     except csv.Error as error:

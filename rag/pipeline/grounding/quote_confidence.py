@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 
-# The odds of the probability are multiplied by these, which were found with eleven sets of questions. By Bayes' rule
-# the odds change as those of the questions do: curves are fitted with as many unanswerable questions as answerable
-# ones, and in use there are fewer. Where the best part is not in the passage that the search ranks first, two
-# judgements disagree.
+# The odds of the probability are multiplied by these, which were found with eleven sets of questions. Half of the
+# questions that the probabilities were fitted with have no answer, and in use fewer have none (Bayes' rule). Where the
+# best part is not in the passage that the search ranks first, two judgements disagree.
 _ODDS_IN_BEST_PASSAGE, _ODDS_IN_OTHER_PASSAGE = 1.3, 0.6
-# The most that is known of a quote
+# The highest confidence of a quote for which one of these reasons to doubt it holds: it is
 # - from a passage other than the best one: a third of them are wrong;
 # - from a text without sections: where headings say what a text is about, hardly one of ten quotes with a high
 #   probability is wrong; elsewhere three of ten are, whatever their probability;
 # - that, with the headings above it, has less than this share of the question's words: of five wrong quotes with a high
 #   probability in eight sets, three had four words of five, and one three of four;
-# - for a question of a single word that counts, which too many parts of a document have;
+# - for a question of a single content word, which too many parts of a document have;
 # - from a passage that is not much more relevant than others: of 11 quotes with a high probability for questions about
 #   eight other products and organisations, nine were wrong or incomplete;
 # - without what the question asks for, such as a time or a price;
@@ -21,12 +20,12 @@ _ODDS_IN_BEST_PASSAGE, _ODDS_IN_OTHER_PASSAGE = 1.3, 0.6
 # - about what is, where the question is about what is not, or the other way round: of seven wrong quotes with a high
 #   probability about the documents of other products two were;
 # - where the confidence was not measured: of 18 quotes for German questions with a high probability ten were wrong.
-_MAX_UNSURE = 0.75
+_MAX_WITH_ONE_DOUBT = 0.75
 # With two of these reasons, of different kinds, 19 of 35 quotes in ten sets were right, and 79 of 131 in texts without
 # sections. With one of them, and a word of the question that no passage mentions, 23 of 38 in eleven sets were, and 87
 # of 108 without such a word. In a language other than the question's, 24 of 64 were, whatever their probability: no
 # words show whether the quote is the answer. Of four answers to "how many" without a number near the noun, none was.
-_MAX_DOUBTFUL, _MAX_UNLIKELY = 0.67, 0.5
+_MAX_WITH_DOUBTS, _MAX_IN_OTHER_LANGUAGE_OR_WITHOUT_COUNT = 0.67, 0.5
 _MIN_WORD_SHARE, _MIN_WORD_COUNT, _MIN_RELEVANCE = 0.82, 2, 0.996
 
 
@@ -40,7 +39,7 @@ class QuoteEvidence:
         relevance: The relevance of the first quote's passage if it was reranked by late interaction, 0…1; otherwise 1.
         word_share: The share of the question's words that the quotes and the headings above them have, 0…1.
         has_all_words: Whether the passages that were found mention all words of the question.
-        word_count: The number of the question's words that count, with names of several words as one.
+        word_count: The number of the question's content words, with names of several words as one.
         has_answer_type: Whether a quote has what the question asks for, such as a time, if it asks for that.
         has_count: Whether a quote has a number near what the question wants to be counted, if it asks "how many".
         has_statement: Whether the quotes say more than where to read on.
@@ -69,16 +68,16 @@ def confidence_of_quotes(probability: float, evidence: QuoteEvidence) -> float:
     """Return the confidence of quoted sentences, 0…1.
 
     Args:
-        probability: The probability that the passages contain the answer, by a curve, 0…1.
+        probability: The probability that the passages contain the answer, 0…1 (`calibration_curve`).
         evidence: What is known of the quotes.
     """
     odds = _ODDS_IN_BEST_PASSAGE if evidence.is_in_best_passage else _ODDS_IN_OTHER_PASSAGE
     confidence = odds * probability / (1 - probability + odds * probability)
     doubts = _count_doubts(evidence)
     if evidence.is_between_languages or not evidence.has_count:
-        return min(confidence, _MAX_UNLIKELY)
+        return min(confidence, _MAX_IN_OTHER_LANGUAGE_OR_WITHOUT_COUNT)
     if doubts:
-        return min(confidence, _MAX_UNSURE if doubts == 1 and evidence.has_all_words else _MAX_DOUBTFUL)
+        return min(confidence, _MAX_WITH_ONE_DOUBT if doubts == 1 and evidence.has_all_words else _MAX_WITH_DOUBTS)
     return confidence
 
 

@@ -48,7 +48,8 @@ def list_changes(source: DataSource, membership: Membership) -> list[Change]:
 
     A source with another visibility has none: public ones are open to all members, personal ones to their owner.
     """
-    kind = next((kind for kind, visibility in Grant.COUNTS_FOR.items() if visibility == source.visibility), None)
+    kinds = {visibility: kind for kind, visibility in Grant.VISIBILITY_BY_KIND.items()}
+    kind = kinds.get(Visibility(source.visibility))
     if kind is None:
         return []
     granted = set(source.grants.unexpired().exclude(**{kind: None}).values_list(kind, flat=True))

@@ -146,7 +146,7 @@ def _parse(
 
 
 def _finish_if_unchanged(document: IngestionDocument) -> bool:
-    """Write the outcome `unchanged` if the stored document has this content already.
+    """Write the outcome `unchanged` if the searchable document at this path has this content already.
 
     Returns:
         Whether it has, so that nothing is left to do.
@@ -156,7 +156,7 @@ def _finish_if_unchanged(document: IngestionDocument) -> bool:
             submission_of(document),
             source=document.job.source,
             options=chunking_options_of(document),
-            revision=document.pk,
+            revision=document.pk,  # the searchable document takes the id of the job's document as its revision
         )
         if outcome is not None:
             document_outcomes.record_success({document: outcome})

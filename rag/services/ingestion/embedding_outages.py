@@ -1,7 +1,7 @@
 """Outages of embedding models: a circuit breaker that all workers share.
 
 The state is one row per model (rag.models.ModelOutage), so that a model that is down gets one request per pause, and
-not one for each waiting document.
+not one for each waiting document. After the pause one document, the probe, is tried first.
 """
 
 import datetime
@@ -46,13 +46,13 @@ def _limited_retry_after(retry_after: float | None) -> float:
 def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after: float | None) -> None:
     """Record that the model failed for this document, and extend the pause.
 
-    Documents that were in progress at the same time count as one failure: only the first failure of an outage, one
-    after the pause, or one of the probe counts.
+    A failure counts if it is the first, comes after the pause, or is that of the probe. Others, of documents that were
+    in progress at the same time, only extend the pause to what the provider asked for.
 
     Args:
         model_id: The embedding model.
         document_id: The document that was being embedded (IngestionDocument).
-        retry_after: The seconds of the provider's Retry-After header.
+        retry_after: The seconds of the provider's Retry-After header; None without it. More than an hour counts as one.
     """
     now = database_now()
     defaults = {"since": now, "until": now + pause_after(1, retry_after=retry_after)}

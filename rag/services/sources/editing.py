@@ -198,7 +198,7 @@ def save_settings(source: DataSource, settings: SourceSettings, *, granted_by: U
             source.save()
     except IntegrityError:
         raise SlugTaken from None
-    for kind in Grant.COUNTS_FOR:
+    for kind in Grant.VISIBILITY_BY_KIND:
         names = getattr(settings.access, f"{kind}s")
         if names is not None:
             replace_grants(source, kind, names, granted_by=granted_by)

@@ -61,7 +61,7 @@ def replace_grants(source: DataSource, kind: str, names: tuple[str, ...], *, gra
     Raises:
         InvalidRequest: If the list would have no effect, because of the source's visibility.
     """
-    field, visibility = f"{kind}s", Grant.COUNTS_FOR[kind]
+    field, visibility = f"{kind}s", Grant.VISIBILITY_BY_KIND[kind]
     if names and source.visibility != visibility:
         message = f"{field} count only while the visibility is {visibility}; it is {source.visibility}."
         raise InvalidRequest(message, field=field)

@@ -38,17 +38,17 @@ def find_plain_titles(lines: Sequence[str]) -> list[tuple[int, str, str]]:
 
 
 def _titles_above_paragraphs(lines: Sequence[str]) -> Iterator[int]:
-    """Yield the indexes of short lines below an empty line and above a paragraph, or above a title of their section."""
+    """Yield the indexes of short lines below an empty line and above a paragraph or the title of a subsection."""
     titles: set[int] = set()
-    for number in reversed(range(len(lines) - 1)):  # titles within a section are known before its own
-        if (number and lines[number - 1].strip()) or not _is_title(lines[number]):
+    for index in reversed(range(len(lines) - 1)):  # titles within a section are known before its own
+        if (index and lines[index - 1].strip()) or not _is_title(lines[index]):
             continue
-        below = next((index for index in range(number + 1, len(lines)) if lines[index].strip()), None)
-        if below is None or below > number + 2:
+        below = next((following for following in range(index + 1, len(lines)) if lines[following].strip()), None)
+        if below is None or below > index + 2:
             continue
-        is_outer = below in titles and _number(lines[below]).startswith(f"{_number(lines[number])}.")
-        if is_outer or _is_above_paragraph(lines[number], lines[below], is_alone=below > number + 1):
-            titles.add(number)
+        is_outer = below in titles and _title_number(lines[below]).startswith(f"{_title_number(lines[index])}.")
+        if is_outer or _is_above_paragraph(lines[index], lines[below], is_alone=below > index + 1):
+            titles.add(index)
     yield from sorted(titles)
 
 
@@ -57,14 +57,14 @@ def _is_above_paragraph(line: str, below: str, *, is_alone: bool) -> bool:
 
     A line that is hardly shorter than the one below is the first line of a wrapped paragraph.
     """
-    is_numbered = bool(_number(line))
+    is_numbered = bool(_title_number(line))
     if not is_alone and (not is_numbered or len(line.rstrip()) > _MAX_LENGTH_ABOVE * len(below.rstrip())):
         return False
     indent = len(below) - len(below.lstrip())
     return len(below) >= _MIN_PARAGRAPH_CHARACTERS and indent <= (_MAX_INDENT if is_numbered else 0)
 
 
-def _number(line: str) -> str:
+def _title_number(line: str) -> str:
     """Return the number before a title; empty if there is none."""
     match = _NUMBER.match(line)
     return match["number"] if match else ""
@@ -77,5 +77,5 @@ def _is_title(line: str) -> bool:
 
 
 def _style(line: str) -> str:
-    number = _number(line)
+    number = _title_number(line)
     return "1" + ".1" * number.count(".") if number else ""

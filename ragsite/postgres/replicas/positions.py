@@ -63,7 +63,7 @@ class _History:
             return next((position for read_at, position in self._samples if read_at < oldest), 0)
 
 
-class _Notes:
+class _RedisPositions:
     """The positions in Redis. While it does not answer, it is asked every few seconds only, and no request waits."""
 
     def __init__(self) -> None:
@@ -72,10 +72,15 @@ class _Notes:
         self._unwritten = 0
 
     def write(self, member: str, position: int) -> None:
-        """Write a member's position, and delete those that restrict nothing any more."""
+        """Write a position, and delete those that every usable replica has passed.
+
+        Args:
+            member: Whose changes it is of: a user, an organisation or `_EVERYBODY`.
+            position: The position in PostgreSQL's log.
+        """
         unwritten = self._unwritten
-        with self._ask_redis() as is_asked:
-            if is_asked:
+        with self._ask_redis() as may_ask:
+            if may_ask:
                 with _client(settings.REDIS_URL).pipeline() as pipeline:
                     pipeline.zadd(_key(), {member: position, _EVERYBODY: unwritten}, gt=True)
                     pipeline.zremrangebyscore(_key(), "-inf", f"({_history.passed()}")
@@ -83,13 +88,14 @@ class _Notes:
                 if self._unwritten == unwritten:
                     self._unwritten = 0
                 return
-        # Until then, a search may miss a change for as long as a replica may be behind.
+        # Redis was not asked, or failed. Until it takes the position, a search may miss a change for as long as a
+        # replica may be behind.
         self._unwritten = max(self._unwritten, position)
 
     def read(self, members: Iterable[str], current: int) -> int | None:
         """Return the latest position of the members; None if Redis is silent or has lost data."""
-        with self._ask_redis() as is_asked:
-            if not is_asked:
+        with self._ask_redis() as may_ask:
+            if not may_ask:
                 return None
             if self._unwritten:
                 self.write(_EVERYBODY, self._unwritten)
@@ -103,16 +109,16 @@ class _Notes:
     @contextlib.contextmanager
     def _ask_redis(self) -> Iterator[bool]:
         """Yield whether the block may ask Redis. If Redis is silent, the block ends, and nobody asks for a while."""
-        is_asked = time.monotonic() >= self._next_try_at
+        may_ask = time.monotonic() >= self._next_try_at
         try:
-            yield is_asked
+            yield may_ask
         except redis.RedisError as error:
             self._next_try_at = time.monotonic() + _PAUSE_SECONDS
             logger.warning("replica_positions_unknown", error=type(error).__name__)
 
 
 _history = _History()
-_notes = _Notes()
+_redis_positions = _RedisPositions()
 
 
 def note_seen(user_id: uuid.UUID) -> None:
@@ -137,7 +143,7 @@ def _note_current_position(member: str) -> None:
         logger.warning("replica_position_not_noted", error=type(error).__name__)
         return
     _history.add(position)
-    _notes.write(member, position)
+    _redis_positions.write(member, position)
 
 
 def minimum_position(current: int, user_id: uuid.UUID, organization_ids: Iterable[uuid.UUID]) -> int | None:
@@ -152,7 +158,7 @@ def minimum_position(current: int, user_id: uuid.UUID, organization_ids: Iterabl
         The position; None if no replica may serve it, because Redis does not answer or has lost data.
     """
     _history.add(current)
-    noted = _notes.read([f"user:{user_id}", *(f"organization:{key}" for key in organization_ids)], current)
+    noted = _redis_positions.read([f"user:{user_id}", *(f"organization:{key}" for key in organization_ids)], current)
     return None if noted is None else max(_history.minimum(current), noted)
 
 

@@ -55,9 +55,9 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable
             kind, grantee = grantees.resolve(text, self._source.organization)
         except grantees.UnknownGrantee as unknown:
             raise forms.ValidationError(str(unknown)) from None
-        for name in Grant.COUNTS_FOR:
+        for name in Grant.VISIBILITY_BY_KIND:
             setattr(self.instance, name, grantee if name == kind else None)
-        required = Grant.COUNTS_FOR[kind].value
+        required = Grant.VISIBILITY_BY_KIND[kind].value
         if "grantee" in self.changed_data and self._source.visibility != required:
             message = gettext("This has an effect only with the visibility “{required}”; it is “{visibility}”.").format(
                 required=required, visibility=self._source.visibility
@@ -106,7 +106,7 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
         for form in self.forms:
             if form in self.deleted_forms or not form.is_valid() or not form.cleaned_data.get("grantee"):
                 continue
-            grantee = tuple(getattr(form.instance, f"{kind}_id") for kind in Grant.COUNTS_FOR)
+            grantee = tuple(getattr(form.instance, f"{kind}_id") for kind in Grant.VISIBILITY_BY_KIND)
             if grantee in seen:
                 form.add_error(None, gettext("This row repeats another row."))
             seen.add(grantee)

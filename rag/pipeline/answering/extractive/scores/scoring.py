@@ -35,12 +35,12 @@ _SECTION_WEIGHT = 1.0
 _DEFINITION_BONUS = 1.5
 # Bonus for a row of a table whose first cell the question names, in standard deviations.
 _SUBJECT_BONUS = 1.0
-# Bonus for a row whose range has an amount of the question, and penalty for the other rows with a range.
+# Bonus for a row whose range has an amount of the question (True), and penalty for the other rows with a range (False).
 _RANGE_BONUSES = {True: 2.0, False: -2.0, None: 0.0}
 # The similarity of the headings above a part to the question counts nearly as much as that of the part itself.
 _HEADING_SIMILARITY = np.float32(0.9)
-# Weights of the standard scores: the words, the similarity of a part with the headings above it, that of what is read
-# together with the part, and the similarity of the part alone and the question.
+# Weights of the standard scores: of the question's words that a part has, of its similarity to the question together
+# with the headings above it, of the similarity of its paragraph or list, and of its similarity alone, both ways.
 _WORDS_WEIGHT, _SIMILARITY_WEIGHT, _PARAGRAPH_WEIGHT, _BOTH_WAYS_WEIGHT = 0.5, 1.5, 0.8, 0.25
 # The weight of the words if no candidate has a similarity, because no token signatures are stored.
 _WORDS_ALONE_WEIGHT = 1.0
@@ -78,12 +78,20 @@ def score_candidates(
     headings: Sequence[SectionHeading],
     question: AnalysedQuestion,
 ) -> list[float]:
-    """Return the score of each candidate: the sum of the standard scores of its words and its similarity, and bonuses.
+    """Return the score of each candidate: the sum of the standard scores of its words and similarities, and bonuses.
 
     Unknown similarities count as average.
+
+    Args:
+        candidates: The candidates.
+        structures: The structures of the numbered passages.
+        weights: The weight of each stem of the question.
+        similarity: The similarity of the passages' parts to the question.
+        headings: The headings of the passages' sections.
+        question: The question.
     """
     penalties = _relevance_penalties(structures)
-    with_code = find_rarest_code(candidates, structures, question.codes)
+    candidates_with_code = find_rarest_code(candidates, structures, question.codes)
     by_amount = [rows_by_amount(structure, question.amounts) for structure in structures]
     word_scores = [
         total(weights, candidate.stems) + _HEADING_WEIGHT * total(weights, candidate.heading_stems)
@@ -94,18 +102,18 @@ def score_candidates(
         - penalties[candidate.passage_number - 1]
         + (_BEST_PASSAGE_BONUS if candidate.passage_number == 1 else 0.0)
         + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
-        + (_CODE_BONUS if (candidate.passage_number, candidate.index) in with_code else 0.0)
+        + (_CODE_BONUS if (candidate.passage_number, candidate.index) in candidates_with_code else 0.0)
         + (_DEFINITION_BONUS if question.term and begins_with_term(structures, candidate, question.term) else 0.0)
         + (_SUBJECT_BONUS if names_row(structures, candidate, question.short_tokens) else 0.0)
         + _RANGE_BONUSES[by_amount[candidate.passage_number - 1].get(candidate.index)]
         for candidate in candidates
     ]
-    vectors = [_token_scores(candidate, structures, similarity) for candidate in candidates]
-    is_compared = any(vector is not None for vector in vectors)
+    token_scores = [_token_scores(candidate, structures, similarity) for candidate in candidates]
+    is_compared = any(scores is not None for scores in token_scores)
     columns = (
         _standardize(word_scores, _WORDS_WEIGHT if is_compared else _WORDS_ALONE_WEIGHT),
-        _standardize(_maxsims(vectors, similarity), _SIMILARITY_WEIGHT),
-        _standardize(_paragraphs(candidates, structures, similarity, vectors), _PARAGRAPH_WEIGHT),
+        _standardize(_maxsims(token_scores, similarity), _SIMILARITY_WEIGHT),
+        _standardize(_paragraphs(candidates, structures, similarity, token_scores), _PARAGRAPH_WEIGHT),
         _standardize(_scores_both_ways(candidates, structures, similarity), _BOTH_WAYS_WEIGHT),
         bonuses,
     )

@@ -28,8 +28,8 @@ from .second_best_parts import second_best_parts
 from .subsections import with_subsections
 
 # A part elsewhere is quoted, too, only if the question asks two things, the part adds at least this share of the
-# question's weighted words, and its score is not far below average: it answers the other one. The average of few parts
-# says little.
+# question's weighted words, and its score is not far below average: then it answers the second question. Of fewer parts
+# than these the average says too little to be compared with.
 _MAX_CANDIDATES = 2
 _MIN_NEW_WORDS, _MIN_SECOND_SCORE, _MIN_COMPARED = 1 / 3, -1.1, 10
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
@@ -211,12 +211,20 @@ def _select_candidates(
     scores: Sequence[float],
     max_candidates: int,
 ) -> list[QuoteCandidate]:
-    """Select the best candidate, and the best one of those that add other words of the question."""
-    if not any(scores):  # no candidate differs from the others: take the first one, from the best passage
+    """Select the best candidates: after the first one only those that add enough other words of the question.
+
+    Args:
+        candidates: The candidates.
+        structures: The structures of the numbered passages.
+        weights: The weight of each stem of the question.
+        scores: The score of each candidate.
+        max_candidates: How many are selected at most.
+    """
+    if not any(scores):  # nothing tells them apart: take the first one, from the best passage
         return list(candidates[:1])
     total_weight = math.fsum(weights.values()) or 1.0
     selected: list[QuoteCandidate] = []
-    quoted: list[frozenset[str]] = []
+    quoted_words: list[frozenset[str]] = []
     uncovered_stems, free_characters = set(weights), _MAX_TOTAL_CHARACTERS
     min_score = _MIN_SECOND_SCORE if len(candidates) >= _MIN_COMPARED else -math.inf
     for index in sorted(range(len(candidates)), key=lambda index: (-scores[index], index)):
@@ -227,13 +235,13 @@ def _select_candidates(
         if selected and (
             new_word_share < _MIN_NEW_WORDS
             or scores[index] < min_score
-            or is_repeated(words, quoted)
+            or is_repeated(words, quoted_words)
             or length > free_characters
         ):
             continue
         selected.append(candidate)
         uncovered_stems -= candidate.stems
-        quoted.append(words)
+        quoted_words.append(words)
         free_characters -= length
         if len(selected) == max_candidates:
             break
