@@ -180,7 +180,9 @@ def test_counters_are_checked_and_repaired(world: World) -> None:
     Usage.objects.filter(organization=world.abroad).delete()
     with pytest.raises(CommandError, match="wrong counter: 2"):
         call_command("check_usage", stdout=(out := StringIO()))
-    assert "home: counted 7 chunks and 7 bytes, stored 1 chunks and 7 bytes" in out.getvalue()
+    assert (
+        "home: the counters say 7 chunks and 7 bytes, the stored documents have 1 chunks and 7 bytes" in out.getvalue()
+    )
     call_command("check_usage", "--repair", stdout=StringIO())
     assert usage_counters.find_differences() == []
     assert Usage.objects.get(organization=world.abroad).bytes == len("Lions.")
