@@ -47,3 +47,9 @@ def test_malformed_texts_in_filters_are_refused(directory: Directory) -> None:
     for text in ("\\u0000x", "\\ud800"):
         reply = directory.send("GET", f'/Users?filter=userName%20eq%20"{text}"')
         assert (reply.status_code, reply.json()["scimType"]) == (400, "invalidFilter"), text
+
+
+def test_a_long_filter_is_refused_with_its_limit(directory: Directory) -> None:
+    reply = directory.send("POST", "/Users/.search", {"filter": f'userName eq "{"x" * 2000}"'})
+    assert (reply.status_code, reply.json()["scimType"]) == (400, "invalidFilter")
+    assert "2,000 characters" in reply.json()["detail"]
