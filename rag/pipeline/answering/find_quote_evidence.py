@@ -15,6 +15,7 @@ from rag.pipeline.grounding.assess_grounding import CONFIDENCE_UNKNOWN
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import count_question_words, share_in_quotes
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence
+from rag.text.question_language import is_english
 from rag.types import Citation, Grounding, Passage
 
 from .generate import PreparedGeneration
@@ -46,6 +47,7 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
         has_all_steps=first is None or not (is_procedure(query) and _STEP.match(_heading(first))),
         has_same_negation=first is None or _has_same_negation(query, _heading(first), citations),
         is_between_languages=is_in_other_language(query, [quote.passage for quote in citations]),
+        is_for_english=is_english(query),
         is_measured=CONFIDENCE_UNKNOWN not in grounding.warnings,
     )
 

@@ -23,9 +23,10 @@ _ODDS_IN_BEST_PASSAGE, _ODDS_IN_OTHER_PASSAGE = 1.3, 0.6
 _MAX_WITH_ONE_DOUBT = 0.75
 # With two of these reasons, of different kinds, 19 of 35 quotes in ten sets were right, and 79 of 131 in texts without
 # sections. With one of them, and a word of the question that no passage mentions, 23 of 38 in eleven sets were, and 87
-# of 108 without such a word. In a language other than the question's, 24 of 64 were, whatever their probability: no
-# words show whether the quote is the answer. Of four answers to "how many" without a number near the noun, none was.
-_MAX_WITH_DOUBTS, _MAX_IN_OTHER_LANGUAGE_OR_WITHOUT_COUNT = 0.67, 0.5
+# of 108 without such a word. No words show whether a quote in another language is the answer: 30 of 53 for questions
+# in other languages were, and 25 of 73 for English ones, which most often are about English documents. Of four answers
+# to "how many" without a number near the noun, none was.
+_MAX_WITH_DOUBTS, _MAX_BETWEEN_LANGUAGES, _MAX_FOR_ENGLISH, _MAX_WITHOUT_COUNT = 0.67, 0.5, 0.4, 0.5
 _MIN_WORD_SHARE, _MIN_WORD_COUNT, _MIN_RELEVANCE = 0.82, 2, 0.996
 
 
@@ -46,6 +47,7 @@ class QuoteEvidence:
         has_all_steps: Whether the quotes are more than one of the numbered sections that say how something is done.
         has_same_negation: Whether question and quotes are about what is, or both about what is not.
         is_between_languages: Whether a quote is in a language other than the question's.
+        is_for_english: Whether the question is English.
         is_measured: Whether confidence was measured for the embedding model and the question's language.
     """
 
@@ -61,6 +63,7 @@ class QuoteEvidence:
     has_all_steps: bool = True
     has_same_negation: bool = True
     is_between_languages: bool = False
+    is_for_english: bool = True
     is_measured: bool = True
 
 
@@ -74,8 +77,10 @@ def confidence_of_quotes(probability: float, evidence: QuoteEvidence) -> float:
     odds = _ODDS_IN_BEST_PASSAGE if evidence.is_in_best_passage else _ODDS_IN_OTHER_PASSAGE
     confidence = odds * probability / (1 - probability + odds * probability)
     doubts = _count_doubts(evidence)
-    if evidence.is_between_languages or not evidence.has_count:
-        return min(confidence, _MAX_IN_OTHER_LANGUAGE_OR_WITHOUT_COUNT)
+    if evidence.is_between_languages:
+        return min(confidence, _MAX_FOR_ENGLISH if evidence.is_for_english else _MAX_BETWEEN_LANGUAGES)
+    if not evidence.has_count:
+        return min(confidence, _MAX_WITHOUT_COUNT)
     if doubts:
         return min(confidence, _MAX_WITH_ONE_DOUBT if doubts == 1 and evidence.has_all_words else _MAX_WITH_DOUBTS)
     return confidence
