@@ -182,9 +182,9 @@ def test_an_answer_names_missing_names_and_clauses_but_no_other_words() -> None:
 
 
 def test_a_quote_in_a_language_other_than_the_questions_never_has_high_confidence() -> None:
-    for is_for_english, most in ((False, 0.5), (True, 0.4)):
+    for is_for_english, maximum in ((False, 0.5), (True, 0.4)):
         evidence = QuoteEvidence(is_between_languages=True, is_for_english=is_for_english)
-        assert confidence_of_quotes(0.99, evidence) == most
+        assert confidence_of_quotes(0.99, evidence) == maximum
     assert confidence_of_quotes(0.99, QuoteEvidence(is_measured=False)) == 0.75
     english = passage("Vaccines are kept cold.").copy_with(lang="en")
     assert is_in_other_language("Bei welcher Temperatur werden die Impfstoffe gelagert?", [english])
