@@ -27,7 +27,7 @@ _UNITS = {
     "kw": "kw",
     "kwh": "kwh",
     "°c": "°c",
-    "year": "year years old age aged jahr jahre jahren alter an ans âge année années año años edad",
+    "year": "year years jahr jahre jahren ans année années año años",
     "month": "month months monat monate monaten mois mes meses",
     "week": "week weeks woche wochen semaine semaines semana semanas",
     "day": "day days tag tage tagen jour jours día días",
@@ -36,9 +36,28 @@ _UNITS = {
     "person": "person persons people personen personne personnes persona personas pax",
 }
 _UNIT_OF_WORD = {word: unit for unit, words in _UNITS.items() for word in words.split()}
-_WORD = re.compile(r"[^\W\d_]+|[€$£%]|°c", re.IGNORECASE)
+# Names of columns that have a unit without naming it.
+_UNIT_OF_COLUMN = dict.fromkeys(("age", "alter", "âge", "edad"), "year")
+# "Weight (kg)", "Weight in kg"; not "Cost per hour".
+_IN_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,20})[)\]]|\bin ([^\s]{1,12})")
+_PER = re.compile(r"\b(?:per|pro|je|par|por)\s+\w+|/\s*\w+", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}|[€$£%]|°c", re.IGNORECASE)
 _UNIT_BEFORE = re.compile(r"(?:(?<!\w)(?:eur|usd|gbp|chf)|[€$£])\s?$", re.IGNORECASE)
-_UNIT_AFTER = re.compile(r"[\s-]?(°c|[€$£%]|[^\W\d_]{1,12}(?:-old)?)", re.IGNORECASE)
+# No unit: "20 t-shirts", "25 km/h", "60 m2", "5G".
+_UNIT_AFTER = re.compile(
+    r"[\s-]?(°[cC]|[€$£%]|[^\W\d_A-Z]{1,12}|[A-Z][^\W\d_A-Z]{1,12}|EUR|USD|GBP|CHF|KG)(?:-old)?(?![\w²³/-])"
+)
+# "€20k", "2 million €", "5 Mio. €"
+_MULTIPLIERS = (
+    (re.compile(r"\s?(?:thousand|tausend|tsd\.?)(?!\w)", re.IGNORECASE), 1e3),
+    (re.compile(r"\s?(?:millions?|millionen|mio\.?|millón|millones)(?!\w)", re.IGNORECASE), 1e6),
+    (re.compile(r"\s?(?:billions?|bn|milliarden?|mrd\.?|milliards?)(?!\w)", re.IGNORECASE), 1e9),
+)
+_MULTIPLIERS_OF_MONEY = ((re.compile(r"k(?!\w)", re.IGNORECASE), 1e3), (re.compile(r"m(?!\w)", re.IGNORECASE), 1e6))
+_SIGN = re.compile(r"(?:[-−–]|(?<!\w)(?:minus|moins|menos)\s)$", re.IGNORECASE)
+# "1.125 kg" may be a kilogram or a tonne.
+_AMBIGUOUS = re.compile(r"[1-9][.,]\d{3}")
+_AMBIGUOUS_UNITS = frozenset({"kg", "g", "t", "km", "m", "l"})
 # What stands before a bound of a range. A longer one is named before one that it begins with.
 _ABOVE = r"more than|greater than|over|above|exceeding|über|mehr als|plus de|au-dessus de|más de|superior(?:es)? a|>"
 _FROM = (
@@ -46,14 +65,27 @@ _FROM = (
     r"|a partir de|al menos|≥|>="
 )
 _UP_TO = (
-    r"up to|at most|no more than|not more than|maximum|max\.?|until|through|to|and|bis zu|bis|höchstens|maximal|und"
+    r"up to|at most|maximum|max\.?|until|through|to|and|bis zu|bis|höchstens|maximal|und"
     r"|jusqu['’]à|jusqu['’]au|au plus|à|au|et|hasta|como máximo|a|y|≤|<=|–|-"
 )
 _BELOW = r"less than|fewer than|under|below|unter|weniger als|moins de|menos de|inférieure? à|inferior(?:es)? a|<"
-_OPERATORS = {
-    name: re.compile(rf"(?:(?<!\w)|(?<=\d))(?:{words})\s*$", re.IGNORECASE)
-    for name, words in (("below", _BELOW), ("above", _ABOVE), ("from", _FROM), ("up to", _UP_TO))
-}
+_NOT_ABOVE = (
+    r"(?:no|not|nicht|pas|no) (?:more than|over|above|mehr als|über|plus de|más de)|ne dépassant pas|maximum of"
+)
+_NOT_BELOW = r"(?:no|not|nicht|pas) (?:less than|under|below|weniger als|unter|moins de|menos de)|minimum of|min\.?"
+# The negated ones come first, because they end with the others.
+_OPERATORS = tuple(
+    (name, re.compile(rf"(?:(?<!\w)|(?<=\d))(?:{words})\s*$", re.IGNORECASE))
+    for name, words in (
+        ("up to", _NOT_ABOVE),
+        ("from", _NOT_BELOW),
+        ("below", _BELOW),
+        ("above", _ABOVE),
+        ("from", _FROM),
+        ("up to", _UP_TO),
+    )
+)
+_DASH = re.compile(r"[–-]\s*$")
 _OR_MORE = re.compile(
     r"\s*(?:\+|(?:and|or) (?:more|over|above|older|up)|(?:und|oder) (?:mehr|älter|darüber)|(?:et|ou) plus|(?:y|o) más)",
     re.IGNORECASE,
@@ -96,10 +128,13 @@ def find_amounts(text: str) -> list[Amount]:
     return [amount for amount, _, _ in _find_numbers(text) if amount.unit]
 
 
-def find_unit(text: str) -> str:
-    """Return the first known unit that a text names, such as that of a column "Order value (€)"; empty if none."""
-    words = _WORD.findall(text[:_MAX_CHARACTERS].lower())
-    return next((_UNIT_OF_WORD[word] for word in words if word in _UNIT_OF_WORD), "")
+def find_unit(name: str) -> str:
+    """Return the unit that a column's name states, such as "Value (€)", "Weight in kg" or "Age"; empty if none."""
+    name = name[:_MAX_CHARACTERS].lower()
+    stated = _IN_BRACKETS.search(name)
+    text = (stated[1] or stated[2]) if stated else _PER.sub(" ", name)
+    units = (_UNIT_OF_WORD.get(word, _UNIT_OF_COLUMN.get(word, "")) for word in (text, *_WORD.findall(text)))
+    return next(filter(None, units), "")
 
 
 def parse_range(text: str, unit: str = "") -> AmountRange | None:
@@ -116,10 +151,10 @@ def parse_range(text: str, unit: str = "") -> AmountRange | None:
     if not 1 <= len(numbers) <= 2:
         return None
     unit = next((amount.unit for amount, _, _ in numbers if amount.unit), unit)
-    bounds = []
+    bounds: list[tuple[str, float]] = []
     previous_end = 0
     for amount, start, end in numbers:
-        bounds.append((_operator(text[previous_end:start]), amount.value))
+        bounds.append((_operator(text[previous_end:start], is_first=not bounds), amount.value))
         previous_end = end
     rest = text[previous_end:]
     if len(bounds) == 2:
@@ -138,25 +173,45 @@ def _between(first_operator: str, low: float, second_operator: str, high: float,
     return AmountRange(low, high, unit, has_low=first_operator != "above", has_high=second_operator != "below")
 
 
-def _operator(before: str) -> str:
-    """Return the kind of bound that the words before a number make it; empty if none."""
+def _operator(before: str, *, is_first: bool) -> str:
+    """Return the kind of bound that the words before a number make it; empty if none. A dash is one between numbers."""
     before = _UNIT_BEFORE.sub("", before)
-    return next((name for name, pattern in _OPERATORS.items() if pattern.search(before)), "")
+    if is_first and _DASH.search(before):
+        return ""
+    return next((name for name, pattern in _OPERATORS if pattern.search(before)), "")
 
 
 def _find_numbers(text: str) -> list[tuple[Amount, int, int]]:
-    """Return the numbers with their start and the end of their unit."""
+    """Return the numbers with their start, sign included, and the end of their unit."""
     text = text[:_MAX_CHARACTERS]
-    numbers = []
+    numbers: list[tuple[Amount, int, int]] = []
     for match in _NUMBER.finditer(text):
-        before = _UNIT_BEFORE.search(text, max(0, match.start() - 5), match.start())
-        after = _UNIT_AFTER.match(text, match.end())
+        if numbers and match.start() < numbers[-1][2]:
+            continue
+        start, value = match.start(), _to_float(match.group())
+        before = _UNIT_BEFORE.search(text, max(0, start - 5), start)
         unit = _unit_of(before.group()) if before else ""
-        end = match.end()
-        if after and (own_unit := _unit_of(after[1].removesuffix("-old"))):
+        factor, end = _multiplier(text, match.end(), is_money=bool(unit))
+        if unit and end < len(text) and text[end].isalpha():  # "€20x": something else
+            unit = ""
+        after = _UNIT_AFTER.match(text, end)
+        if after and (own_unit := _unit_of(after[1])):
             unit, end = unit or own_unit, after.end()
-        numbers.append((Amount(_to_float(match.group()), unit), match.start(), end))
+        if unit in _AMBIGUOUS_UNITS and _AMBIGUOUS.fullmatch(match.group()):
+            unit = ""
+        sign = _SIGN.search(text, max(0, start - 7), start)
+        if sign and not (numbers and numbers[-1][2] == len(text[: sign.start()].rstrip())):
+            start, value = sign.start(), -value
+        numbers.append((Amount(value * factor, unit), start, end))
     return numbers
+
+
+def _multiplier(text: str, end: int, *, is_money: bool) -> tuple[float, int]:
+    """Return what a number is multiplied by ("2 million", "€20k"), and where that ends."""
+    for pattern, factor in (*_MULTIPLIERS, *(_MULTIPLIERS_OF_MONEY if is_money else ())):
+        if match := pattern.match(text, end):
+            return factor, match.end()
+    return 1.0, end
 
 
 def _unit_of(word: str) -> str:
@@ -164,7 +219,9 @@ def _unit_of(word: str) -> str:
 
 
 def _to_float(number: str) -> float:
-    if grouped := _GROUPED.fullmatch(number):
+    grouped = _GROUPED.fullmatch(number)
+    if grouped and not number.startswith("0"):
         whole = "".join(filter(str.isdigit, grouped[1]))
         return float(f"{whole}.{grouped[2] or 0}")
-    return float(number.replace(",", "."))
+    whole, *decimals = re.split(r"\D", number)
+    return float(f"{whole}.{''.join(decimals) or 0}")

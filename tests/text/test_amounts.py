@@ -19,6 +19,11 @@ from tests.support.growth import takes_linear_time
         ("I paid $4,999.99 in 2024 for 2.5 kg", [Amount(4999.99, "$"), Amount(2.5, "kg")]),
         ("12'500 CHF, 1.250,50 EUR, 3 000 €", [Amount(12500, "chf"), Amount(1250.5, "€"), Amount(3000, "€")]),
         ("line 74, room 12, exit code 3", []),
+        ("€20k, € 2 million, 5 Mio. €", [Amount(20_000, "€"), Amount(2_000_000, "€"), Amount(5_000_000, "€")]),
+        ("$5m and €1.5bn, but €20x", [Amount(5_000_000, "$"), Amount(1_500_000_000, "€")]),
+        ("at -5 °C, minus 7 °C, 5–9 °C", [Amount(-5, "°c"), Amount(-7, "°c"), Amount(9, "°c")]),
+        ("20 t-shirts, 3 old keys, 5G, 25 km/h, 60 m2, 5 an hour", []),
+        ("0.500 kg, 12,000 kg, perhaps 1.125 kg", [Amount(0.5, "kg"), Amount(12_000, "kg")]),
         ("", []),
     ],
 )
@@ -45,6 +50,11 @@ def test_numbers_with_a_unit_are_amounts(text: str, amounts: list[Amount]) -> No
         ("70 € or less", [70], [71]),
         ("> 80,000 €", [80001], [80000]),
         ("≤ 10 €", [10], [11]),
+        ("no more than 10 €", [10], [11]),
+        ("nicht mehr als 10 €", [10], [11]),
+        ("not less than 10 €", [10, 11], [9]),
+        ("-10 to -5 €", [-10, -5], [-11, -4, 5]),
+        ("over €10k up to €1 million", [10_001, 1_000_000], [10_000, 1_000_001]),
     ],
 )
 def test_a_range_contains_amounts_of_its_unit(text: str, inside: list[float], outside: list[float]) -> None:
@@ -65,6 +75,8 @@ def test_other_texts_state_no_range(text: str) -> None:
 
 def test_the_name_of_a_column_may_have_the_unit() -> None:
     assert [find_unit(name) for name in ("Order value (€)", "Age", "Weight in kg", "Name")] == ["€", "year", "kg", ""]
+    assert find_unit("Weight per person (kg)") == "kg"
+    assert [find_unit(name) for name in ("Price of an order", "Old price", "Cost per hour", "Model T")] == [""] * 4
     assert parse_range("6–11", "year") == AmountRange(6, 11, "year")
     assert parse_range("under 18", "year") == AmountRange(-math.inf, 18, "year", has_high=False)
 

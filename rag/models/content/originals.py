@@ -20,6 +20,11 @@ class OriginalQuerySet(SourceContentQuerySet):
         """
         return self.update(check_at=timezone.now())
 
+    def without_content(self) -> Self:
+        """Return the files without their content, annotated with `is_in_row`: whether the row has it."""
+        is_in_row = models.ExpressionWrapper(models.Q(content__isnull=False), models.BooleanField())
+        return self.defer("content").annotate(is_in_row=is_in_row)
+
     def due(self) -> Self:
         """Return the files for the purge to check, ordered by the time since when they are due."""
         return self.filter(check_at__lte=timezone.now()).order_by("check_at")

@@ -86,7 +86,9 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
             unique_fields=["organization"],
             update_fields=["served_at"],
         )
-    claimed = IngestionDocument.objects.select_related("job__source__embedding_model", "original")
+    claimed = IngestionDocument.objects.select_related("job__source__embedding_model", "original").defer(
+        "original__content"
+    )
     return list(claimed.filter(pk__in=ids, lease=lease).order_by("pk"))
 
 

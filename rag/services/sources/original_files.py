@@ -187,7 +187,10 @@ def delete_batch_of_source(source_id: uuid.UUID) -> bool:
     if not try_advisory_xact_lock(FILES_LOCK, shared=True):
         return False
     originals = list(
-        Original.objects.select_for_update().filter(source=source_id).order_by("pk")[:_MAX_FILES_PER_PURGE]
+        Original.objects.without_content()
+        .select_for_update()
+        .filter(source=source_id)
+        .order_by("pk")[:_MAX_FILES_PER_PURGE]
     )
     return _delete(originals)
 
@@ -201,7 +204,7 @@ def _purge_batch() -> bool:
     if not try_advisory_xact_lock(FILES_LOCK, shared=True):
         return False
     now = timezone.now()
-    due = list(Original.objects.due().select_for_update(skip_locked=True)[:_MAX_FILES_PER_PURGE])
+    due = list(Original.objects.without_content().due().select_for_update(skip_locked=True)[:_MAX_FILES_PER_PURGE])
     # Read after the rows are locked: from now on nothing can begin to refer to them before this transaction ends.
     used_ids = set(_used_originals().filter(pk__in=[original.pk for original in due]).values_list("pk", flat=True))
     used = [original for original in due if original.pk in used_ids]
@@ -233,13 +236,18 @@ def _used_originals() -> QuerySet[Original]:
 
 
 def _delete(originals: Sequence[Original]) -> bool:
-    """Remove the files, then their rows. Returns False if the storage failed before all were removed."""
-    removed_ids = []
+    """Remove the files, then their rows. Returns False if the storage failed before all were removed.
+
+    Args:
+        originals: Files that were just stored, or rows from `without_content()`.
+    """
+    in_rows = {original.pk for original in originals if getattr(original, "is_in_row", False)}
+    removed_ids = list(in_rows)
     try:
         for original in originals:
-            if original.content is None:
+            if original.pk not in in_rows:
                 file_storage.delete(storage_path(original))
-            removed_ids.append(original.pk)
+                removed_ids.append(original.pk)
     except StorageFailed as error:
         logger.warning("originals_not_removed", cause=type(error.__cause__).__name__)
     Original.objects.filter(pk__in=removed_ids).delete()

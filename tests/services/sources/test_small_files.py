@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from orgs.access.caller import Caller
 from rag.errors import DocumentTooLarge, IndexFull
-from rag.models import Document, IngestionDocument, IngestionJob, Original
+from rag.models import Action, Document, IngestionDocument, IngestionJob, Original
 from rag.providers import file_storage
 from rag.services.jobs.submit_documents import submit_documents
 from rag.services.sources import deletion, original_files, purge
+from ragsite.postgres import identity
 from ragsite.settings.rag.files import bucket_storage
 from tests.services.jobs.uploading import OPTIONS, files_in, purge_unused_files, send, store, upload
 from tests.support.factories import World
@@ -106,3 +108,17 @@ def test_a_bucket_is_not_needed_for_small_files(world: World, settings: Any, mon
         deletion.delete_source(source)
         purge.purge_deleted()
         assert not Original.objects.exists()
+
+
+def test_those_who_may_query_read_files_of_documents_only(world: World) -> None:
+    """Not those of a version that was replaced, or of a document that is still in the queue."""
+    source = world.source()
+    send(world, source, upload("a.txt", b"First."))
+    send(world, source, upload("a.txt", b"Second."))
+    queued = [upload("b.txt", b"Queued.")]
+    submit_documents(source=source, documents=queued, options=OPTIONS, actor=world.users["editor"])
+    assert Original.objects.count() == 3
+    with identity.run_as(identity.of_user(world.users["member"].pk)):
+        caller = Caller(world.users["member"])
+        readable = Original.objects.visible_to(caller, Action.QUERY)
+        assert [bytes(original.content or b"") for original in readable] == [b"Second."]

@@ -66,7 +66,7 @@ def read_excerpt(
         TooManyLongRequests: If too many very long texts wait to be read.
     """
     readable = Document.objects.live().visible_to(caller, Action.QUERY).filter(pk=document_id)
-    selected = readable.select_related("source", "source__organization", "original").defer("text")
+    selected = readable.select_related("source", "source__organization", "original").defer("text", "original__content")
     document: Document | None = selected.first()
     if document is None:
         raise UnknownDocument

@@ -134,6 +134,10 @@ def test_short_tokens_are_numbers_and_single_letters_that_are_no_words() -> None
         ("Combien de clés ?", "Aucune clé.", "fr", True),
         ("¿Cuántas llaves?", "Las llaves se recogen en la oficina central, calle Mayor 12.", "es", False),
         ("How much is a key?", "The office has them.", "en", True),
+        ("How many minutes may I be late?", "Up to 30 min.", "en", True),
+        ("How many of the rooms are free?", "Four rooms.", "en", True),
+        ("How many full time employees are there?", "There are 40 employees.", "en", True),
+        ("Wieviele Tage Urlaub gibt es?", "Es sind 30 Arbeitstage.", "de", True),
         ("Where are the keys?", "In the office.", "en", True),
     ],
 )

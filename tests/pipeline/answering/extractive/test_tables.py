@@ -1,5 +1,7 @@
 """Extractive answers from tables whose rows have several lines, and from texts with front matter."""
 
+import pytest
+
 from tests.support.passages import answer, passage
 
 GRID = """\
@@ -57,13 +59,23 @@ def test_the_name_of_a_column_of_numbers_may_have_a_number() -> None:
     table = """\
 The bus waits:
 
-Vehicle        by day           after 20:00
-small bus      2 min            5 min
-regional bus   does not wait    8 min
+Vehicle        by day           after 20:00     last bus
+small bus      2 min            5 min           15 min
+regional bus   does not wait    8 min           20 min
 """
     assert answer("How long does the regional bus wait after 20:00?", passage(table)) == (
-        "The bus waits:\n- regional bus — by day: does not wait — after 20:00: 8 min [1]"
+        "The bus waits:\n- regional bus — by day: does not wait — after 20:00: 8 min — last bus: 20 min [1]"
     )
+
+
+@pytest.mark.parametrize(
+    "rows", ["under 6 | free\n6–14 | 5 €\n15–64 | 9 €\n", "from 9 € | child\n12 € | adult\n15 € | family\n"]
+)
+def test_a_row_with_a_range_or_an_amount_is_no_row_of_names(rows: str) -> None:
+    first, second, _ = (row.split(" | ") for row in rows.splitlines())
+    quoted = answer(f"What about {first[1]}?", passage(f"Our fees:\n\n{rows}"))
+    assert rows.splitlines()[0] in quoted
+    assert f"{first[1]}: {second[1]}" not in quoted
 
 
 PRICES = """\

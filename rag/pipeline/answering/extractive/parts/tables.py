@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby, pairwise, zip_longest
 
+from rag.text.amounts import find_amounts, parse_range
 from rag.text.markup.aligned_columns import COLUMN_GAP
 from rag.text.sentences.quotable_units import TextUnit, UnitKind
 
@@ -107,13 +108,19 @@ def _begins_with_names(text: str, rows: Sequence[TextUnit]) -> bool:
     if len(names) != len(others[0]):
         return False
     columns = list(zip(names, zip(*others, strict=True), strict=True))
-    has_numbers = any(all(map(_DIGIT.search, cells)) for _, cells in columns)
-    return has_numbers and all(_may_name(name, cells) for name, cells in columns)
+    has_numbers = any(
+        all(map(_DIGIT.search, cells)) and (not _DIGIT.search(name) or _YEAR.fullmatch(name)) for name, cells in columns
+    )
+    return has_numbers and all(
+        _may_name(name, cells, is_first=not column) for column, (name, cells) in enumerate(columns)
+    )
 
 
-def _may_name(name: str, cells: Sequence[str]) -> bool:
+def _may_name(name: str, cells: Sequence[str], *, is_first: bool) -> bool:
     if not _DIGIT.search(name) or _YEAR.fullmatch(name):
         return True
+    if is_first or find_amounts(name) or parse_range(name):
+        return False
     return not _NUMBER_FIRST.match(name) and all(map(_NUMBER_FIRST.match, cells))
 
 

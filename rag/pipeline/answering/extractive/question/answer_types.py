@@ -6,6 +6,8 @@ Questions and answers are in English, German, French or Spanish.
 import enum
 import re
 
+from rag.text.amounts import find_amounts, find_unit
+from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.words import stem
 
 
@@ -80,7 +82,9 @@ _ANSWERS = {
 _QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
 _ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ANSWERS.items()}
 # "How many keys do I get?" asks for a number of keys.
-_COUNT_QUESTION = re.compile(r"(?<!\w)(?:how many|wie viele|combien de|cuánt[oa]s) (?P<noun>[^\W\d_]+)", re.IGNORECASE)
+_COUNT_QUESTION = re.compile(
+    r"(?<!\w)(?:how many|wie ?viele|combien de|cuánt[oa]s)(?P<nouns>(?: [^\W\d_]+){1,3})", re.IGNORECASE
+)
 _NUMBER_OR_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _MAX_WORDS_BETWEEN = 4
 _ONE_OR_NONE = re.compile(r"one|no|none|(?:k?eine?|ein)[nmr]?|une?|una|aucune?|ningun[ao]|ningún", re.IGNORECASE)
@@ -102,6 +106,9 @@ def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:
 def has_count(text: str, question: str, lang: str) -> bool:
     """Return whether a text has a number near what a question wants to be counted: "How many keys do I get?".
 
+    The noun may be the second or third word, as in "how many of the rooms". An amount of the unit that is asked for
+    counts, too: "30 min" for "how many minutes".
+
     Args:
         text: The text.
         question: The question. The result is True if it does not ask "how many".
@@ -110,9 +117,14 @@ def has_count(text: str, question: str, lang: str) -> bool:
     match = _COUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])
     if match is None:
         return True
-    noun, is_number = stem(match["noun"].lower(), lang), _ANSWER_PATTERNS[AnswerType.NUMBER].match
-    words = _NUMBER_OR_WORD.findall(text[:_MAX_ANSWER_CHARACTERS].lower())
-    nouns = [index for index, word in enumerate(words) if stem(word, lang) == noun]
+    text = text[:_MAX_ANSWER_CHARACTERS]
+    counted = [word for word in match["nouns"].lower().split() if word not in ALL_FUNCTION_WORDS]
+    unit = find_unit(counted[0]) if counted else ""
+    if not counted or any(amount.unit == unit for amount in find_amounts(text)):
+        return True
+    stems, is_number = {stem(word, lang) for word in counted}, _ANSWER_PATTERNS[AnswerType.NUMBER].match
+    words = _NUMBER_OR_WORD.findall(text.lower())
+    nouns = [index for index, word in enumerate(words) if stem(word, lang) in stems or word.endswith(counted[0])]
     return any(
         is_number(word) or _ONE_OR_NONE.fullmatch(word)
         for index in nouns

@@ -15,29 +15,32 @@ _MIN_RANGES = 2
 
 
 def rows_by_amount(structure: PassageStructure, amounts: Sequence[Amount]) -> dict[int, bool]:
-    """Return which rows and items of a passage have a range, and whether an amount is in it.
+    """Return which rows and items of a passage have a range, and whether the amounts are in it.
 
-    Only tables and lists with several ranges of an amount's unit count.
+    Only tables and lists with several ranges of an amount's unit count, and of the columns of one unit the first. If
+    the question has amounts of several units that a table has ranges of, a row must have one of each.
 
     Args:
         structure: The passage.
         amounts: The amounts of the question.
 
     Returns:
-        Index of a part → whether its range has one of the amounts.
+        Index of a part → whether its ranges have the amounts.
     """
-    ranges: dict[tuple[int, int, str], dict[int, AmountRange]] = defaultdict(dict)
+    columns: dict[tuple[int, str, int], dict[int, AmountRange]] = defaultdict(dict)
     for index, part in enumerate(structure.parts) if amounts else ():
         for column, stated in enumerate(_ranges(structure, index)):
             if stated is not None:
-                ranges[part.block, column, stated.unit].setdefault(index, stated)
+                columns[part.block, stated.unit, column][index] = stated
     by_index: dict[int, bool] = {}
-    for (_, _, unit), rows in ranges.items():
+    known: set[tuple[int, str]] = set()
+    for (block, unit, _), rows in sorted(columns.items(), key=lambda item: item[0]):
         sought = [amount for amount in amounts if amount.unit == unit]
-        if len(rows) < _MIN_RANGES or not sought:
+        if len(rows) < _MIN_RANGES or not sought or (block, unit) in known:
             continue
+        known.add((block, unit))
         for index, stated in rows.items():
-            by_index[index] = by_index.get(index, False) or any(map(stated.contains, sought))
+            by_index[index] = by_index.get(index, True) and any(map(stated.contains, sought))
     return by_index
 
 

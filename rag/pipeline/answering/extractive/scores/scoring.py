@@ -97,6 +97,7 @@ def score_candidates(
         total(weights, candidate.stems) + _HEADING_WEIGHT * total(weights, candidate.heading_stems)
         for candidate in candidates
     ]
+    named = [names_row(structures, candidate, question.short_tokens) for candidate in candidates]
     bonuses = [
         _SECTION_WEIGHT * section_match(structures, candidate.passage_number, candidate.index, headings)
         - penalties[candidate.passage_number - 1]
@@ -104,9 +105,9 @@ def score_candidates(
         + _form_bonus(structures[candidate.passage_number - 1], candidate.index, question)
         + (_CODE_BONUS if (candidate.passage_number, candidate.index) in candidates_with_code else 0.0)
         + (_DEFINITION_BONUS if question.term and begins_with_term(structures, candidate, question.term) else 0.0)
-        + (_SUBJECT_BONUS if names_row(structures, candidate, question.short_tokens) else 0.0)
-        + _RANGE_BONUSES[by_amount[candidate.passage_number - 1].get(candidate.index)]
-        for candidate in candidates
+        + (_SUBJECT_BONUS if is_named else 0.0)
+        + (0.0 if any(named) else _RANGE_BONUSES[by_amount[candidate.passage_number - 1].get(candidate.index)])
+        for candidate, is_named in zip(candidates, named, strict=True)
     ]
     token_scores = [_token_scores(candidate, structures, similarity) for candidate in candidates]
     is_compared = any(scores is not None for scores in token_scores)

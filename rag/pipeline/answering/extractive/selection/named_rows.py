@@ -39,12 +39,10 @@ def leave_out_other_rows(selection: Selection, structures: Sequence[PassageStruc
     if _ABOUT_OTHERS.search(question):
         return selection
     question_phrase, amounts = as_phrase(question), find_amounts(question)
-    parts = {
-        number: indexes
-        - _other_rows(structures[number - 1], indexes, question_phrase)
-        - _rows_of_other_amounts(structures[number - 1], indexes, amounts)
-        for number, indexes in selection.parts.items()
-    }
+    parts = {}
+    for number, indexes in selection.parts.items():
+        kept = indexes - _other_rows(structures[number - 1], indexes, question_phrase)
+        parts[number] = kept - _rows_of_other_amounts(structures[number - 1], kept, amounts, question_phrase)
     best = selection.best
     if best and best[1] not in parts[best[0]]:
         best = best[0], min(parts[best[0]])
@@ -70,9 +68,16 @@ def _other_rows(structure: PassageStructure, indexes: set[int], question_phrase:
     return {other for other in replaced if any(is_replaced(other, row) for row in rows.keys() - replaced)}
 
 
-def _rows_of_other_amounts(structure: PassageStructure, indexes: set[int], amounts: Sequence[Amount]) -> set[int]:
+def _rows_of_other_amounts(
+    structure: PassageStructure, indexes: set[int], amounts: Sequence[Amount], question_phrase: str
+) -> set[int]:
+    """Return the rows whose range has no amount of the question, beside one that has; none if a first cell is named."""
     by_amount = rows_by_amount(structure, amounts)
-    blocks = {structure.parts[index].block for index in indexes if by_amount.get(index)}
+    in_range = {index for index in indexes if by_amount.get(index)}
+    names = (as_phrase(split_cells(structure.text(index))[0]) for index in indexes if index in by_amount)
+    if any(name and _is_name(name, 0) and name in question_phrase for name in names):
+        return set()
+    blocks = {structure.parts[index].block for index in in_range}
     return {index for index in indexes if by_amount.get(index) is False and structure.parts[index].block in blocks}
 
 
