@@ -67,7 +67,8 @@ def test_a_range_contains_amounts_of_its_unit(text: str, inside: list[float], ou
 
 
 @pytest.mark.parametrize(
-    "text", ["", "12 €", "soon", "1 January 2024", "from 15 € over 3 €", "1 to 2 to 3 €", "up to 9 € up to 20 €"]
+    "text",
+    ["", "12 €", "soon", "1 January 2024", "from 15 € over 3 €", "1 to 2 to 3 €", "up to 9 € to 20 €", "– 5 €"],
 )
 def test_other_texts_state_no_range(text: str) -> None:
     assert parse_range(text) is None

@@ -112,3 +112,25 @@ def test_an_answer_has_the_named_row_only() -> None:
         "## Capacity\n\n| filter | capacity |\n| --- | --- |\n| AquaPur M | 2400 litres |\n| AquaPur L | 4100 litres |"
     )
     assert answer("AquaPur L capacity", passage(text)) == "- AquaPur L — capacity: 4100 litres [1]"
+
+
+HALLS = (
+    "| Hall | Size |\n| --- | --- |\n| Oslo | up to 10 people |\n| Rome | up to 20 people |\n"
+    "| Bern | up to 30 people |\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "selected", "kept"),
+    [
+        ("Do Oslo and Rome fit 15 people?", "Oslo Rome", "Oslo Rome"),
+        ("Which halls fit 15 people?", "Oslo Rome Bern", "Rome Bern"),
+    ],
+)
+def test_a_named_row_stays_beside_one_whose_range_fits(question: str, selected: str, kept: str) -> None:
+    structure = PassageStructure(passage(HALLS))
+    texts = [structure.text(index) for index in range(len(structure.parts))]
+    rows = {text[2:6]: index for index, text in enumerate(texts) if "up to" in text}
+    selection = Selection({1: {rows[name] for name in selected.split()}})
+    left = leave_out_other_rows(selection, [structure], question)
+    assert left.parts[1] == {rows[name] for name in kept.split()}

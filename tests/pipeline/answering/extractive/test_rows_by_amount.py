@@ -65,6 +65,10 @@ COVERS = (
     "| Cover | Premium |\n| --- | --- |\n| up to 100 € | from 10 € |\n| over 100 € up to 1,000 € | from 40 € |\n"
     "| over 1,000 € | from 90 € |\n"
 )
+DEDUCTIBLES = (
+    "| Cover | Deductible |\n| --- | --- |\n| up to 100 € | up to 10 € |\n"
+    "| over 100 € up to 1,000 € | up to 40 € |\n| over 1,000 € | up to 90 € |\n"
+)
 WEATHER = "| Weather | Wear |\n| --- | --- |\n| below 0 °C | coat |\n| 0–10 °C | jacket |\n| over 10 °C | shirt |\n"
 
 
@@ -77,6 +81,7 @@ WEATHER = "| Weather | Wear |\n| --- | --- |\n| below 0 °C | coat |\n| 0–10 �
         (PARCELS, "What does a parcel of 5 kg cost over 300 km?", "8 €"),
         (PARCELS, "What does a parcel of 20 kg cost over 300 km?", "16 €"),
         (COVERS, "What is the premium for a cover of 500 €?", "from 40 €"),
+        (DEDUCTIBLES, "What is the deductible for a cover of 500 €?", "up to 40 €"),
         (WEATHER, "What should I wear at -5 °C?", "coat"),
         (WEATHER, "What should I wear at minus 5 °C?", "coat"),
         (LIMITS, "Who approves an order of €20k?", "board"),
@@ -98,6 +103,7 @@ def test_named_rows_several_amounts_signs_and_large_numbers(text: str, question:
         "head of",
         "from 10",
         "from 90",
+        "to 90",
     }
     assert not any(other in quoted for other in others - {row} if other not in question)
 
