@@ -71,12 +71,12 @@ regional bus   does not wait    8 min           20 min
 @pytest.mark.parametrize(
     ("rows", "question"),
     [
-        ("under 6 | free\n6–14 | 5 €\n15–64 | 9 €\n", "What is the fee for a child of 10 years?"),
-        ("from 9 € | child\n12 € | adult\n15 € | family\n", "What does an adult pay?"),
+        ("| under 6 | free |\n| 6–14 | 5 € |\n| 15–64 | 9 € |\n", "What is the fee for 6–14?"),
+        ("| from 9 € | child |\n| 12 € | adult |\n| 15 € | family |\n", "What does an adult pay?"),
     ],
 )
 def test_a_row_with_a_range_or_an_amount_is_no_row_of_names(rows: str, question: str) -> None:
-    first, second = rows.splitlines()[0].split(" | ")
+    first, second = rows.splitlines()[0].strip("| ").split(" | ")
     quoted = answer(question, passage(f"Our fees:\n\n{rows}"))
     assert f"{first}: " not in quoted
     assert f"{second}: " not in quoted
