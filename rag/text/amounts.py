@@ -54,7 +54,8 @@ _MULTIPLIERS = (
     (re.compile(r"\s?(?:billions?|bn|milliarden?|mrd\.?|milliards?)(?!\w)", re.IGNORECASE), 1e9),
 )
 _MULTIPLIERS_OF_MONEY = ((re.compile(r"k(?!\w)", re.IGNORECASE), 1e3), (re.compile(r"m(?!\w)", re.IGNORECASE), 1e6))
-_SIGN = re.compile(r"(?:[-−–]|(?<!\w)(?:minus|moins|menos)\s)$", re.IGNORECASE)
+# Not the hyphen of "BR-5".
+_SIGN = re.compile(r"(?<!\w)(?:[-−–]|(?:minus|moins|menos)\s)$", re.IGNORECASE)
 # "1.125 kg" may be a kilogram or a tonne.
 _AMBIGUOUS = re.compile(r"[1-9][.,]\d{3}")
 _AMBIGUOUS_UNITS = frozenset({"kg", "g", "t", "km", "m", "l"})
@@ -69,9 +70,7 @@ _UP_TO = (
     r"|jusqu['’]à|jusqu['’]au|au plus|à|au|et|hasta|como máximo|a|y|≤|<=|–|-"
 )
 _BELOW = r"less than|fewer than|under|below|unter|weniger als|moins de|menos de|inférieure? à|inferior(?:es)? a|<"
-_NOT_ABOVE = (
-    r"(?:no|not|nicht|pas|no) (?:more than|over|above|mehr als|über|plus de|más de)|ne dépassant pas|maximum of"
-)
+_NOT_ABOVE = r"(?:no|not|nicht|pas) (?:more than|over|above|mehr als|über|plus de|más de)|ne dépassant pas|maximum of"
 _NOT_BELOW = r"(?:no|not|nicht|pas) (?:less than|under|below|weniger als|unter|moins de|menos de)|minimum of|min\.?"
 # The negated ones come first, because they end with the others.
 _OPERATORS = tuple(
@@ -117,10 +116,10 @@ class AmountRange:
 
     def contains(self, amount: Amount) -> bool:
         """Return whether an amount of the same unit is in the range."""
-        value = amount.value
-        return (
-            amount.unit == self.unit and (self.low < value < self.high or (value == self.low and self.has_low))
-        ) or (amount.unit == self.unit and value == self.high and self.has_high)
+        if amount.unit != self.unit:
+            return False
+        is_bound = (amount.value == self.low and self.has_low) or (amount.value == self.high and self.has_high)
+        return is_bound or self.low < amount.value < self.high
 
 
 def find_amounts(text: str) -> list[Amount]:

@@ -22,6 +22,7 @@ from tests.support.growth import takes_linear_time
         ("€20k, € 2 million, 5 Mio. €", [Amount(20_000, "€"), Amount(2_000_000, "€"), Amount(5_000_000, "€")]),
         ("$5m and €1.5bn, but €20x", [Amount(5_000_000, "$"), Amount(1_500_000_000, "€")]),
         ("at -5 °C, minus 7 °C, 5–9 °C", [Amount(-5, "°c"), Amount(-7, "°c"), Amount(9, "°c")]),
+        ("the BR-5 kg model", [Amount(5, "kg")]),
         ("20 t-shirts, 3 old keys, 5G, 25 km/h, 60 m2, 5 an hour", []),
         ("0.500 kg, 12,000 kg, perhaps 1.125 kg", [Amount(0.5, "kg"), Amount(12_000, "kg")]),
         ("", []),

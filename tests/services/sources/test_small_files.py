@@ -108,6 +108,7 @@ def test_a_bucket_is_not_needed_for_small_files(world: World, settings: Any, mon
         deletion.delete_source(source)
         purge.purge_deleted()
         assert not Original.objects.exists()
+        assert bucket.requests == []
 
 
 def test_those_who_may_query_read_files_of_documents_only(world: World) -> None:
