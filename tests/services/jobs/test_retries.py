@@ -1,9 +1,6 @@
-"""Retries of failed documents, and the deletion of their inputs after the retention period."""
-
-import datetime
+"""Retries of failed documents."""
 
 import pytest
-from django.utils import timezone
 
 from orgs.access.caller import Caller
 from rag.errors import NothingToRetry
@@ -11,7 +8,6 @@ from rag.models import Document, IngestionDocument, IngestionJob
 from rag.services.ingestion import build_submissions, document_outcomes
 from rag.services.jobs import close_and_cancel, manual_retries
 from rag.services.jobs.create_job import create_job
-from rag.services.maintenance.retention import delete_old_inputs
 from rag.types import Submission
 from tests.support.factories import World, ingest_text, process_queue
 
@@ -61,28 +57,6 @@ def test_a_retry_does_not_restore_an_older_version(world: World) -> None:
     process_queue()
     assert Document.objects.get().text == "Lions."
     assert job.documents.get().state == State.DONE
-
-
-def test_expired_inputs_are_deleted_and_the_rows_stay(world: World) -> None:
-    old, young = failed_job(world), failed_job(world)
-    past = timezone.now() - datetime.timedelta(days=31)
-    IngestionDocument.objects.filter(job=old).update(finished_at=past)
-    delete_old_inputs.delete_expired_inputs()
-    assert (old.documents.count(), old.documents.exclude(text="").count()) == (2, 0)
-    assert young.documents.exclude(text="").count() == 1
-    with pytest.raises(NothingToRetry, match="no longer stored"):
-        manual_retries.retry_job(Caller(world.users["editor"]), old.pk)
-    manual_retries.retry_job(Caller(world.users["editor"]), young.pk)
-
-
-def test_expired_inputs_are_deleted_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delete_old_inputs, "_BATCH_SIZE", 2)
-    past = timezone.now() - datetime.timedelta(days=31)
-    for _ in range(5):
-        failed_job(world, count=1)
-    IngestionDocument.objects.update(finished_at=past)
-    delete_old_inputs.delete_expired_inputs()
-    assert not IngestionDocument.objects.exclude(text="").exists()
 
 
 def test_a_job_without_retryable_documents_is_refused(world: World) -> None:

@@ -1,5 +1,6 @@
 """Every error has the format of the contract whose path was called (docs/contracts/errors.md)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
@@ -97,3 +98,17 @@ def test_the_request_id_of_a_client_is_ignored(client: Client) -> None:
     sent = "x" * 300
     replies = [client.with_headers(X_Request_ID=sent).get(path) for path in ("/healthz", "/api/nowhere")]
     assert len({reply.headers["x-request-id"] for reply in replies} - {sent}) == 2
+
+
+def test_unknown_paths_and_methods_have_the_error_format(api: Callable[..., Client]) -> None:
+    for method, path, status in (
+        ("GET", "/api/nowhere", 404),
+        ("POST", "/api", 404),
+        ("PUT", "/api/rag/ingest", 405),
+        ("DELETE", "/api/rag/retrieve", 405),
+    ):
+        reply = api("member").send(method, path, b"{}")
+        assert reply.status == status, path
+        assert set(reply.body) == {"error", "message", "details"}
+    form = api("member").with_headers(Content_Type="application/x-www-form-urlencoded").post("/api/rag/search", b"a=b")
+    assert (form.status, form.body["error"]) == (415, "Unsupported media type")

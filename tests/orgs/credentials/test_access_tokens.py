@@ -127,27 +127,6 @@ def test_a_credential_in_clear_text_is_refused_outside_loopback() -> None:
             require_https(requests.get("/", REMOTE_ADDR=address))
 
 
-def test_unknown_paths_and_methods_have_the_error_format(api: Api) -> None:
-    for method, path, status in (
-        ("GET", "/api/nowhere", 404),
-        ("POST", "/api", 404),
-        ("PUT", "/api/rag/ingest", 405),
-        ("DELETE", "/api/rag/retrieve", 405),
-    ):
-        reply = api("member").send(method, path, b"{}")
-        assert reply.status == status, path
-        assert set(reply.body) == {"error", "message", "details"}
-    form = api("member").with_headers(Content_Type="application/x-www-form-urlencoded").post("/api/rag/search", b"a=b")
-    assert (form.status, form.body["error"]) == (415, "Unsupported media type")
-
-
-def test_health(api: Api) -> None:
-    assert api().get("/healthz").body == {"status": "ok"}
-    ready = api().get("/readyz")
-    assert (ready.status, ready.body["status"]) == (200, "ok")
-    assert set(ready.body) == {"status", "database", "broker", "vector_index", "embedding_model"}
-
-
 def test_verify_reports_whether_a_token_is_valid(api: Api, live_world: World) -> None:
     tokens = token_pair(api, live_world)
 
