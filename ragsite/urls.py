@@ -8,7 +8,7 @@ from django.views.i18n import set_language
 from accounts.sign_in import pages, password_reset
 from orgs.invitations import pages as invitation_pages
 
-from .views import api_reference, errors, health, metrics
+from .views import api_reference, error_pages, health, metrics
 
 admin.autodiscover()
 admin.site.site_header = admin.site.site_title = "ragsite"
@@ -36,11 +36,11 @@ urlpatterns = [
     re_path(r"^api/auth/", include("accounts.urls")),
     re_path(r"^api/auth/", include("orgs.urls")),
     path("", include("rag.contracts.urls")),
-    re_path(r"^(?:models|chat/completions|embeddings)/?$", errors.address_without_version),
+    re_path(r"^(?:models|chat/completions|embeddings)/?$", error_pages.address_without_version),
     # Unknown paths below these are answered in JSON, in every mode. A base address that ends in a slash makes two.
-    re_path(r"^[/]*(?:api|agent|functions|v1|metrics)(?:/|$)", errors.unknown_path),
+    re_path(r"^[/]*(?:api|agent|functions|v1|metrics)(?:/|$)", error_pages.unknown_path),
 ]
-handler403 = "ragsite.views.errors.forbidden"
-handler404 = "ragsite.views.errors.not_found"
-handler500 = "ragsite.views.errors.server_error"
-handler400 = "ragsite.views.errors.bad_request"
+handler403 = "ragsite.views.error_pages.forbidden"
+handler404 = "ragsite.views.error_pages.not_found"
+handler500 = "ragsite.views.error_pages.server_error"
+handler400 = "ragsite.views.error_pages.bad_request"

@@ -4,7 +4,7 @@ from django.db import OperationalError
 from django.http import JsonResponse
 from rest_framework.response import Response
 
-from ragsite.http.errors import NO_DATABASE, Unavailable, retry_after
+from ragsite.http.error_envelope import NO_DATABASE, Unavailable, retry_after
 
 
 class OAuthError(Exception):

@@ -24,7 +24,7 @@ from rest_framework.request import Request
 
 from accounts.models import User
 from ragsite.http.addresses import client_address, rate_limit_key
-from ragsite.http.errors import whole_seconds
+from ragsite.http.error_envelope import whole_seconds
 
 from .known_devices import find_device
 

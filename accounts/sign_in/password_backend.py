@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from ragsite.http.addresses import client_address, rate_limit_key
-from ragsite.http.errors import Unavailable
+from ragsite.http.error_envelope import Unavailable
 from ragsite.http.fair_slots import FairSlots
 
 _MAX_WAIT_SECONDS = 2.0

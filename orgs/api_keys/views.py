@@ -17,7 +17,7 @@ from orgs.access.permissions import Action
 from orgs.models import ApiKey, Organization
 from ragsite.http import pagination
 from ragsite.http.bodies.parsers import CredentialsParser
-from ragsite.http.errors import Conflict
+from ragsite.http.error_envelope import Conflict
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.postgres.models import as_uuid
 

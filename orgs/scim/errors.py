@@ -7,7 +7,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from ragsite.http.errors import NO_DATABASE, Unavailable, retry_after
+from ragsite.http.error_envelope import NO_DATABASE, Unavailable, retry_after
 
 logger = structlog.get_logger(__name__)
 

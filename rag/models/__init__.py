@@ -16,7 +16,7 @@ from .ingestion.usage import Usage
 from .operations import Measurement, RecordedError, ScheduledTaskRun, SlowOperation, WorkerHeartbeat
 from .reembedding import Reembedding
 from .search.conversations import Conversation, ConversationMessage
-from .search.history import HistoryUsage, SearchRecord
+from .search.stored_searches import HistoryUsage, SearchRecord
 from .sources import Action, DataSource, SourceType
 from .webhooks import Webhook, WebhookDelivery, WebhookEvent
 

@@ -23,6 +23,7 @@ from rag.models import ConversationMessage, DataSource
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.services.evaluation import suggested_questions
 from rag.services.queries import ask_replies
+from rag.services.queries.history import own_conversations
 from rag.services.queries.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
@@ -119,9 +120,9 @@ def _render(
     exchanges: list[dict[str, object]] | None = None,
 ) -> HttpResponse:
     caller = get_caller(request)
-    conversation = ask_replies.get_conversation(caller, conversation_id) if conversation_id else None
+    conversation = own_conversations.get_conversation(caller, conversation_id) if conversation_id else None
     if conversation:
-        stored = ask_replies.read_conversation(caller, conversation)
+        stored = own_conversations.read_conversation(caller, conversation)
         parts = show_conversation([exchange.answer for exchange in stored])
         exchanges = [
             {"question": exchange.question, "part": part} for exchange, part in zip(stored, parts, strict=True)
@@ -136,7 +137,7 @@ def _render(
         "conversation": conversation,
         "exchanges": exchanges or [],
         "reasons": ConversationMessage.RatingReason.choices,
-        "is_stored": ask_replies.is_stored(caller),
+        "is_stored": own_conversations.is_stored(caller),
         "may_trace": may_trace(caller),
         "may_manage_sources": not sources and may_manage_sources(caller),
         "is_member": bool(sources) or caller.authenticated_user.memberships.exists(),

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from orgs.access.caller import get_caller
 from rag.models import ConversationMessage
 from rag.services.evaluation import answer_ratings
-from rag.services.queries import ask_replies
+from rag.services.queries.history import own_conversations
 
 from .base import page, rate_limited, wants_stream
 from .forms import RatingForm, TitleForm
@@ -28,13 +28,13 @@ _MAX_SEARCH_CHARACTERS = 200
 def list_history(request: HttpRequest) -> HttpResponse:
     """List the visitor's own conversations."""
     caller, search = get_caller(request), request.GET.get("q", "").strip()[:_MAX_SEARCH_CHARACTERS].replace("\x00", "")
-    paginator = Paginator(ask_replies.list_conversations(caller, search=search), _PER_PAGE)
+    paginator = Paginator(own_conversations.list_conversations(caller, search=search), _PER_PAGE)
     context = {
         "section": "history",
         "title": _("History"),
         "search": search,
         "page": paginator.get_page(request.GET.get("page")),
-        "is_stored": ask_replies.is_stored(caller),
+        "is_stored": own_conversations.is_stored(caller),
     }
     return render(request, "pages/history.html", context)
 
@@ -44,11 +44,11 @@ def list_history(request: HttpRequest) -> HttpResponse:
 @rate_limited()
 def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     conversation, form = (
-        ask_replies.get_conversation(get_caller(request), conversation_id),
+        own_conversations.get_conversation(get_caller(request), conversation_id),
         TitleForm(request.POST),
     )
     if form.is_valid():
-        ask_replies.rename_conversation(conversation, form.cleaned_data["title"])
+        own_conversations.rename_conversation(conversation, form.cleaned_data["title"])
         messages.success(request, _("The conversation has its new title."))
     else:
         messages.error(request, _("A title needs 1 to 120 characters."))
@@ -60,7 +60,7 @@ def rename(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
 @rate_limited()
 def delete(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     caller = get_caller(request)
-    ask_replies.delete_conversation(caller, ask_replies.get_conversation(caller, conversation_id))
+    own_conversations.delete_conversation(caller, own_conversations.get_conversation(caller, conversation_id))
     messages.success(request, _("The conversation is deleted."))
     return HttpResponseRedirect(reverse("history"))
 

@@ -24,7 +24,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["ragsite.http.bodies.json_renderer.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "ragsite.http.bodies.parsers.LenientNegotiation",
     "DEFAULT_SCHEMA_CLASS": "ragsite.http.openapi.Schema",
-    "EXCEPTION_HANDLER": "ragsite.http.errors.exception_handler",
+    "EXCEPTION_HANDLER": "ragsite.http.error_envelope.exception_handler",
     "COERCE_DECIMAL_TO_STRING": False,
 }
 

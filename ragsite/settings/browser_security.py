@@ -18,7 +18,7 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
-CSRF_FAILURE_VIEW = "ragsite.views.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "ragsite.views.error_pages.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 # Only behind a proxy that always overwrites the header.
 if env.bool("RAG_TRUST_X_FORWARDED_PROTO", default=False):

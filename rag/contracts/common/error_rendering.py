@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from rag.errors import AccessEnded, DatabaseUnavailable, ErrorKind, ProviderFailed, RagError
-from ragsite.http import errors
+from ragsite.http import error_envelope
 from ragsite.http.request_id import request_id
 from ragsite.postgres.roles.refusals import is_refusal
 
@@ -58,18 +58,18 @@ def render_error(
     if isinstance(exception, OperationalError):
         exception = _database_unavailable(exception)
     elif is_refusal(exception):
-        errors.log_refusal(exception)
+        error_envelope.log_refusal(exception)
         exception = AccessEnded()
     if isinstance(exception, RagError):
         return _render_rag_error(exception, get_status(exception), format_error)
-    response = errors.exception_handler(exception, context)
+    response = error_envelope.exception_handler(exception, context)
     if response is not None:
         response.data = format_error(response.status_code, response.data["message"], response.data["details"], None)
     return response
 
 
 def _database_unavailable(cause: OperationalError) -> DatabaseUnavailable:
-    error = DatabaseUnavailable(errors.NO_DATABASE)
+    error = DatabaseUnavailable(error_envelope.NO_DATABASE)
     error.__cause__ = cause
     return error
 
@@ -121,8 +121,7 @@ def _retry_after_seconds(error: RagError) -> int:
     """Return the seconds until a retry may succeed; 0 if it cannot succeed."""
     if not isinstance(error, ProviderFailed):
         return _DEFAULT_RETRY_AFTER_SECONDS
-    return (
-        max(_DEFAULT_RETRY_AFTER_SECONDS, min(errors.whole_seconds(error.retry_after or 0), _MAX_RETRY_AFTER_SECONDS))
-        if error.is_retryable
-        else 0
-    )
+    if not error.is_retryable:
+        return 0
+    seconds = error_envelope.whole_seconds(error.retry_after or 0)
+    return max(_DEFAULT_RETRY_AFTER_SECONDS, min(seconds, _MAX_RETRY_AFTER_SECONDS))

@@ -21,7 +21,7 @@ from orgs.access.caller import get_caller
 from orgs.access.organization_resolver import read_header
 from orgs.policies.rate_limits import requests_per_minute
 from ragsite.http.addresses import client_address, rate_limit_key
-from ragsite.http.errors import whole_seconds
+from ragsite.http.error_envelope import whole_seconds
 
 logger = structlog.get_logger(__name__)
 

@@ -10,7 +10,7 @@ from rest_framework.renderers import JSONRenderer
 import ragsite
 from rag.errors import RagError, UnknownDocument
 from rag.services.sources import sources_for_agents
-from ragsite.http.errors import field_errors
+from ragsite.http.error_envelope import field_errors
 from ragsite.postgres.models import as_uuid
 
 from .error_format import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError

@@ -4,7 +4,7 @@ from rest_framework.response import Response
 
 from rag.contracts.common.error_rendering import http_status, render_error
 from rag.errors import ErrorKind, NoLanguageModel, ProviderFailed, RagError
-from ragsite.http.errors import TITLES, error_body
+from ragsite.http.error_envelope import TITLES, error_body
 
 
 def format_error(

@@ -4,7 +4,7 @@ from rest_framework.response import Response
 
 from rag.contracts.common.error_rendering import render_error
 from rag.errors import RagError, UnknownQuery
-from ragsite.http.errors import error_body
+from ragsite.http.error_envelope import error_body
 
 _CODES = {
     400: "invalid_request",

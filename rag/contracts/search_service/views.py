@@ -10,7 +10,7 @@ from rag.contracts.common.base import ContractViewSet, get_caller, organization,
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
 from rag.services.queries import permitted_queries
-from rag.services.queries.history import search_history
+from rag.services.queries.history import stored_searches
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 
@@ -39,7 +39,7 @@ class Searches(ContractViewSet):
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)
         selection = permitted_queries.SourceSelection(caller=get_caller(request), organization=organization(request))
-        search = search_history.search(serializers.build_question(values), selection)
+        search = stored_searches.search(serializers.build_question(values), selection)
         return Response(serializers.search_out(search))
 
     @extend_schema(
@@ -54,5 +54,5 @@ class Searches(ContractViewSet):
         key = as_uuid(query_id)
         if key is None:
             raise UnknownQuery
-        search = search_history.get_search(key, caller=get_caller(request), organization=organization(request))
+        search = stored_searches.get_search(key, caller=get_caller(request), organization=organization(request))
         return Response(serializers.details_out(search))

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 from orgs.access.caller import Caller
 from rag.errors import UnknownConversation
 from rag.models import ConversationMessage
-from rag.services.queries.ask_replies import list_conversations
+from rag.services.queries.history.own_conversations import list_conversations
 from ragsite.postgres.models import as_uuid
 
 from . import record_unanswered

@@ -1,38 +1,23 @@
-"""Questions in a conversation: grounded answers with citations, follow-up questions and history."""
+"""Questions of the page Ask: grounded answers with citations; a follow-up continues a conversation."""
 
-import dataclasses
 import uuid
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
-
-from orgs.access.caller import Caller
-from orgs.access.permissions import QueryHistory
-from orgs.policies.retention import retention_for
-from rag.errors import UnknownConversation
-from rag.models import Conversation, ConversationMessage, HistoryUsage
+from rag.models import ConversationMessage
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
-from rag.providers.limits.long_text_limiter import turn_to_read
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
-from rag.services.queries.history import conversation_store, history_quota
+from rag.services.queries.history import conversation_store, own_conversations
 from rag.services.queries.history.stored_answers import (
     ReadableAnswer,
     describe_answer,
     read_answers,
-    read_messages,
     readable_messages,
 )
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
 
 from . import permitted_queries
 from .chat_replies import ChatTurn, resolve_follow_up
-
-# How many messages of a conversation are shown, the newest ones.
-MAX_SHOWN_MESSAGES = 100
-# How many answers with a text are searched for it.
-MAX_SEARCHED_ANSWERS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +32,6 @@ class ConversationAnswer:
     result: AnswerResult
     answer: ReadableAnswer
     conversation_id: uuid.UUID | None
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A stored question with its answer. The answer is None if it was not stored."""
-
-    question: str
-    answer: ReadableAnswer | None
-
-
-def is_stored(caller: Caller) -> bool:
-    """Return whether the caller's organisations allow conversations to be stored."""
-    return retention_for(caller.user).history == QueryHistory.FULL
 
 
 def ask(
@@ -79,7 +51,7 @@ def ask(
         UnknownConversation: If the conversation does not exist for the caller.
         RagError: If `permitted_queries.ask` fails.
     """
-    caller, keeps_history = selection.caller, is_stored(selection.caller)
+    caller, keeps_history = selection.caller, own_conversations.is_stored(selection.caller)
     conversation = conversation_store.find_conversation(caller, conversation_id, is_stored=keeps_history)
     new_message = Message(ConversationMessage.Role.USER.value, question.text)
     history = conversation_store.load_messages(conversation) if conversation else []
@@ -106,80 +78,3 @@ def ask(
             record_unanswered.store_if_unanswered(caller, search, result, answer=message)
     (answer,) = read_answers(caller, [(result.answer.text, details, message)])
     return ConversationAnswer(result, answer, conversation.pk if conversation and keeps_history else None)
-
-
-def list_conversations(caller: Caller, *, search: str = "") -> QuerySet[Conversation]:
-    """Return the caller's conversations of the page "Ask", the latest first.
-
-    Args:
-        caller: The user whose conversations they are.
-        search: A part of the title or of a message; empty for all.
-    """
-    conversations = Conversation.objects.filter(user=caller.authenticated_user).exclude(title="")
-    if not is_stored(caller):
-        return conversations.none()
-    if search:
-        size = HistoryUsage.objects.filter(pk=caller.authenticated_user.pk).values_list("bytes", flat=True).first() or 0
-        with turn_to_read(size):
-            matching = _conversations_saying(caller, conversations, search)
-        conversations = conversations.filter(Q(title__icontains=search) | Q(pk__in=matching))
-    return conversations.order_by("-updated_at", "-pk")
-
-
-def _conversations_saying(caller: Caller, conversations: QuerySet[Conversation], search: str) -> set[uuid.UUID]:
-    """Return the conversations with the text in a question, or in an answer that the caller may still read.
-
-    Of the answers with the text, the newest are looked at.
-    """
-    saying = ConversationMessage.objects.filter(conversation__in=conversations, content__icontains=search)
-    questions = saying.filter(role=ConversationMessage.Role.USER).values_list("conversation", flat=True)
-    answers = saying.filter(role=ConversationMessage.Role.ASSISTANT).only("conversation", "details").order_by("-pk")
-    readable = readable_messages(caller, list(answers[:MAX_SEARCHED_ANSWERS]))
-    return {*questions, *(answer.conversation_id for answer in readable)}
-
-
-def get_conversation(caller: Caller, conversation_id: uuid.UUID) -> Conversation:
-    """Return a conversation of the caller.
-
-    Raises:
-        UnknownConversation: If it does not exist for the caller.
-    """
-    conversation = list_conversations(caller).filter(pk=conversation_id).first()
-    if conversation is None:
-        raise UnknownConversation
-    return conversation
-
-
-def read_conversation(caller: Caller, conversation: Conversation) -> list[Exchange]:
-    """Return the newest questions and answers of the conversation, oldest first.
-
-    Answers that use a source that the caller may no longer query are withheld.
-    """
-    newest = list(conversation.messages.order_by("-position")[:MAX_SHOWN_MESSAGES])[::-1]
-    replies = [message for message in newest if message.role == ConversationMessage.Role.ASSISTANT]
-    answers = _without_withheld_words(read_messages(caller, replies))
-    by_position = {message.position: answer for message, answer in zip(replies, answers, strict=True)}
-    return [
-        Exchange(message.content, by_position.get(message.position + 1))
-        for message in newest
-        if message.role == ConversationMessage.Role.USER
-    ]
-
-
-def _without_withheld_words(answers: Iterable[ReadableAnswer]) -> Iterator[ReadableAnswer]:
-    """Yield the answers of a conversation; after a withheld one without rewritten questions, which may repeat it."""
-    follows_withheld = False
-    for answer in answers:
-        yield dataclasses.replace(answer, searched_text="") if follows_withheld else answer
-        follows_withheld = follows_withheld or answer.is_withheld
-
-
-def rename_conversation(conversation: Conversation, title: str) -> None:
-    """Change the title that the conversation is listed under."""
-    Conversation.objects.filter(pk=conversation.pk).update(title=title[:MAX_TITLE_CHARACTERS])
-
-
-def delete_conversation(caller: Caller, conversation: Conversation) -> None:
-    """Delete the conversation with its messages and ratings."""
-    with history_quota.locked_history(caller.authenticated_user) as writer:
-        writer.delete_conversation(conversation.pk)

@@ -24,7 +24,7 @@ from rest_framework import exceptions
 from rest_framework.views import APIView
 
 from ragsite.http.bodies.upload_handler import PayloadTooLarge
-from ragsite.http.errors import TITLES
+from ragsite.http.error_envelope import TITLES
 
 from . import field_types
 from .merge_operations import merge_operations

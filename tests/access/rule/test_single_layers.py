@@ -16,7 +16,7 @@ from orgs.models import Organization
 from rag.models import Chunk, DataSource, Document, IngestionJob
 from rag.models.ingestion.jobs import IngestionDocumentQuerySet, JobContentQuerySet
 from rag.models.search.conversations import Conversation, ConversationMessage
-from rag.models.search.history import HistoryUsage, SearchRecord
+from rag.models.search.stored_searches import HistoryUsage, SearchRecord
 from rag.models.sources import DataSourceQuerySet, QueryableSources, SourceContentQuerySet
 from rag.providers.stores.pgvector import token_signatures
 from ragsite.postgres import identity

@@ -14,6 +14,7 @@ from rag.providers.base import Vectors
 from rag.services.evaluation import answer_ratings, record_unanswered
 from rag.services.maintenance.retention import delete_old_history
 from rag.services.queries import ask_replies, permitted_queries
+from rag.services.queries.history import own_conversations
 from rag.types import AnswerOptions, Question
 from ragsite.postgres import identity
 from tests.admin.sources.test_reembedding import page_url, text
@@ -96,7 +97,7 @@ def test_they_are_kept_only_as_long_as_the_history(world: World, source: DataSou
     ask(world, "Who feeds the flamingos?")
     caller = Caller(world.users["member"])
     with identity.run_as(caller.database_identity):
-        ask_replies.delete_conversation(caller, Conversation.objects.get(pk=conversation_id or ""))
+        own_conversations.delete_conversation(caller, Conversation.objects.get(pk=conversation_id or ""))
     assert [question for question, _ in reasons()] == ["Who feeds the flamingos?"]
     world.home.query_history = "redacted"
     world.home.save()

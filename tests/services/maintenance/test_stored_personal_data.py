@@ -26,7 +26,7 @@ from rag.services.ingestion import build_submissions
 from rag.services.jobs.create_job import create_job
 from rag.services.maintenance.retention import delete_old_history
 from rag.services.queries import chat_replies, permitted_queries
-from rag.services.queries.history import search_history
+from rag.services.queries.history import stored_searches
 from rag.services.sources import original_files, purge
 from rag.types import Message, Question, Submission
 from tests.support.browsers import staff_browser
@@ -48,7 +48,7 @@ def selection_of(world: World, name: str = "member") -> permitted_queries.Source
 
 def search_and_chat(world: World, name: str = "member") -> None:
     """Record a search and a chat turn of the user, as their organisation's policy says."""
-    search_history.search(Question(SECRET, top_k=5), selection_of(world, name))
+    stored_searches.search(Question(SECRET, top_k=5), selection_of(world, name))
     turn = chat_replies.ChatTurn([Message("user", SECRET)], question=Question(SECRET, top_k=5))
     permitted_queries.run_to_completion(chat_replies.chat(turn, selection_of(world, name)))
 

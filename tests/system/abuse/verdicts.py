@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tests.support import conformance
 
-# The message of an unexpected exception (ragsite.views.errors.server_error, rag.contracts.common.streaming).
+# The message of an unexpected exception (ragsite.views.error_pages.server_error, rag.contracts.common.streaming).
 UNEXPECTED = b"Something went wrong on this side"
 # Paths whose contract states 500 for an unavailable model or database (docs/contracts/errors.md).
 _PATHS_WITH_STATED_500 = ("/agent/", "/functions/", "/api/rag/answer", "/api/rag/search")

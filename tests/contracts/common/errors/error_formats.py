@@ -10,7 +10,7 @@ from rag.contracts.pipeline import error_format as pipeline
 from rag.contracts.retrieval import error_format as retrieval
 from rag.contracts.search_service import error_format as search_service
 from rag.contracts.v3 import error_format as v3
-from ragsite.http.errors import TITLES
+from ragsite.http.error_envelope import TITLES
 
 HANDLERS: dict[str, ErrorHandler] = {
     "v3": v3.handle_exception,

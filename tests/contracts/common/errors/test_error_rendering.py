@@ -13,7 +13,7 @@ from rag.contracts import fallback_errors
 from rag.contracts.retrieval import error_format as retrieval
 from rag.contracts.search_service import error_format as search_service
 from rag.providers.stores.qdrant.client import CollectionMissing
-from ragsite.http.errors import TITLES
+from ragsite.http.error_envelope import TITLES
 from tests.contracts.common.errors.error_formats import HANDLERS, parse_error
 
 

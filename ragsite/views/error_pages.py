@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
 from rag.contracts.fallback_errors import database_error_response, error_response, returns_json
-from ragsite.http.errors import Unavailable
+from ragsite.http.error_envelope import Unavailable
 from ragsite.http.request_id import request_id
 
 _TEMPLATE = "site/error.html"
