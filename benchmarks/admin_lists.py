@@ -3,7 +3,7 @@
 It writes the rows in bulk, without chunks or vectors, and asks for each list as an owner and as a superuser: with the
 database roles and the row-level security of a web process, in process and without HTTP. Run it on a database of its
 own: `python -m ragsite.embedded FOLDER --throwaway python -m benchmarks.admin_lists`. Beside the duration it prints the
-processor time of Python and PostgreSQL, which depends less on other work on the machine.
+CPU time of Python and PostgreSQL, which depends less on other work on the machine.
 
 ADMIN_DOCUMENTS, ADMIN_JOBS, ADMIN_ROUNDS: how many documents and jobs, and how often each list is asked for.
 """
@@ -63,17 +63,15 @@ def main() -> None:
     for role, user in _fill(documents, jobs).items():
         clients[role] = Client()
         clients[role].force_login(user)
-    processor = Processor(connection)
+    cpu_times = CpuTimes(connection)
     connection.close()
     logins.close_all()
     identity.run_process_as(identity.ANONYMOUS)
-    print(
-        f"{documents:,} documents, {jobs:,} jobs, {rounds} rounds; milliseconds\n{'':35} duration      processor time"
-    )
+    print(f"{documents:,} documents, {jobs:,} jobs, {rounds} rounds; milliseconds\n{'':35} duration      CPU time")
     print(f"{'':24} {'':10} median    p95 median    p95")
     for name, path in {**_lists(), **VIEWS}.items():
         for role, client in clients.items():
-            if figures := _measure(client, path, rounds, processor):
+            if figures := _measure(client, path, rounds, cpu_times):
                 print(f"{name:24} {role:10} " + " ".join(f"{figure:6.0f}" for figure in figures), flush=True)
 
 
@@ -89,39 +87,39 @@ def _lists() -> dict[str, str]:
     }
 
 
-class Processor:
-    """The processor time of this process and of the processes of PostgreSQL, on the same machine."""
+class CpuTimes:
+    """The CPU time of this process and of the processes of PostgreSQL, on the same machine."""
 
     def __init__(self, connection: Any) -> None:
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
             backend = cursor.fetchone()[0]
         status = Path(f"/proc/{backend}/stat").read_text()
-        self._server = status.rpartition(")")[2].split()[1]
+        self._postmaster_pid = status.rpartition(")")[2].split()[1]
 
     def read(self) -> dict[str, float]:
-        """Return process → milliseconds so far."""
+        """Return the CPU time so far, in milliseconds, by process id of PostgreSQL; "" is this process."""
         times = {"": time.process_time() * 1000}
-        for process in Path(f"/proc/{self._server}/task/{self._server}/children").read_text().split():
+        for process in Path(f"/proc/{self._postmaster_pid}/task/{self._postmaster_pid}/children").read_text().split():
             with suppress(OSError):  # it has ended
                 times[process] = int(Path(f"/proc/{process}/schedstat").read_text().split()[0]) / 1e6
         return times
 
 
-def _measure(client: Any, path: str, rounds: int, processor: Processor) -> tuple[float, ...] | None:
-    """Median and 95th percentile of the duration and of the processor time in milliseconds.
+def _measure(client: Any, path: str, rounds: int, cpu_times: CpuTimes) -> tuple[float, ...] | None:
+    """Median and 95th percentile of the duration and of the CPU time in milliseconds.
 
     None if the account may not see the list. The first requests, which fill caches, do not count.
     """
     durations, times = [], []
     for _ in range(rounds + 2):
-        before, start = processor.read(), time.perf_counter()
+        before, start = cpu_times.read(), time.perf_counter()
         reply = client.get(path)
         if reply.status_code == 403:
             return None
         assert reply.status_code == 200, (path, reply.status_code)
         durations.append((time.perf_counter() - start) * 1000)
-        times.append(sum(after - before.get(process, 0) for process, after in processor.read().items()))
+        times.append(sum(after - before.get(process, 0) for process, after in cpu_times.read().items()))
     return tuple(figure for measured in (durations[2:], times[2:]) for figure in _median_and_p95(measured))
 
 

@@ -178,7 +178,7 @@ def measure_quality(*_: object) -> None:
 
 _reporters: list[workers.Reporter] = []
 _started_at: dict[str, datetime.datetime] = {}
-_traces: dict[str, Any] = {}
+_spans: dict[str, Any] = {}
 
 
 @signals.worker_before_create_process.connect
@@ -214,19 +214,19 @@ def stop_heartbeat(**_: object) -> None:
 
 
 @signals.task_prerun.connect
-def note_start(task_id: str, task: Task[Any, Any], **_: object) -> None:
-    """Remember when a task started, in the trace of the code that sent it."""
+def start_run(task_id: str, task: Task[Any, Any], **_: object) -> None:
+    """Store when a task started, and start its span in the trace of the code that sent it."""
     _started_at[task_id] = timezone.now()
     # A worker turns the headers of a message into attributes of the request.
     parent = task.request.get("traceparent") or (task.request.headers or {}).get("traceparent", "")
-    _traces[task_id] = tracing.start_task(task.name, traceparent=parent)
+    _spans[task_id] = tracing.start_task(task.name, traceparent=parent)
 
 
 @signals.task_postrun.connect
 def record_run(task_id: str, task: Task[Any, Any], retval: object = None, **_: object) -> None:
     """Store that a scheduled task has run, and what this process has measured."""
     failure = retval if isinstance(retval, BaseException) else None
-    tracing.end_task(_traces.pop(task_id, None), failure)
+    tracing.end_task(_spans.pop(task_id, None), failure)
     error = type(failure).__name__ if failure else ""
     started_at = _started_at.pop(task_id, None) or timezone.now()
     recording.store_after_task(task.name, started_at=started_at, error=error)

@@ -66,7 +66,7 @@ def main() -> None:
     stores = [figures.StoreFigures(name, *rates[name], loads[name], *megabytes[name]) for name in rates]
     summaries = [cell.summary() for cell in cells]
     print(f"\n{figures.tables(stores, summaries)}\n\nBehind a peer:", flush=True)
-    sentences = figures.behind(stores, summaries)
+    sentences = figures.list_lags(stores, summaries)
     print("\n".join(f"- {sentence}" for sentence in sentences) or "nowhere")
     report = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

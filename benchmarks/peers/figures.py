@@ -78,37 +78,39 @@ def recall(similarities: NDArray[np.float32], in_scope: NDArray[np.int64], retur
     return float((similarities[list(returned)[:TOP_K]] >= worst - _TOLERANCE).sum() / expected)
 
 
-def behind(stores: Iterable[StoreFigures], cells: Iterable[dict[str, Any]]) -> list[str]:
+def list_lags(stores: Iterable[StoreFigures], cells: Iterable[dict[str, Any]]) -> list[str]:
     """Return a sentence for each figure in which a peer is ahead of the product."""
     rows = {figures.store: {**asdict(figures), "memory": figures.memory} for figures in stores}
     sentences = [
         sentence
-        for name, unit, more in (
+        for name, unit, higher_is_better in (
             ("chunks_per_second", "chunks/s of ingestion", True),
             ("characters_per_second", "characters/s of ingestion", True),
             ("rows_per_second", "rows/s with given vectors", True),
             ("memory", "MB of memory", False),
         )
-        for sentence in _behind({store: row[name] for store, row in rows.items()}, unit, more=more)
+        for sentence in _compare_with_peers(
+            {store: row[name] for store, row in rows.items()}, unit, higher_is_better=higher_is_better
+        )
     ]
-    scopes: dict[str, dict[str, dict[str, Any]]] = {}
+    cells_by_scope: dict[str, dict[str, dict[str, Any]]] = {}
     for cell in cells:
-        scopes.setdefault(cell["scope"], {})[cell["store"]] = cell
-    for scope, by_store in scopes.items():
-        for name, more in (("p50", False), ("p95", False), ("rows", True), ("recall", True)):
+        cells_by_scope.setdefault(cell["scope"], {})[cell["store"]] = cell
+    for scope, by_store in cells_by_scope.items():
+        for name, higher_is_better in (("p50", False), ("p95", False), ("rows", True), ("recall", True)):
             values = {store: cell[name] for store, cell in by_store.items() if cell[name] is not None}
-            sentences += _behind(values, f"{name} of {scope}", more=more)
+            sentences += _compare_with_peers(values, f"{name} of {scope}", higher_is_better=higher_is_better)
     return sentences
 
 
-def _behind(values: dict[str, float], unit: str, *, more: bool) -> list[str]:
+def _compare_with_peers(values: dict[str, float], unit: str, *, higher_is_better: bool) -> list[str]:
     peers = {store: value for store, value in values.items() if not store.startswith(OURS)}
     return [
         f"{store}: {value:,.4g} {unit}, and {peer} {peer_value:,.4g}"
         for store, value in values.items()
         if store.startswith(OURS)
         for peer, peer_value in peers.items()
-        if (peer_value > value if more else peer_value < value)
+        if (peer_value > value if higher_is_better else peer_value < value)
     ]
 
 

@@ -39,7 +39,7 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
         *("name", "prefix", "user", "organization", "all_organizations", "allows", "source_ids", "networks", "state"),
         *("created_at", "expires_at", "last_used_at", "refused_at", "flagged_at", "revoked_at"),
     )
-    actions = ("revoke", "end_after_overlap")
+    actions = ("revoke", "expire_in_24_hours")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -80,10 +80,12 @@ class ApiKeyAdmin(OrganizationRowsAdmin):
         return TemplateResponse(request, "admin/orgs/apikey/revoke.html", context)
 
     @admin.action(description=_("Expire the selected keys in 24 hours"), permissions=["view"])
-    def end_after_overlap(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
-        """Expire keys without creating successors, because whoever creates a key sees it."""
+    def expire_in_24_hours(self, request: HttpRequest, keys: ApiKeyQuerySet) -> None:
+        """Expire keys without creating successors: an administrator would see the secrets of other people's keys."""
         number = key_lifecycle.expire_by(keys, timezone.now() + key_lifecycle.DEFAULT_OVERLAP)
         messages.success(
             request,
-            gettext("Ending in 24 hours: {number}. Their users replace them with POST …/rotate.").format(number=number),
+            gettext("Keys that expire in 24 hours: {number}. Their users replace them with POST …/rotate.").format(
+                number=number
+            ),
         )

@@ -88,7 +88,7 @@ def show_invitation(request: HttpRequest) -> HttpResponse:
 
 
 def _join(request: HttpRequest, token: str, invitation: Invitation, user: User) -> HttpResponse:
-    with identity.run_as(identity.SIGN_IN):  # requests do not read second factors
+    with identity.run_as(identity.SIGN_IN):  # requests' database role reads no second factors
         is_verified = second_factor.is_verified(user)
     is_addressee = user.email == invitation.email
     if request.method == "POST" and is_addressee and is_verified:

@@ -76,9 +76,9 @@ def _read_value(text: str) -> str | bool:
     try:
         value: str | bool = json.loads(text if text.startswith('"') else text.lower())
     except ValueError:
-        raise ScimError(400, "The filter has a malformed text.", "invalidFilter") from None
+        raise ScimError(400, "The filter has a malformed string.", "invalidFilter") from None
     if isinstance(value, str) and not is_storable(value):
-        raise ScimError(400, "The filter has a malformed text.", "invalidFilter")
+        raise ScimError(400, "The filter has a malformed string.", "invalidFilter")
     return value
 
 

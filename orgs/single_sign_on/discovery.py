@@ -39,7 +39,7 @@ def read_configuration(provider: Provider, *, refresh: bool = False) -> dict[str
     Raises:
         IdentityProviderFailed: If the provider does not answer, or names another issuer.
     """
-    return _read(provider, refresh=refresh).configuration
+    return _load_configuration(provider, refresh=refresh).configuration
 
 
 def find_endpoint(provider: Provider, name: str, *, refresh: bool = False) -> str:
@@ -65,7 +65,7 @@ def read_keys(provider: Provider, *, refresh: bool) -> dict[str, Any]:
     Raises:
         IdentityProviderFailed: If the keys are not known and the provider does not send them.
     """
-    entry = _read(provider, refresh=False)
+    entry = _load_configuration(provider, refresh=False)
     with _cache_lock:
         now = time.monotonic()
         was_asked = entry.keys_requested_at is not None and now < entry.keys_requested_at + _KEYS_PAUSE_SECONDS
@@ -76,8 +76,8 @@ def read_keys(provider: Provider, *, refresh: bool) -> dict[str, Any]:
     return entry.keys
 
 
-def _read(provider: Provider, *, refresh: bool) -> _Cached:
-    """Return the metadata of the provider. Its issuer must be the requested one (Discovery 1.0, 4.3)."""
+def _load_configuration(provider: Provider, *, refresh: bool) -> _Cached:
+    """Return the configuration of the provider, cached or requested. It must name this issuer (Discovery 1.0, 4.3)."""
     now, issuer = time.monotonic(), provider.issuer
     with _cache_lock:
         entry = _cache.get(issuer)

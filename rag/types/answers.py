@@ -176,11 +176,11 @@ class Confidence:
     """The confidence of the retrieval contract.
 
     Attributes:
-        mean: Mean cosine similarity of the best passages, 0…1.
+        mean_similarity: Mean cosine similarity of the best passages, 0…1.
         level: The level: high, medium or low.
     """
 
-    mean: float
+    mean_similarity: float
     level: str
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.peers.figures import StoreFigures, behind, in_scope, recall
+from benchmarks.peers.figures import StoreFigures, in_scope, list_lags, recall
 
 # Of twelve passages, the later ones are better.
 SIMILARITIES = np.linspace(0, 1, 12, dtype=np.float32)
@@ -42,7 +42,7 @@ def test_each_figure_in_which_a_peer_is_ahead_is_reported() -> None:
     ]
     cell = {"scope": "1 %", "p50": 30.0, "p95": 40.0, "rows": 10.0, "recall": None}
     cells = [cell | {"store": "ragsite"}, cell | {"store": "Chroma", "p50": 29.0, "rows": 9.0, "recall": 0.9}]
-    assert behind(stores, cells) == [
+    assert list_lags(stores, cells) == [
         "ragsite: 1,000 characters/s of ingestion, and Chroma 1,001",
         "ragsite: 400 MB of memory, and Chroma 200",
         "ragsite: 30 p50 of 1 %, and Chroma 29",

@@ -80,7 +80,7 @@ def _read_key(request: Request) -> str:
 
 
 def _fingerprint(request: Request) -> str:
-    """Return a digest of what the request asks for, whatever the spelling of its JSON or the boundary of its form."""
+    """Return a digest of the request, whatever the white space of its JSON or the boundary of its form."""
     organization = organization_resolver.read_header(request)
     parts = [request.method, request.path.rstrip("/"), organization, _describe_body(request)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -71,7 +71,7 @@ def answer_out(answer: ConfidentAnswer, *, query_text: str, time_ms: int) -> Ans
         "context_used": {
             "chunks_retrieved": len(passages),
             "unique_sources": len({passage.document_id for passage in passages}),
-            "avg_relevance": answer.confidence.mean,
+            "avg_relevance": answer.confidence.mean_similarity,
         },
         "processing_time_ms": time_ms,
     }

@@ -1,4 +1,4 @@
-"""Reads JSON and JSON Lines: kept unchanged if it is formatted, otherwise with one value or record per line."""
+"""Reads JSON and JSON Lines: kept unchanged if it is indented, otherwise with one value or record per line."""
 
 import json
 
@@ -6,14 +6,14 @@ from rag.parsing import encodings
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-# Up to this mean line length, JSON counts as formatted.
+# Up to this mean line length, JSON counts as indented.
 _MAX_MEAN_LINE_CHARACTERS = 200
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a JSON file so that its lines can be quoted.
 
-    Formatted JSON is kept unchanged. JSON with long lines, or with escaped characters (\\u00e4), is formatted again:
+    Indented JSON is kept unchanged. JSON with long lines, or with escaped characters (\\u00e4), is written again:
     one value per line, and characters as they are. Invalid JSON is kept as text.
     """
     text = encodings.decode_text(content)

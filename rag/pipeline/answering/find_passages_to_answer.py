@@ -65,13 +65,14 @@ def _alternate(retrieval: Retrieval, searched: Sequence[SearchedQuestion], top_k
 
 
 def _search_clauses(question: Question, retrieval: Retrieval, scopes: Sequence[SearchScope]) -> Retrieval | None:
-    """Search for the clauses of a question that its passages do not answer.
+    """Search for the clauses of a question, if the passages of the whole question do not answer it.
 
-    Words that no passage mentions are left out, because they often tell what somebody's documents are about. A
-    statement is answered only if the whole question finds the same passage first.
+    Words that no passage mentions are removed from the clauses, because they often describe the case of the person who
+    asks ("for our rehearsal"), not what the question is about. A clause that asks nothing, a statement, is used only if
+    its best passage is also the best one of the whole question.
 
     Returns:
-        The passages of the clause that the heading of the best one is most similar to; None if no clause is answered.
+        The passages of the clause that is most similar to the heading of its best passage; None if no clause is used.
     """
     clauses = split_clauses(question.text)
     if not clauses or settings.RAG_GROUNDING == "model" or not _compares_headings(retrieval):

@@ -1,4 +1,4 @@
-"""Step: passages -> the numbered passages of a prompt: adjacent ones merged, repeated ones left out."""
+"""Step: passages -> the passages of a prompt, in the order of their numbers: merged, without repeated ones."""
 
 from collections.abc import Sequence
 

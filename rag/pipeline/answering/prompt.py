@@ -42,7 +42,7 @@ class _Template(string.Template):
 
 
 class SanitizedPassages:
-    """The titles and texts of passages as prompts have them, which are sanitized once for all prompts of a question."""
+    """The titles and texts of passages as they are in prompts. Each is sanitized once for all prompts of a question."""
 
     def __init__(self) -> None:
         self._sanitized: dict[tuple[str, str], str] = {}

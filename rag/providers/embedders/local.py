@@ -50,7 +50,7 @@ class LocalEmbedder:
         self._cache = cache
         self._threads = threads
         self._lock = threading.Lock()
-        self._pack_rows = functools.lru_cache(maxsize=_MAX_KEPT_ROWS)(self._find_rows)
+        self._cached_token_rows = functools.lru_cache(maxsize=_MAX_KEPT_ROWS)(self._compute_token_rows)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         windows = self._windows(texts)
@@ -111,10 +111,10 @@ class LocalEmbedder:
             (start, end, row) of each token of a word: its character offsets in the text, and the index of its row in
             the signatures that `embed_with_token_signatures` returns. Equal tokens share the row of the first one.
         """
-        return [(start, end, row) for start, end, row in self._pack_rows(text).tolist()]
+        return [(start, end, row) for start, end, row in self._cached_token_rows(text).tolist()]
 
-    def _find_rows(self, text: str) -> NDArray[np.int32]:
-        """Return what `token_rows` returns in a tenth of its memory: shape (tokens, 3)."""
+    def _compute_token_rows(self, text: str) -> NDArray[np.int32]:
+        """Return the result of `token_rows` as an array of shape (tokens, 3), which needs a tenth of the memory."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         ids = encoding.ids  # a copy at each access
         rows = {ids[index]: row for row, index in enumerate(self._stored_tokens(ids).tolist())}

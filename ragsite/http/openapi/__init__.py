@@ -105,8 +105,8 @@ class Schema(AutoSchema):
         arguments = (path, path_regex, path_prefix, method, registry)
         view: Any = self.view
         if (adapters := getattr(view, "adapters", ())) and method == "POST":
-            several = [_inspector(adapter, view).get_operation(*arguments) for adapter in adapters]
-            operation: Any = {**merge_operations(several), "operationId": view.operation_id}
+            operations = [_inspector(adapter, view).get_operation(*arguments) for adapter in adapters]
+            operation: Any = {**merge_operations(operations), "operationId": view.operation_id}
         else:
             operation = super().get_operation(*arguments)
         if operation and path.startswith("/functions/"):  # the same operation at a second address

@@ -1,4 +1,4 @@
-"""Executes reads of a caller on a replica, if one has all that the caller must see, and else on the primary."""
+"""Executes a caller's reads on a replica that has all that the caller must see, otherwise on the primary."""
 
 import contextlib
 import random

@@ -134,9 +134,9 @@ def test_keys_are_ended_after_an_overlap(world: World) -> None:
     soon = timezone.now() + timedelta(hours=1)
     type(short).objects.filter(pk=short.pk).update(expires_at=soon)
     type(short).objects.filter(pk=revoked.pk).update(revoked_at=soon)
-    action = {"action": "end_after_overlap", "_selected_action": [str(key.pk) for key in (long, short, revoked)]}
+    action = {"action": "expire_in_24_hours", "_selected_action": [str(key.pk) for key in (long, short, revoked)]}
     reply = staff_browser(world.users["owner"]).post("/admin/orgs/apikey/", action, follow=True)
-    assert "Ending in 24 hours: 1." in reply.content.decode()
+    assert "Keys that expire in 24 hours: 1." in reply.content.decode()
     for key in (long, short, revoked):
         key.refresh_from_db()
     assert long.expires_at

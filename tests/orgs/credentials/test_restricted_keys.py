@@ -217,7 +217,7 @@ def test_no_secret_is_in_logs_errors_or_admin_pages(
         replies.append(post_as("owner", {"overlap_hours": secret}, f"/{first['id']}/rotate"))
         replies += [InProcess().get(SOURCES, headers={"X-API-Key": value}) for value in (secret, secret + "x")]
     replies += [admin.get(page), *(admin.get(f"{page}{key['id']}/change/") for key in (first, second))]
-    for action in ("end_after_overlap", "revoke"):
+    for action in ("expire_in_24_hours", "revoke"):
         form = {"action": action, "_selected_action": [first["id"], second["id"]], "confirmed": "yes"}
         replies.append(admin.post(page, form, follow=True))
     replies += [admin.get(f"{page}{first['id']}/history/"), admin.get("/admin/")]

@@ -86,14 +86,16 @@ def _restriction(caller: Caller) -> Collection[uuid.UUID] | None:
     return effective_permissions(caller).source_ids_or_organization_id if caller.key else None
 
 
-def _set_sources(locked: Conversation, restriction: Collection[uuid.UUID] | None, retrieval: Retrieval | None) -> None:
-    """Set which sources the conversation could use, and which passages its last reply used. Does not save."""
-    if restriction is None or locked.restricted_to_sources is None:
-        locked.restricted_to_sources = None
+def _set_sources(
+    conversation: Conversation, restriction: Collection[uuid.UUID] | None, retrieval: Retrieval | None
+) -> None:
+    """Set which sources the conversation was allowed to use, and the passages of its last reply. Not saved."""
+    if restriction is None or conversation.restricted_to_sources is None:
+        conversation.restricted_to_sources = None
     else:
-        locked.restricted_to_sources = sorted({*locked.restricted_to_sources, *restriction})
-    locked.rag_used = retrieval is not None
-    locked.rag_sources = [_build_reference(passage) for passage in retrieval.passages] if retrieval else []
+        conversation.restricted_to_sources = sorted({*conversation.restricted_to_sources, *restriction})
+    conversation.rag_used = retrieval is not None
+    conversation.rag_sources = [_build_reference(passage) for passage in retrieval.passages] if retrieval else []
 
 
 def _build_reference(passage: Passage) -> dict[str, object]:

@@ -95,7 +95,10 @@ class HistoryWriter:
         self._max_bytes = max_bytes
 
     def add_search(self, record: SearchRecord) -> None:
-        """Store the search, and delete older ones to make room. A search that is too large by itself is not stored."""
+        """Store the search, and delete older searches, then conversations, until the history fits its limit.
+
+        A search that is too large by itself is not stored.
+        """
         if self.usage.searches >= MAX_SEARCHES:
             excess = self.usage.searches - MAX_SEARCHES + 1
             self._delete_searches(max(excess, min(_EVICTED_SEARCHES, MAX_SEARCHES // 10)))
