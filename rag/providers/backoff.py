@@ -1,4 +1,4 @@
-"""How long to wait before a failed call to a model is repeated: all pauses and their limits in one place."""
+"""How long a failed call to a model, a document or a re-embedding waits before the next try: all pauses and limits."""
 
 import random
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""Function words (stop words) by language. The languages have Snowball's names."""
+"""Function words (stop words) by language, for the comparison of questions with texts. Languages have Snowball's names.
+
+A search by words leaves out only those that no chunk has (rag.providers.stores.pgvector.bm25_query).
+"""
 
 _ENGLISH = """
 a about above after again all also am an and any are as at be because been before being below between both but by can

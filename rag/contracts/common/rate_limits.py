@@ -19,7 +19,7 @@ from rest_framework.request import Request
 
 from orgs.access.caller import get_caller
 from orgs.access.organization_resolver import read_header
-from orgs.policies.rate_limits import requests_per_minute
+from orgs.policies.organization_rate_limits import requests_per_minute
 from ragsite.http.addresses import client_address, rate_limit_key
 from ragsite.http.error_envelope import whole_seconds
 

@@ -161,7 +161,7 @@ def _stream_rest(events: AnswerEvents[Result], event_format: EventFormat[Result]
 
 
 def _render_event(event: Retrieval | str, event_format: EventFormat[Result]) -> bytes:
-    # An empty text means that KEEP_ALIVE_SECONDS went by without one (rag.providers.language_models.async_iteration).
+    # An empty text means that KEEP_ALIVE_SECONDS went by without one (rag.providers.language_models.stoppable_stream).
     # A comment keeps proxies from timing out, and reveals a client that has disconnected.
     if event == "":
         return b": waiting\n\n"

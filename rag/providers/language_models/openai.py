@@ -20,8 +20,8 @@ from rag.text.markup.pictures import PictureFilter, disable_in_answer
 from rag.types import Message
 from ragsite.observability import tracing
 
-from .async_iteration import iterate_async
 from .reasoning import AnswerFilter, remove_reasoning
+from .stoppable_stream import iterate_async
 
 if TYPE_CHECKING:
     import openai

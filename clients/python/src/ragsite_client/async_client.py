@@ -24,7 +24,7 @@ class AsyncClient:
         *,
         organization: str = "",
         timeout: float = 120.0,
-        max_retries: int = 4,
+        max_retries: int = calls.MAX_RETRIES,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
         """Create a client.

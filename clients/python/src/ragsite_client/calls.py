@@ -14,6 +14,8 @@ from .models import Answer, AnswerEvent, NewDocument, Passage
 
 MAX_PAUSE_SECONDS = 60.0
 PAGE_SIZE = 200
+# How often a refused request is sent again, unless the program says otherwise.
+MAX_RETRIES = 4
 _FIRST_PAUSE_SECONDS = 0.5
 # The server refused the request before it did anything.
 _REFUSED = (429, 503)

@@ -24,7 +24,7 @@ class Client:
         *,
         organization: str = "",
         timeout: float = 120.0,
-        max_retries: int = 4,
+        max_retries: int = calls.MAX_RETRIES,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
         """Create a client.

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member
-from orgs.policies.rate_limits import requests_per_minute
+from orgs.policies.organization_rate_limits import requests_per_minute
 from tests.contracts.common.rate_limits.rate_limit_helpers import QUERY, create_member, limit_headers, steady_id
 from tests.support.factories import World
 from tests.support.http import Client

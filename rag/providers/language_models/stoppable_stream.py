@@ -1,4 +1,4 @@
-"""Iterates an asynchronous generator from synchronous code that can stop waiting for it."""
+"""A stream of an asynchronous generator, for synchronous code that can stop waiting for it."""
 
 import asyncio
 import queue
