@@ -7,6 +7,7 @@ import functools
 import importlib.metadata
 import re
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,12 +54,32 @@ def detect_language(text: str) -> str:
     Returns:
         A code of ISO 639-1; empty if the text is too short or too mixed.
     """
-    words = [word for word in _CODE_BLOCK.sub("", _sample(text)).split() if not _NOT_A_WORD.search(word)]
+    words = _words(text)
     if not words:
         return ""
-    # JSON can contain lone surrogates, which cannot be encoded.
-    code, probability = _identifier().classify(" ".join(words).encode(errors="ignore").decode())
+    code, probability = _identifier().classify(words)
     return code if probability >= _MIN_PROBABILITY and _ISO_639_1.fullmatch(code) else ""
+
+
+def compare_languages(text: str, codes: Sequence[str]) -> dict[str, float]:
+    """Compare how probable some languages are for a short text, such as the words that somebody searches for.
+
+    The model knows 97 languages. Three words are often not enough to tell one from all that resemble it, but enough to
+    choose among those that are expected.
+
+    Args:
+        text: The text.
+        codes: The expected languages, as codes of ISO 639-1 that the model knows.
+
+    Returns:
+        The probability of each of `codes` if the text is in one of them; nothing if the text has no words.
+    """
+    words = _words(text)
+    if not words:
+        return {}
+    probabilities = dict(_identifier().rank(words))
+    total = sum(probabilities[code] for code in codes) or 1.0
+    return {code: probabilities[code] / total for code in codes}
 
 
 def text_search_config(lang: str) -> str:
@@ -71,6 +92,13 @@ def text_search_config(lang: str) -> str:
 def snowball_algorithm(lang: str) -> str:
     """Return Snowball's algorithm for a document's language; empty if it does not exist."""
     return _name(lang)
+
+
+def _words(text: str) -> str:
+    """Return the words of a text or its samples, without code, numbers and addresses."""
+    words = [word for word in _CODE_BLOCK.sub("", _sample(text)).split() if not _NOT_A_WORD.search(word)]
+    # JSON can contain lone surrogates, which cannot be encoded.
+    return " ".join(words).encode(errors="ignore").decode()
 
 
 def _sample(text: str) -> str:

@@ -6,11 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from .function_words import FUNCTION_WORDS
-from .languages import detect_language, snowball_algorithm
+from .languages import compare_languages, detect_language, snowball_algorithm
 
 # The languages, besides English, that the multilingual embedding model was trained on (ISO 639-1).
 FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
-_WORD = re.compile(r"[^\W\d_]+")
+_LANGUAGES = ("en", *FOREIGN_LANGUAGES)
+# Words are not English if their language, one of these, is English with at most this probability: so it is for 2 % of
+# one to four words of English texts, for 75 to 90 % of three words of German, French and Spanish ones.
+_MAX_SHARE_OF_ENGLISH = 0.05
+# The same for a single word, which is often a name: "Kubernetes" has 0.03.
+_MAX_SHARE_OF_ONE_WORD = 0.01
+_MIN_SHARE = 0.5
+# Not the letters of identifiers such as "n8n", nor the first one of "e-mail", which are function words elsewhere.
+_WORD = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)(?<!\b\w(?=-))")
 # Each function word → the languages that have it.
 _LANGUAGES_BY_WORD = {
     word: [name for name, listed in FUNCTION_WORDS.items() if word in listed]
@@ -22,22 +30,29 @@ _LANGUAGES_BY_WORD = {
 def is_english(question: str) -> bool:
     """Return whether a question is to be treated as English.
 
-    Function words decide where they can, because that needs no model. Otherwise the language is detected, and a
-    question of unclear language (names, identifiers) counts as English.
+    Function words decide where they can, because that needs no model. Otherwise a question counts as English unless
+    another of the languages is far more probable: names and identifiers are in no language.
     """
     has_english_words = _has_english_words(question)
-    return detect_language(question) in ("", "en") if has_english_words is None else has_english_words
+    if has_english_words is not None:
+        return has_english_words
+    maximum = _MAX_SHARE_OF_ENGLISH if len(question.split()) > 1 else _MAX_SHARE_OF_ONE_WORD
+    return compare_languages(question, _LANGUAGES).get("en", 1.0) > maximum
 
 
 def name_language(question: str) -> str:
     """Return the language of a question by its name in English, such as "german"; empty if it is unclear.
 
-    Function words decide if one language has most of them; otherwise the language is detected.
+    Function words decide if one language has most of them. Otherwise the language is detected, among those that have
+    most of them if there are any.
     """
     counts = _count_by_language(_WORD.findall(question.lower()))
     highest = max(counts.values())
     best = [name for name, count in counts.items() if count == highest]
-    return best[0] if highest and len(best) == 1 else snowball_algorithm(detect_language(question)) or ""
+    if highest and len(best) == 1:
+        return best[0]
+    codes = [code for code in _LANGUAGES if snowball_algorithm(code) in best]
+    return snowball_algorithm(_likeliest_language(question, codes or _LANGUAGES))
 
 
 def query_language(text: str, langs: Sequence[str]) -> str:
@@ -48,15 +63,16 @@ def query_language(text: str, langs: Sequence[str]) -> str:
         langs: The languages of the documents. If all are English or unknown, the language is not detected.
 
     Returns:
-        The detected language, or else the most frequent one of `langs` that is not English; empty for English, even if
-        only the function words show it, because the language of a short text is often not detected.
+        The detected language, or else the likeliest or most frequent one of `langs` that is not English; empty for
+        English, even if only the function words show it, because the language of a short text is often not detected.
     """
     other_langs = Counter(lang for lang in langs if (snowball_algorithm(lang) or "english") != "english")
     if not other_langs:
         return ""
     if _has_english_words(text):
         return ""
-    return detect_language(text) or other_langs.most_common(1)[0][0]
+    known = list(other_langs) if all(map(is_foreign, other_langs)) else []
+    return detect_language(text) or _likeliest_language(text, known) or other_langs.most_common(1)[0][0]
 
 
 def foreign_function_words(question: str) -> frozenset[str]:
@@ -75,6 +91,13 @@ def foreign_function_words(question: str) -> frozenset[str]:
 def is_foreign(lang: str) -> bool:
     """Return whether a document's language is one of FOREIGN_LANGUAGES."""
     return lang in FOREIGN_LANGUAGES
+
+
+def _likeliest_language(text: str, codes: Sequence[str]) -> str:
+    """Return the code of the most probable language; empty if none is as probable as all others together."""
+    shares = compare_languages(text, codes)
+    code = max(shares, key=lambda code: shares[code], default="")
+    return code if code and shares[code] >= _MIN_SHARE else ""
 
 
 def _has_english_words(text: str) -> bool | None:

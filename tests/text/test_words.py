@@ -92,6 +92,8 @@ def test_a_short_question_with_english_function_words_is_english() -> None:
     """Language detection is unsure of it, so that "Do" and "you" were content words beside Spanish documents."""
     assert question_language.query_language("Do you offer a Java SDK?", ["es", "en"]) == ""
     assert question_language.query_language("Java SDK", ["es", "en"]) == "es"
+    assert question_language.query_language("tarif piscine enfant", ["de", "de", "fr"]) == "fr", "not the commoner one"
+    assert question_language.query_language("löneförhöjning", ["sv", "sv", "de"]) == "sv", "a language without a model"
     named = "Порядок настройки уведомлений в Sign in with Apple"
     assert question_language.query_language(named, ["ru", "en"]) == "ru", "an English name does not make it English"
 
