@@ -47,8 +47,9 @@ from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
 _MAX_LISTED_GAPS = 10
-# From this probability on, the closest passage may well contain the answer, so the text says that none is clear.
-_MIN_UNCLEAR = 0.15
+# From this probability on, or with so similar a heading, the closest passage may well contain the answer, so the text
+# says that none is clear. Below such headings are the answers to eight of twelve declined questions.
+_MIN_UNCLEAR, _MIN_UNCLEAR_HEADING_SIMILARITY = 0.15, 0.375
 
 
 def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOptions) -> AnswerEvents[AnswerResult]:
@@ -87,7 +88,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
             grounding = dataclasses.replace(grounding, gaps=())  # its words may well be there, in another language
             answer = _postpone(question.text, grounding)
         else:
-            answer = _decline(question.text, grounding, closest)
+            answer = _decline(question.text, grounding, closest, retrieval.passages[0].heading_similarity)
         yield answer.text
     else:
         with measurement_buffer.measure("query_stage", "generate"):
@@ -196,9 +197,10 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
     return tuple(cited)
 
 
-def _decline(query: str, grounding: Grounding, closest: str) -> Answer:
+def _decline(query: str, grounding: Grounding, closest: str, heading_similarity: float | None) -> Answer:
     """Decline a question that the passages probably do not answer, and show what comes closest."""
-    if grounding.score < _MIN_UNCLEAR or not closest:
+    is_unclear = grounding.score >= _MIN_UNCLEAR or (heading_similarity or 0.0) >= _MIN_UNCLEAR_HEADING_SIMILARITY
+    if not (is_unclear and closest):
         return _no_answer(query, grounding, NOT_GROUNDED, closest=closest)
     gaps = describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
     text = " ".join(filter(None, (sentences_for(query).unclear, gaps, closest)))

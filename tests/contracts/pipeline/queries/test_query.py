@@ -180,3 +180,14 @@ def test_a_question_that_is_perhaps_answered_is_declined_in_other_words(member: 
     body = ask(member, query="Are cars parked somewhere?").body
     assert (body["confidence"], body["citationsUsed"], body["warnings"]) == (0, [], ["NOT_GROUNDED"])
     assert body["answer"].startswith("No passage clearly answers this question. The closest passage is in “")
+
+
+def test_a_question_like_the_closest_heading_is_declined_in_other_words_too(live_world: World, member: Client) -> None:
+    """Its own words are missing, but somebody who reads the heading sees that it may be the answer."""
+    text = "# House\n\n## Can I bring my dog to the office?\n\nOnly guide dogs.\n\n## Who has keys?\n\nThe porter."
+    ingest_text(live_world.source("rules"), "/rules.md", text)
+    body = ask(member, query="May colleagues come along with a puppy?").body
+    assert body["groundingScore"] < 0.15
+    assert body["answer"].startswith("No passage clearly answers this question.")
+    body = ask(member, query="Is my kitten welcome on Mondays at your premises?").body
+    assert body["answer"].startswith("No answer to this question was found")
