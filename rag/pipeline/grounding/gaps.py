@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rag.pipeline.retrieval.query.split_clauses import asking_clauses
 from rag.text.entities import find_names, find_numbers, normalized_numbers
-from rag.text.question_language import foreign_function_words, is_english, is_foreign
+from rag.text.languages import snowball_algorithm
+from rag.text.question_language import foreign_function_words, is_english, is_foreign, name_language
 from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
 from rag.types import Citation, Passage
 
@@ -150,11 +151,11 @@ def _has_code(text: str, letters: str, digits: str) -> bool:
 
 def count_question_words(query: str) -> int:
     """Return how many different words of a question, or names of several words, a quote should have."""
-    return len(_sought_parts(query))
+    return len(_sought_parts(query, ""))
 
 
-def _sought_parts(query: str) -> list[QueryPart]:
-    return [part for part in extract_query_parts(query, "") if not _is_question_word(part)]
+def _sought_parts(query: str, lang: str) -> list[QueryPart]:
+    return [part for part in extract_query_parts(query, lang) if not _is_question_word(part)]
 
 
 def share_in_quotes(query: str, citations: Sequence[Citation], headings: Sequence[str] = ()) -> float:
@@ -168,10 +169,15 @@ def share_in_quotes(query: str, citations: Sequence[Citation], headings: Sequenc
     Returns:
         1 if question and quotes may be in different languages, because then they share no words.
     """
-    if not is_english(query) or any(is_foreign(citation.passage.lang) for citation in citations):
+    langs = {citation.passage.lang for citation in citations}
+    lang = "" if is_english(query) else next(iter(langs), "")
+    if is_english(query):
+        is_same_language = not any(map(is_foreign, langs))
+    else:
+        is_same_language = langs == {lang} and snowball_algorithm(lang) == name_language(query) != ""
+    if not is_same_language:
         return 1.0
-    parts = _sought_parts(query)
-    sought = {stem(word, "") for part in parts for word in part.words}
+    sought = {stem(word, lang) for part in _sought_parts(query, lang) for word in part.words}
     passages = {id(citation.passage): citation.passage for citation in citations}.values()
     above = [text for passage in passages for text in (passage.title, *passage.headings)]
     inner = [
@@ -181,7 +187,7 @@ def share_in_quotes(query: str, citations: Sequence[Citation], headings: Sequenc
         if line.startswith("#")
     ]
     quoted = "\n".join([*(citation.quote for citation in citations), *above, *inner, *headings])
-    return len(stems_among(quoted, sought, "")) / len(sought) if sought else 1.0
+    return len(stems_among(quoted, sought, lang)) / len(sought) if sought else 1.0
 
 
 def select_reportable_gaps(query: str, gaps: Sequence[str]) -> tuple[str, ...]:

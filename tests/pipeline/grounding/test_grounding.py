@@ -145,6 +145,16 @@ def test_quotes_without_the_words_of_the_question_never_have_high_confidence() -
     assert share_in_quotes("Wie ändere ich meine Adresse?", quotes) == 1
 
 
+def test_the_words_of_a_question_in_the_language_of_its_quotes_are_compared_too() -> None:
+    text = "Vereine zahlen keine Kosten. Die Halle öffnet um neun."
+    quoted = passage(text, lang="de")
+    quotes = [Citation(1, quoted, text, quoted.start, quoted.end)]
+    assert share_in_quotes("Babyschwimmen Kosten", quotes) == 1 / 2
+    assert share_in_quotes("Wann öffnet die Halle?", quotes) == 1
+    assert share_in_quotes("When does the hall open?", quotes) == 1, "between languages"
+    assert share_in_quotes("À quelle heure ouvre la salle ?", quotes) == 1, "between languages"
+
+
 def test_two_reasons_to_doubt_quotes_lower_their_confidence_further() -> None:
     assert confidence_of_quotes(0.99, QuoteEvidence(word_count=1, has_answer_type=False)) == 0.67
     assert confidence_of_quotes(0.2, QuoteEvidence(word_count=1, has_answer_type=False)) == pytest.approx(1.3 / 5.3)
