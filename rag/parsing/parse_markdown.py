@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
+from rag.parsing.plain_text import add_minor_headings
 from rag.text.markup import html_tags
 from rag.types import Heading, ParsedDocument
 
@@ -55,7 +56,7 @@ def _headings(content: str) -> list[Heading]:
         if opening.type == "heading_open" and opening.map and inline.content.strip():
             title = _readable_title(inline.content)[:_MAX_TITLE_CHARACTERS]
             headings.append(Heading(line_starts[opening.map[0]], int(opening.tag[1]), title))
-    return headings
+    return list(add_minor_headings(headings, _LINE_END.split(content), line_starts))
 
 
 def _readable_title(title: str) -> str:

@@ -6,6 +6,7 @@ import pytest
 
 from rag.parsing import parse
 from rag.parsing.plain_text import parse_plain
+from rag.text.sentences.quotable_units import UnitKind, split_units
 from tests.support.growth import takes_linear_time
 
 HANDBOOK = """\
@@ -129,9 +130,77 @@ def test_source_code_has_no_headings() -> None:
 
 
 @pytest.mark.parametrize(
-    "part",
-    ["# a\n\n", "## ", "#\t", "```\n", f"Title\n\n{PARAGRAPH}\n\n", "1. A\n", "1. A\n\n", "A\n\n\n\n\n", "# a # "],
+    ("question", "answer"),
+    [
+        ("Q: {}", "A: {}"), ("Q1. {}", "A1. {}"), ("**Q:** {}", "**A:** {}"), ("**Q: {}**", "A: {}"),
+        ("Question 1: {}", "Answer:\n{}"), ("F: {}", "A: {}"), ("Frage: {}", "Antwort: {}"),
+        ("Question : {}", "Réponse : {}"), ("P: {}", "R: {}"), ("D: {}", "\nR: {}"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("path", ["faq.txt", "faq.md"])
+def test_the_questions_of_an_faq_are_titles(question: str, answer: str, path: str) -> None:
+    titles = ["Do dogs pay?", "May I bring my bicycle?", "Is there a café?"]
+    text = "\n\n".join(f"{question.format(title)}\n{answer.format('No.')}" for title in titles)
+    assert [heading.title for heading in parse.parse_text(text, content_type="", path=path).headings] == titles
+
+
+def test_questions_are_below_the_headings_of_their_part() -> None:
+    questions = [f"Q: {title}\nA: No.\n" for title in ("Do dogs pay?", "Is it cold?", "Is there a café?")]
+    text = "\n".join(["--- FARES ---\n", questions[0], "--- ON BOARD ---\n", *questions[1:]])
+    expected = [("FARES", 1), ("Do dogs pay?", 2), ("ON BOARD", 1), ("Is it cold?", 2), ("Is there a café?", 2)]
+    assert headings(text) == expected
+    assert [unit.kind for unit in split_units("--- FARES ---")] == [UnitKind.HEADING]
+    text = "\n".join(["# Ferry\n", *questions])
+    assert headings(text) == [("Ferry", 1), ("Do dogs pay?", 2), ("Is it cold?", 2), ("Is there a café?", 2)]
+
+
+def test_a_wrapped_question_is_one_title() -> None:
+    text = "Q: Do dogs and cats\n   pay for a crossing?\nA: No.\n\n" * 3
+    parsed = parse.parse_text(text, content_type="text/plain", path="faq")
+    assert [heading.title for heading in parsed.headings] == ["Do dogs and cats pay for a crossing?"] * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Q: Do dogs pay?\nA: No.\n\nQ: Is it cold?\nA: No.\n",  # two may be anything
+        "Q: Do dogs pay?\n\nNobody knows.\n\n" * 3,
+        "A: a list\nB: of options\nQ: and more\n" * 3,
+        "--- FARES ---\n\nTwo euros.",  # as is a single decorated line
+    ],
 )
+def test_letters_with_colons_and_single_marks_are_no_titles(text: str) -> None:
+    assert headings(text) == []
+
+
+@pytest.mark.parametrize("path", ["ferry.txt", "ferry.md"])
+def test_bold_lines_are_titles_below_all_headings(path: str) -> None:
+    bold = "\n\n".join(f"**{title}**\n\n{PARAGRAPH}" for title in ("Fares", "Do dogs pay?", "Bicycles:"))
+    parsed = parse.parse_text(f"# Ferry\n\n{bold}", content_type="", path=path)
+    expected = [("Ferry", 1), ("Fares", 2), ("Do dogs pay?", 2), ("Bicycles", 2)]
+    assert [(heading.title, heading.level) for heading in parsed.headings] == expected
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["**Fares**", "**Dogs**"],
+        ["**Note**"] * 4,
+        ["**Dogs pay.**", "**Bicycles do not.**", "**Fares, in euros,**"],
+        ["**Fares** and more", "**Dogs** too", "**Bicycles** as well"],
+    ],
+)
+def test_other_bold_text_is_no_title(lines: list[str]) -> None:
+    assert headings("\n\n".join(f"{line}\n\n{PARAGRAPH}" for line in lines)) == []
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "# a\n\n", "## ", "#\t", "```\n", f"Title\n\n{PARAGRAPH}\n\n", "1. A\n", "1. A\n\n", "A\n\n\n\n\n", "# a # ",
+        "Q: a\n", "Q: a\nA: b\n", "**", "** a", "**a**\n\n", "__a", "--- a ", "--- a ---\n", "-- - ",
+    ],
+)  # fmt: skip
 def test_headings_are_found_in_linear_time(part: str) -> None:
     assert takes_linear_time(parse_plain, lambda size, attempt: f"{attempt}\n\n" + part * (size // len(part)), 400_000)
 

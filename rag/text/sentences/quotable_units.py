@@ -196,7 +196,8 @@ def _kind(line: str, is_code: bool) -> UnitKind:
         return UnitKind.PICTURE
     if line.startswith("#"):
         return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE
-    if (line.startswith("=") and _HEADING.match(line)) or html_tags.is_html_heading(line):
+    is_marked = (line.startswith("=") and _HEADING.match(line)) or plain_structure.is_decorated(line)
+    if is_marked or html_tags.is_html_heading(line):
         return UnitKind.HEADING
     if _ROW.match(line):
         return UnitKind.ROW

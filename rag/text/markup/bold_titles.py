@@ -1,0 +1,28 @@
+"""Titles that are only bold: `**Opening hours**` on a line of its own, as exports of word processors have them."""
+
+import re
+from collections.abc import Sequence
+
+_BOLD = re.compile(r"(\*\*|__)(?P<title>[^*_\s](?:[^*_]{0,118}[^*_\s])?)\1:?")
+_NO_TITLE_ENDINGS = (".", ",", ";", "!")
+# Fewer may be anything, and what is repeated is no title.
+_MIN_TITLES, _MIN_DISTINCT = 3, 2 / 3
+
+
+def find_bold_titles(lines: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the index and the title of each line that is bold as a whole, below an empty line.
+
+    Args:
+        lines: The lines of the text, without their ends.
+
+    Returns:
+        The titles in order, without their marks; nothing if there are fewer than three, or if most are repeated.
+    """
+    titles = [
+        (number, match["title"].removesuffix(":"))
+        for number, line in enumerate(lines)
+        if line[:2] in ("**", "__") and not (number and lines[number - 1].strip())
+        if (match := _BOLD.fullmatch(line.rstrip())) and not match["title"].endswith(_NO_TITLE_ENDINGS)
+    ]
+    is_divided = len(titles) >= _MIN_TITLES and len({title for _, title in titles}) >= _MIN_DISTINCT * len(titles)
+    return titles if is_divided else []
