@@ -1,4 +1,4 @@
-"""Questions of an FAQ whose lines only say which is the question and which the answer: `Q: …` above `A: …`.
+"""Questions of an FAQ whose labels only say which line is the question and which the answer: `Q: …` above `A: …`.
 
 Many help pages, leaflets and mails are written like this. Each question is the title of its answer.
 """
@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 # In English, German, French, Spanish and Italian; a number may follow, and marks of emphasis may surround each.
-_MARK_END = r"[ ]?\d{0,3}[*_]{0,3}[.:)][*_]{0,3}(?:[ \t]+|\Z)"
-_QUESTION = re.compile(rf"[*_]{{0,3}}(?:Q|Question|F|Frage|P|Pregunta|D|Domanda){_MARK_END}(?P<title>\S.*)")
-_ANSWER = re.compile(rf"[*_]{{0,3}}(?:A|Answer|Antwort|R|Réponse|Respuesta|Risposta){_MARK_END}")
+_LABEL_END = r"[ ]?\d{0,3}[ ]?[*_]{0,3}[.:)][*_]{0,3}(?:[ \t]+|\Z)"
+_QUESTION = re.compile(rf"[*_]{{0,3}}(?:Q|Question|F|Frage|P|Pregunta|D|Domanda){_LABEL_END}(?=\S)")
+_ANSWER = re.compile(rf"[*_]{{0,3}}(?:A|Answer|Antwort|R|Réponse|Respuesta|Risposta){_LABEL_END}")
 # Two lines with such letters may be anything.
 _MIN_QUESTIONS = 3
 _MAX_TITLE_CHARACTERS = 200
@@ -24,21 +24,45 @@ def find_faq_questions(lines: Sequence[str]) -> list[tuple[int, str]]:
         lines: The lines of the text, without their ends.
 
     Returns:
-        The questions in order, without their marks; nothing if there are fewer than three.
+        The questions in order, without their labels; nothing if there are fewer than three.
     """
-    questions = list(_questions_above_answers(lines))
+    questions = []
+    for question_lines in _questions_above_answers(lines):
+        title = without_question_label(" ".join(lines[number].strip() for number in question_lines))
+        if len(title) <= _MAX_TITLE_CHARACTERS:
+            questions.append((question_lines[0], title))
     return questions if len(questions) >= _MIN_QUESTIONS else []
 
 
-def _questions_above_answers(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def find_question_lines(lines: Sequence[str]) -> frozenset[int]:
+    """Return the indexes of the lines of all questions that have their answers below, even of a single one."""
+    return frozenset(number for question_lines in _questions_above_answers(lines) for number in question_lines)
+
+
+def without_question_label(text: str) -> str:
+    """Return a question without its label and marks of emphasis, or any other text unchanged."""
+    label = _QUESTION.match(text)
+    return text[label.end() :].strip("*_ \t") if label else text
+
+
+def without_answer_label(text: str) -> str:
+    """Return an answer without its label, or any other text unchanged."""
+    label = _ANSWER.match(text)
+    return text[label.end() :] if label else text
+
+
+def _questions_above_answers(lines: Sequence[str]) -> Iterator[range]:
+    """Yield the lines of each question."""
     for number, line in enumerate(lines):
-        match = _QUESTION.match(line[: 2 * _MAX_TITLE_CHARACTERS])
-        if not match:
+        if not _QUESTION.match(line.lstrip()):
             continue
         end = number + 1
-        while end < min(number + _MAX_LINES, len(lines)) and lines[end].strip() and not _ANSWER.match(lines[end]):
+        while end < min(number + _MAX_LINES, len(lines)) and lines[end].strip() and not _is_answer(lines[end]):
             end += 1
         below = next((text for text in lines[end : end + 2] if text.strip()), "")
-        title = " ".join([match["title"], *(text.strip() for text in lines[number + 1 : end])]).strip("*_ \t")
-        if _ANSWER.match(below) and len(title) <= _MAX_TITLE_CHARACTERS:
-            yield number, title
+        if _is_answer(below):
+            yield range(number, end)
+
+
+def _is_answer(line: str) -> bool:
+    return bool(_ANSWER.match(line.lstrip()))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rag.text.markup import html_tags, pictures, plain_structure
 from rag.text.markup.aligned_columns import find_aligned_rows
+from rag.text.markup.faq_questions import find_question_lines
 
 from .split_sentences import quotable_sentence_spans
 
@@ -131,7 +132,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
     whole_lines = text.splitlines()
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
     front_matter = plain_structure.front_matter_lines(whole_lines)
-    aligned_rows = find_aligned_rows(whole_lines)
+    aligned_rows, faq_questions = find_aligned_rows(whole_lines), find_question_lines(whole_lines)
     classified: list[_Line | None] = []
     is_command = is_preformatted = False
     rows = zip(spans, stripped_lines, looks_like_code, strict=True)
@@ -154,7 +155,9 @@ def _classify_lines(text: str) -> list[_Line | None]:
             kind = UnitKind.HEADING
         else:
             kind = _kind(line, is_code)
-            if kind is UnitKind.SENTENCE and number in aligned_rows:
+            if kind is UnitKind.SENTENCE and number in faq_questions:
+                kind = UnitKind.HEADING
+            elif kind is UnitKind.SENTENCE and number in aligned_rows:
                 kind = UnitKind.ROW
             elif kind is UnitKind.SENTENCE and number in terms:
                 kind = UnitKind.HEADING if plain_structure.is_capital_heading(line) else UnitKind.TERM

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from rag.text.markup import html_tags, references
+from rag.text.markup.faq_questions import without_question_label
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 from rag.text.words import stems
@@ -89,8 +90,9 @@ class PassageLayout:
         return range(self._first[block], self._last[block] + 1)
 
     def visible_text(self, index: int) -> str:
-        """Return the text of a part without tags of HTML."""
-        return html_tags.remove_tags(self.text(index))
+        """Return the text of a part without tags of HTML, of a question in an FAQ without `Q:`."""
+        text = html_tags.remove_tags(self.text(index))
+        return without_question_label(text) if self.parts[index].kind is UnitKind.HEADING else text
 
     def visible_span(self, index: int) -> tuple[int, int]:
         """Return start and end of the first characters of a part that are not tags, as offsets in the document."""
