@@ -20,10 +20,9 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream
 from rag.errors import RagError
 from rag.models import ConversationMessage, DataSource
-from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.services.evaluation import suggested_questions
 from rag.services.queries import ask_replies
-from rag.services.queries.history import own_conversations
+from rag.services.queries.history import conversation_store, own_conversations
 from rag.services.queries.permitted_queries import run_to_completion
 from rag.types import Retrieval
 
@@ -66,7 +65,7 @@ def _stream_answer(request: HttpRequest, form: AskForm) -> HttpResponseBase:
         html = render_answer(question, outcome.answer, csrf_token=csrf_token, extra=extra)
         conversation = str(outcome.conversation_id) if outcome.conversation_id else ""
         url = _conversation_url(outcome.conversation_id, form) if outcome.conversation_id else ""
-        shown = {"pk": conversation, "title": question[:MAX_TITLE_CHARACTERS]}
+        shown = {"pk": conversation, "title": conversation_store.title_of(question)}
         context = {"conversation": shown, "csrf_token": csrf_token}
         heading = render_to_string("pages/conversation_heading.html", context) if conversation else ""
         return {"html": html, "conversation": conversation, "url": url, "title": shown["title"], "heading": heading}

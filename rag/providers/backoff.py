@@ -1,4 +1,7 @@
-"""How long a failed call to a model, a document or a re-embedding waits before the next try: all pauses and limits."""
+"""How long a failed call to a model, a document or a re-embedding waits before the next try.
+
+The pauses of webhooks are in rag.services.webhooks.delivery.
+"""
 
 import random
 from dataclasses import dataclass

@@ -20,7 +20,7 @@ from ragsite.postgres.models import as_uuid
 MAX_TEXT_CHARACTERS = 50_000
 URI = "ragsite://documents/{id}"
 _MAX_OFFSET = 10**9  # no text is as long
-_ASK_TOP_K = 10
+_ASK_TOP_K = _SEARCH_TOP_K = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class _Sources(fields.BoundedList):
 class SearchIn(serializers.Serializer[None]):
     query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
     sources = _Sources()
-    top_k = fields.Integer("top_k", min_value=1, max_value=50, default=10)
+    top_k = fields.Integer("top_k", min_value=1, max_value=50, default=_SEARCH_TOP_K)
 
 
 class AskIn(serializers.Serializer[None]):
@@ -185,7 +185,7 @@ TOOLS = {
             {
                 "query": _QUESTION,
                 "sources": _SOURCES,
-                "top_k": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10},
+                "top_k": {"type": "integer", "minimum": 1, "maximum": 50, "default": _SEARCH_TOP_K},
             },
             ("query",),
             _search,

@@ -1,4 +1,4 @@
-"""Adapter to xberg, the library that reads office formats: its calls and its errors."""
+"""Adapter to xberg, the library that reads office formats and PDF: its calls and its errors."""
 
 import asyncio
 from dataclasses import dataclass

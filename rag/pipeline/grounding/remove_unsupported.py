@@ -1,6 +1,6 @@
 """Removes what nothing supports from the end of a language model's answer.
 
-Sentences with citations that do not support them were removed before, by `rag.pipeline.answering.citations`.
+Sentences with citations that do not support them were removed before, by `rag.pipeline.answering.verify_citations`.
 """
 
 import re

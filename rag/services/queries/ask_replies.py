@@ -4,7 +4,6 @@ import uuid
 from dataclasses import dataclass
 
 from rag.models import ConversationMessage
-from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, own_conversations
@@ -69,7 +68,7 @@ def ask(
     message = None
     if keeps_history:
         reply = Message(ConversationMessage.Role.ASSISTANT.value, result.answer.text)
-        title = question.text[:MAX_TITLE_CHARACTERS]
+        title = conversation_store.title_of(question.text)
         conversation = conversation_store.store_exchange(
             conversation, caller, [new_message, reply], result.retrieval, title=title, details=details
         )

@@ -7,10 +7,10 @@ import pytest
 
 from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.chat_system_prompt import build_system_prompt
-from rag.pipeline.answering.citations import extract_citations
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.prompt import build_prompt, validate_template
 from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.answering.verify_citations import extract_citations
 from rag.pipeline.grounding.validate import validate_answer
 from rag.services.queries.agent import selected_text_passage
 from rag.text import words

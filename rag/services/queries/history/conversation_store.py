@@ -8,6 +8,7 @@ from orgs.access.effective_permissions import effective_permissions
 from orgs.policies.retention import Retention
 from rag.errors import UnknownConversation
 from rag.models import Conversation, ConversationMessage
+from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.types import Message, Passage, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
@@ -79,6 +80,11 @@ def store_exchange(
         _set_sources(locked, restriction, retrieval)
         writer.add_messages(locked, messages, details=details)
     return locked
+
+
+def title_of(question: str) -> str:
+    """Return the title of a conversation that begins with this question."""
+    return question[:MAX_TITLE_CHARACTERS]
 
 
 def _restriction(caller: Caller) -> Collection[uuid.UUID] | None:

@@ -5,7 +5,7 @@ import re
 import pytest
 from markdown_it import MarkdownIt
 
-from rag.pipeline.answering.citations import CitedAnswer, extract_citations
+from rag.pipeline.answering.verify_citations import CitedAnswer, extract_citations
 from tests.support.passages import passage
 
 YARD = passage("The house is old. Bicycles are parked in the yard. The porter has 3 keys.")
