@@ -135,6 +135,7 @@ def test_source_code_has_no_headings() -> None:
         ("Q: {}", "A: {}"), ("Q1. {}", "A1. {}"), ("**Q:** {}", "**A:** {}"), ("**Q: {}**", "A: {}"),
         ("Question 1: {}", "Answer:\n{}"), ("F: {}", "A: {}"), ("Frage: {}", "Antwort: {}"),
         ("Question : {}", "Réponse : {}"), ("P: {}", "R: {}"), ("D: {}", "\nR: {}"),
+        ("{}", "{}"), ("**{}**", "{}"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["faq.txt", "faq.md"])
@@ -167,6 +168,10 @@ def test_a_wrapped_question_is_one_title() -> None:
         "Q: Do dogs pay?\n\nNobody knows.\n\n" * 3,
         "A: a list\nB: of options\nQ: and more\n" * 3,
         "--- FARES ---\n\nTwo euros.",  # as is a single decorated line
+        "Do dogs pay?\n- no\n- never\n\n" * 3,
+        "He asked: do dogs pay?\n\n" * 3 + "Nobody knows.",
+        "Do dogs pay?\nIs it cold?\n\n" * 3,
+        "The captain asked:\nDo dogs pay?\nNobody knew.\n\n" * 3,
     ],
 )
 def test_letters_with_colons_and_single_marks_are_no_titles(text: str) -> None:
@@ -198,7 +203,7 @@ def test_other_bold_text_is_no_title(lines: list[str]) -> None:
     "part",
     [
         "# a\n\n", "## ", "#\t", "```\n", f"Title\n\n{PARAGRAPH}\n\n", "1. A\n", "1. A\n\n", "A\n\n\n\n\n", "# a # ",
-        "Q: a\n", "Q: a\nA: b\n", "**", "** a", "**a**\n\n", "__a", "--- a ", "--- a ---\n", "-- - ",
+        "Q: a\n", "Q: a\nA: b\n", "A?\nb\n\n", "A?", "**", "** a", "**a**\n\n", "__a", "--- a ", "--- a ---\n", "-- - ",
     ],
 )  # fmt: skip
 def test_headings_are_found_in_linear_time(part: str) -> None:

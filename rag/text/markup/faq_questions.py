@@ -1,4 +1,4 @@
-"""Questions of an FAQ whose labels only say which line is the question and which the answer: `Q: …` above `A: …`.
+"""Questions of an FAQ without headings: `Q: …` above `A: …`, or a line with a question right above its answer.
 
 Many help pages, leaflets and mails are written like this. Each question is the title of its answer.
 """
@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 _LABEL_END = r"[ ]?\d{0,3}[ ]?[*_]{0,3}[.:)][*_]{0,3}(?:[ \t]+|\Z)"
 _QUESTION = re.compile(rf"[*_]{{0,3}}(?:Q|Question|F|Frage|P|Pregunta|D|Domanda){_LABEL_END}(?=\S)")
 _ANSWER = re.compile(rf"[*_]{{0,3}}(?:A|Answer|Antwort|R|Réponse|Respuesta|Risposta){_LABEL_END}")
+QUESTION_ENDINGS = ("?", "？", "؟")
 # Two lines with such letters may be anything.
 _MIN_QUESTIONS = 3
 _MAX_TITLE_CHARACTERS = 200
-# A long question is wrapped.
+# A long question with a label is wrapped.
 _MAX_LINES = 3
 
 
@@ -28,7 +29,7 @@ def find_faq_questions(lines: Sequence[str]) -> list[tuple[int, str]]:
     """
     questions = []
     for question_lines in _questions_above_answers(lines):
-        title = without_question_label(" ".join(lines[number].strip() for number in question_lines))
+        title = without_question_label(" ".join(lines[number].strip() for number in question_lines)).strip("*_")
         if len(title) <= _MAX_TITLE_CHARACTERS:
             questions.append((question_lines[0], title))
     return questions if len(questions) >= _MIN_QUESTIONS else []
@@ -55,6 +56,8 @@ def _questions_above_answers(lines: Sequence[str]) -> Iterator[range]:
     """Yield the lines of each question."""
     for number, line in enumerate(lines):
         if not _QUESTION.match(line.lstrip()):
+            if _is_above_answer(lines, number):
+                yield range(number, number + 1)
             continue
         end = number + 1
         while end < min(number + _MAX_LINES, len(lines)) and lines[end].strip() and not _is_answer(lines[end]):
@@ -62,6 +65,16 @@ def _questions_above_answers(lines: Sequence[str]) -> Iterator[range]:
         below = next((text for text in lines[end : end + 2] if text.strip()), "")
         if _is_answer(below):
             yield range(number, end)
+
+
+def _is_above_answer(lines: Sequence[str], number: int) -> bool:
+    """Return whether a line without a label is a question below an empty line and right above a text."""
+    line = lines[number].rstrip().rstrip("*_")
+    if not line.endswith(QUESTION_ENDINGS) or (number and lines[number - 1].strip()):
+        return False
+    below = "".join(lines[number + 1 : number + 2]).strip()
+    is_title = line.lstrip("*_¿")[:1].isupper() and len(line) <= _MAX_TITLE_CHARACTERS
+    return is_title and below[:1].isalnum() and not below.endswith(QUESTION_ENDINGS)
 
 
 def _is_answer(line: str) -> bool:

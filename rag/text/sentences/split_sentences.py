@@ -11,7 +11,6 @@ from itertools import pairwise
 from rag.text import languages
 from rag.text.words import is_function_word
 
-QUESTION_ENDINGS = ("?", "？", "؟")
 # Possessive and anchored at the start of a run, so that matching takes linear time.
 SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"'”’)\]]*+\s++|[。！？]++\s*+")
 # "14.1. Can I sell it?", "Chapter 2. Tea": the number of a title belongs to it.

@@ -28,6 +28,8 @@ def test_the_answer_is_quoted_without_the_question_and_labels(question: str, exp
     assert answer(question, passage(FAQ)) == expected
     french = passage(FAQ.replace("Q:", "**Question 1 :**").replace("A:", "Réponse :"))
     assert answer(question, french) == expected
+    unlabelled = passage(FAQ.replace("Q: ", "").replace("A: ", ""))
+    assert answer(question, unlabelled) == expected
 
 
 def test_letters_of_a_list_stay_in_an_answer() -> None:

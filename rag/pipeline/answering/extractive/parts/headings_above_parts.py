@@ -6,9 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from rag.text.markup import html_tags, references
-from rag.text.markup.faq_questions import without_question_label
+from rag.text.markup.faq_questions import QUESTION_ENDINGS, without_question_label
 from rag.text.sentences.quotable_units import UnitKind
-from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 from rag.text.words import stems
 from rag.types import Passage
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.text.markup import pictures
+from rag.text.markup.faq_questions import QUESTION_ENDINGS
 from rag.text.sentences.quotable_units import TextUnit, UnitKind, split_units
-from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 
 from .cross_references import is_pointer
 from .tables import find_headers, join_continued_rows, join_grid_rows

@@ -6,8 +6,8 @@ from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructur
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import characters_of, readable_parts
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.answering.extractive.scores.scoring import total
+from rag.text.markup.faq_questions import QUESTION_ENDINGS
 from rag.text.sentences.quotable_units import UnitKind
-from rag.text.sentences.split_sentences import QUESTION_ENDINGS
 from rag.text.words import stem, stems_among
 
 # A part with a smaller share of the question's weighted words is read with its section, because the rest of the section
