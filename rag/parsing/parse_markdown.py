@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
-from rag.parsing.plain_text import add_minor_headings
 from rag.text.markup import html_tags
+from rag.text.markup.titles.minor_headings import add_minor_headings
 from rag.types import Heading, ParsedDocument
 
 # The line ends of markdown-it, whose line numbers are converted to offsets.

@@ -2,14 +2,12 @@
 
 import codecs
 import itertools
-from collections.abc import Sequence
 
 from rag.errors import ParseFailed
-from rag.text.markup.bold_titles import find_bold_titles
-from rag.text.markup.faq_questions import find_faq_questions
-from rag.text.markup.markdown_in_plain_text import find_markdown_headings
 from rag.text.markup.plain_structure import find_headings
-from rag.text.markup.plain_titles import find_plain_titles
+from rag.text.markup.titles.markdown_in_plain_text import find_markdown_headings
+from rag.text.markup.titles.minor_headings import add_minor_headings
+from rag.text.markup.titles.plain_titles import find_plain_titles
 from rag.types import Heading, ParsedDocument
 
 _BOMS = [
@@ -27,8 +25,8 @@ def parse_plain(content: str) -> ParsedDocument:
     """Return a document with this text, unchanged, and its headings. Its media type is empty: the calling code sets it.
 
     Headings are those of Markdown, underlined as in reStructuredText, those of a manual page, or short lines above
-    paragraphs. As in reStructuredText, their order says which style belongs to which level. Questions of an FAQ and
-    bold titles are below all of these.
+    paragraphs. As in reStructuredText, their order says which style belongs to which level. Bold titles and
+    questions of an FAQ are below all of these.
     """
     if len(content) > _MAX_STRUCTURED_CHARACTERS:
         return ParsedDocument(text=content)
@@ -41,22 +39,6 @@ def parse_plain(content: str) -> ParsedDocument:
     levelled = [(number, title, levels.setdefault(style, len(levels) + 1)) for number, title, style in styled]
     headings = [Heading(starts[number], level, title) for number, title, level in sorted([*marked, *levelled])]
     return ParsedDocument(text=content, headings=add_minor_headings(headings, lines, starts))
-
-
-def add_minor_headings(headings: Sequence[Heading], lines: Sequence[str], starts: Sequence[int]) -> tuple[Heading, ...]:
-    """Return the headings of a text with its bold titles and the questions of an FAQ (`Q: …`), each below all others.
-
-    Args:
-        headings: The other headings, in order.
-        lines: The lines of the text, without their ends.
-        starts: The offset of each line.
-    """
-    by_start = {heading.start: heading for heading in headings}
-    for titles in (find_faq_questions(lines), find_bold_titles(lines)):
-        level = max((heading.level for heading in headings), default=0) + 1
-        for number, title in titles:
-            by_start.setdefault(starts[number], Heading(starts[number], level, title))
-    return tuple(by_start[start] for start in sorted(by_start))
 
 
 def unmarked_utf16(data: bytes) -> str:

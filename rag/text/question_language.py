@@ -10,15 +10,16 @@ from .languages import compare_languages, detect_language, snowball_algorithm
 
 # The languages, besides English, that the multilingual embedding model was trained on (ISO 639-1).
 FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
-_LANGUAGES = ("en", *FOREIGN_LANGUAGES)
+_MODEL_LANGUAGES = ("en", *FOREIGN_LANGUAGES)
 # Words are not English if their language, one of these, is English with at most this probability: so it is for 2 % of
-# one to four words of English texts, for 75 to 90 % of three words of German, French and Spanish ones.
-_MAX_SHARE_OF_ENGLISH = 0.05
-# The same for a single word, which is often a name: "Kubernetes" has 0.03.
-_MAX_SHARE_OF_ONE_WORD = 0.01
-_MIN_SHARE = 0.5
-# Not the letters of identifiers such as "n8n", nor the first one of "e-mail", which are function words elsewhere.
-_WORD = re.compile(r"(?<!\w)[^\W\d_]+(?!\w)(?<!\b\w(?=-))")
+# two to four words of English texts, for 75 to 90 % of three words of German, French and Spanish ones. It is lower for
+# what may be a name: a single word ("Kubernetes" has 0.03), or words with capital letters.
+_MAX_SHARE_OF_ENGLISH, _MAX_SHARE_IN_NAMES, _MAX_SHARE_IN_ONE_WORD = 0.05, 0.02, 0.01
+_MIN_SHARE_OF_LIKELIEST = 0.5
+# Not the letters of identifiers such as "n8n", "USB-C" and "C#", nor single ones of "e-mail" and "Anna's": elsewhere
+# they are function words.
+_WORD = re.compile(r"(?<![\w#+])[^\W\d_]+(?!\w)(?<!\b\w(?=[-#+/]))(?<![-#+/'’]\w(?!\w))")
+_LETTER = re.compile(r"[^\W\d_]")
 # Each function word → the languages that have it.
 _LANGUAGES_BY_WORD = {
     word: [name for name, listed in FUNCTION_WORDS.items() if word in listed]
@@ -30,29 +31,41 @@ _LANGUAGES_BY_WORD = {
 def is_english(question: str) -> bool:
     """Return whether a question is to be treated as English.
 
-    Function words decide where they can, because that needs no model. Otherwise a question counts as English unless
-    another of the languages is far more probable: names and identifiers are in no language.
+    Function words decide where they can, because that needs no model. Otherwise the language is detected, or a question
+    counts as English unless another of the languages is far more probable: names and identifiers are in no language.
     """
     has_english_words = _has_english_words(question)
     if has_english_words is not None:
         return has_english_words
-    maximum = _MAX_SHARE_OF_ENGLISH if len(question.split()) > 1 else _MAX_SHARE_OF_ONE_WORD
-    return compare_languages(question, _LANGUAGES).get("en", 1.0) > maximum
+    words = [word for word in question.split() if _LETTER.search(word) and not word.isupper()]
+    if not words:  # abbreviations
+        return True
+    if len(words) == 1:
+        maximum = _MAX_SHARE_IN_ONE_WORD
+    else:
+        maximum = _MAX_SHARE_IN_NAMES if any(word[0].isupper() for word in words) else _MAX_SHARE_OF_ENGLISH
+    shares = compare_languages(" ".join(words), _MODEL_LANGUAGES)
+    return not shares or shares["en"] > maximum
+
+
+def has_foreign_words(question: str) -> bool:
+    """Return whether function words or letters show that a question is not English, not only a likely language."""
+    return _has_english_words(question) is False
 
 
 def name_language(question: str) -> str:
     """Return the language of a question by its name in English, such as "german"; empty if it is unclear.
 
-    Function words decide if one language has most of them. Otherwise the language is detected, among those that have
-    most of them if there are any.
+    Function words decide if one language has most of them. Otherwise the language is detected; if it is not clear, the
+    likeliest of those that have most of them, or of those of the multilingual model if there are none.
     """
-    counts = _count_by_language(_WORD.findall(question.lower()))
+    counts = _count_by_language(_find_words(question))
     highest = max(counts.values())
     best = [name for name, count in counts.items() if count == highest]
     if highest and len(best) == 1:
         return best[0]
-    codes = [code for code in _LANGUAGES if snowball_algorithm(code) in best]
-    return snowball_algorithm(_likeliest_language(question, codes or _LANGUAGES))
+    codes = [code for code in _MODEL_LANGUAGES if highest and snowball_algorithm(code) in best]
+    return snowball_algorithm(detect_language(question) or _likeliest_language(question, codes or _MODEL_LANGUAGES))
 
 
 def query_language(text: str, langs: Sequence[str]) -> str:
@@ -80,7 +93,7 @@ def foreign_function_words(question: str) -> frozenset[str]:
 
     English texts contain such words in names ("de la Cruz"), where they are rare and would weigh too much.
     """
-    words = _WORD.findall(question.lower())
+    words = _find_words(question)
     counts = _count_by_language(words)
     language = max(counts, key=lambda name: counts[name])
     # A single one may be a name: "io", "die".
@@ -97,12 +110,21 @@ def _likeliest_language(text: str, codes: Sequence[str]) -> str:
     """Return the code of the most probable language; empty if none is as probable as all others together."""
     shares = compare_languages(text, codes)
     code = max(shares, key=lambda code: shares[code], default="")
-    return code if code and shares[code] >= _MIN_SHARE else ""
+    return code if code and shares[code] >= _MIN_SHARE_OF_LIKELIEST else ""
+
+
+def _find_words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without single capital letters ("vitamin C") behind its first word."""
+    return [
+        match[0].lower()
+        for match in _WORD.finditer(text)
+        if len(match[0]) > 1 or match[0].islower() or match.start() < 2
+    ]
 
 
 def _has_english_words(text: str) -> bool | None:
     """Return whether the letters and function words of a text are English; None if they do not show it."""
-    words = _WORD.findall(text.lower())
+    words = _find_words(text)
     letters = "".join(words)
     if sum(not character.isascii() for character in letters) > len(letters) / 2:
         return False

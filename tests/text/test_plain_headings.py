@@ -1,12 +1,14 @@
 """Headings of plain texts that are written in Markdown, or that have titles without any marks."""
 
 import random
+from collections.abc import Callable
 
 import pytest
 
 from rag.parsing import parse
+from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.plain_text import parse_plain
-from rag.text.sentences.quotable_units import UnitKind, split_units
+from rag.text.sentences.quotable_units import split_units
 from tests.support.growth import takes_linear_time
 
 HANDBOOK = """\
@@ -132,10 +134,9 @@ def test_source_code_has_no_headings() -> None:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("Q: {}", "A: {}"), ("Q1. {}", "A1. {}"), ("**Q:** {}", "**A:** {}"), ("**Q: {}**", "A: {}"),
+        ("Q: {}", "A: {}"), ("Q1: {}", "A1: {}"), ("**Q:** {}", "**A:** {}"), ("**Q: {}**", "A: {}"),
         ("Question 1: {}", "Answer:\n{}"), ("F: {}", "A: {}"), ("Frage: {}", "Antwort: {}"),
-        ("Question : {}", "Réponse : {}"), ("P: {}", "R: {}"), ("D: {}", "\nR: {}"),
-        ("{}", "{}"), ("**{}**", "{}"),
+        ("Question : {}", "Réponse : {}"), ("P: {}", "R: {}"), ("D: {}", "\nR: {}"), ("{}", "{}"), ("**{}**", "{}"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["faq.txt", "faq.md"])
@@ -145,37 +146,54 @@ def test_the_questions_of_an_faq_are_titles(question: str, answer: str, path: st
     assert [heading.title for heading in parse.parse_text(text, content_type="", path=path).headings] == titles
 
 
-def test_questions_are_below_the_headings_of_their_part() -> None:
-    questions = [f"Q: {title}\nA: No.\n" for title in ("Do dogs pay?", "Is it cold?", "Is there a café?")]
-    text = "\n".join(["--- FARES ---\n", questions[0], "--- ON BOARD ---\n", *questions[1:]])
-    expected = [("FARES", 1), ("Do dogs pay?", 2), ("ON BOARD", 1), ("Is it cold?", 2), ("Is there a café?", 2)]
-    assert headings(text) == expected
-    assert [unit.kind for unit in split_units("--- FARES ---")] == [UnitKind.HEADING]
-    text = "\n".join(["# Ferry\n", *questions])
-    assert headings(text) == [("Ferry", 1), ("Do dogs pay?", 2), ("Is it cold?", 2), ("Is there a café?", 2)]
+QUESTIONS = [f"Q: {title}\nA: No.\n" for title in ("Do dogs pay?", "Is it cold?", "Is there a café?")]
+
+
+def test_questions_are_below_all_other_titles() -> None:
+    expected = [("Do dogs pay?", 2), ("Is it cold?", 2), ("Is there a café?", 2)]
+    assert headings("\n".join(["# Ferry\n", *QUESTIONS])) == [("Ferry", 1), *expected]
+    bold = [f"**{title}**\n" for title in ("Fares", "On board", "Food")]
+    parts = [part for pair in zip(bold, QUESTIONS, strict=True) for part in pair]
+    titles = [("Fares", 1), expected[0], ("On board", 1), expected[1], ("Food", 1), expected[2]]
+    assert headings("\n".join(parts)) == titles
 
 
 def test_a_wrapped_question_is_one_title() -> None:
-    text = "Q: Do dogs and cats\n   pay for a crossing?\nA: No.\n\n" * 3
+    text = "\n\n".join(f"Q: Do {animals}\n   pay for a crossing?\nA: No." for animals in ("dogs", "cats", "hens"))
     parsed = parse.parse_text(text, content_type="text/plain", path="faq")
-    assert [heading.title for heading in parsed.headings] == ["Do dogs and cats pay for a crossing?"] * 3
+    assert [heading.title for heading in parsed.headings] == [
+        f"Do {animals} pay for a crossing?" for animals in ("dogs", "cats", "hens")
+    ]
 
 
 @pytest.mark.parametrize(
     "text",
     [
         "Q: Do dogs pay?\nA: No.\n\nQ: Is it cold?\nA: No.\n",  # two may be anything
+        "Q: Do dogs pay?\nA: No.\n\n" * 3,  # so may what is repeated
         "Q: Do dogs pay?\n\nNobody knows.\n\n" * 3,
-        "A: a list\nB: of options\nQ: and more\n" * 3,
-        "--- FARES ---\n\nTwo euros.",  # as is a single decorated line
         "Do dogs pay?\n- no\n- never\n\n" * 3,
         "He asked: do dogs pay?\n\n" * 3 + "Nobody knows.",
         "Do dogs pay?\nIs it cold?\n\n" * 3,
-        "The captain asked:\nDo dogs pay?\nNobody knew.\n\n" * 3,
+        # Phones and addresses, decisions and actions, initials, abbreviations, the choices of a quiz.
+        "\n\n".join(f"Person {number}\nP: 0664 12345{number}\nA: Main Street {number}" for number in range(4)),
+        "\n\n".join(f"D: The roof is repaired in {month}.\nA: Anna asks." for month in ("May", "June", "July")),
+        "P. Novak\nR. Smith\nD. Brown\nA. White\nF. Green\nR. Black\nP. Blue\nA. Grey\n",
+        "D: Diameter\nR: Radius\nP: Pressure\nA: Area\nF: Force\nR: Resistance\n",
+        "\n".join(f"{number}. Which city?\nA. Paris\nB. Rome\nC. Bern\nD. Vienna" for number in range(1, 5)),
+        "\n".join(f"    {line}" for question in QUESTIONS for line in question.splitlines()),
+        "\n".join(["```", *QUESTIONS, "```"]),
     ],
 )
-def test_letters_with_colons_and_single_marks_are_no_titles(text: str) -> None:
-    assert headings(text) == []
+@pytest.mark.parametrize("path", ["ferry.txt", "ferry.md"])
+def test_other_labels_and_questions_are_no_titles(text: str, path: str) -> None:
+    parsed = parse.parse_text(text, content_type="", path=path)
+    assert [heading.title for heading in parsed.headings] == []
+
+
+def test_questions_that_share_an_answer_are_no_titles_of_each_other() -> None:
+    text = "\n".join(["Q: Do dogs pay?\nQ: Do cats pay?\nA: No.\n", *QUESTIONS[1:], "Q: Is it late?\nA: No."])
+    assert [title for title, _ in headings(text)] == ["Do cats pay?", "Is it cold?", "Is there a café?", "Is it late?"]
 
 
 @pytest.mark.parametrize("path", ["ferry.txt", "ferry.md"])
@@ -191,6 +209,9 @@ def test_bold_lines_are_titles_below_all_headings(path: str) -> None:
     [
         ["**Fares**", "**Dogs**"],
         ["**Note**"] * 4,
+        ["**Anna:**", "**Ben:**", "**Cleo:**", "**Anna:**"],
+        ["**-**", "**?**", "**…**"],
+        ["__init__", "__main__", "__all__"],
         ["**Dogs pay.**", "**Bicycles do not.**", "**Fares, in euros,**"],
         ["**Fares** and more", "**Dogs** too", "**Bicycles** as well"],
     ],
@@ -203,11 +224,12 @@ def test_other_bold_text_is_no_title(lines: list[str]) -> None:
     "part",
     [
         "# a\n\n", "## ", "#\t", "```\n", f"Title\n\n{PARAGRAPH}\n\n", "1. A\n", "1. A\n\n", "A\n\n\n\n\n", "# a # ",
-        "Q: a\n", "Q: a\nA: b\n", "A?\nb\n\n", "A?", "**", "** a", "**a**\n\n", "__a", "--- a ", "--- a ---\n", "-- - ",
+        "Q: a\n", "Q: a\nA: b\n", "A?\nb\n\n", "A?", "**", "** a", "**a**\n\n",
     ],
 )  # fmt: skip
-def test_headings_are_found_in_linear_time(part: str) -> None:
-    assert takes_linear_time(parse_plain, lambda size, attempt: f"{attempt}\n\n" + part * (size // len(part)), 400_000)
+@pytest.mark.parametrize("find", [parse_plain, parse_markdown, split_units])
+def test_headings_are_found_in_linear_time(part: str, find: Callable[[str], object]) -> None:
+    assert takes_linear_time(find, lambda size, attempt: f"{attempt}\n\n" + part * (size // len(part)), 400_000)
 
 
 def test_headings_are_titles_of_lines_of_any_text() -> None:

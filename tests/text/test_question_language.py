@@ -11,6 +11,9 @@ from rag.text.question_language import foreign_function_words, is_english, name_
         "How long is the notice period?", "notice period", "Kubernetes", "vector_index_build", "", "42?",
         "Who wrote Die Zeit in Paris?", "error code ECONNRESET", "n8n webhook", "e-mail address", "annual pass",
         "lost key price", "reset password", "pump noise dB", "zebra",
+        "Kubernetes 1.29", "Kubernetes ?", "GDPR DPO", "IEC 61131-3", "Django admin", "Yamaha piano",
+        "Volkswagen warranty",
+        "USB-C dock", "vitamin C", "C# async", "Yuan dynasty's official name",
     ],
 )  # fmt: skip
 def test_english_and_unclear_questions(question: str) -> None:
@@ -23,7 +26,7 @@ def test_english_and_unclear_questions(question: str) -> None:
         "Wie lang ist die Kündigungsfrist?", "Welche Temperatur braucht der Kühlraum?", "Kündigungsfrist Vertrag",
         "¿Cuánto dura el plazo de preaviso?", "¿Quién paga el viaje?", "Quelle est la durée du préavis ?",
         "Qui paie le voyage ?", "tarif piscine enfant", "carte annuelle prix", "horaires sauna", "Passwort ändern",
-        "Wartung Kosten", "gastos envío Canarias", "precio entrada niños", "vacaciones",
+        "Drucker Störung", "gastos envío Canarias", "precio entrada niños", "vacaciones",
         "通知期有多长？", "كم مدة فترة الإشعار؟", "Кто оплачивает поездку?", "休暇は何日ですか",
     ],
 )  # fmt: skip
@@ -45,6 +48,7 @@ def test_function_words_of_a_clear_foreign_question() -> None:
     [
         ("Wer hat das gebaut?", "german"), ("Qui paie le voyage ?", "french"), ("¿Quién paga el viaje?", "spanish"),
         ("Qui dirige le centre ?", "french"), ("gastos envío Canarias", "spanish"), ("Wartung Kosten", "german"),
+        ("föräldraledighet", "swedish"), ("Ανανέωση διαβατηρίου", "greek"), ("szabadság napok", "hungarian"),
         ("Кто оплачивает поездку?", "russian"), ("Who pays?", "english"), ("休暇は何日ですか", ""), ("", ""),
     ],
 )  # fmt: skip

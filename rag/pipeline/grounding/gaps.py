@@ -14,8 +14,11 @@ from rag.types import Citation, Passage
 
 # Parts with nothing but this between them are neighbours and form one phrase.
 _SEPARATOR = re.compile(r"[ \-/&]?\Z")
-# Words of English questions that an answer need not repeat: "How long does it take?" is answered by "14 days".
+# Words of questions that an answer need not repeat: "How long does it take?" is answered by "14 days".
 _QUESTION_WORDS = {
+    "lange", "viele", "oft", "weit", "hoch", "groß", "alt", "teuer", "dauert", "dauern", "kostet", "kosten", "heißt",
+    "bedeutet", "beträgt", "finde", "findet", "passiert", "coûte", "coûtent", "coute", "dure", "durent", "trouve",
+    "signifie", "appelle", "cuesta", "cuestan", "vale", "valen", "dura", "duran", "encuentro", "significa", "llama",
     "long", "often", "far", "soon", "much", "many", "old", "large", "big", "high", "happen", "happens", "happened",
     "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
     "mention", "mentioned", "kind", "kinds", "type", "types", "different", "specific", "though",

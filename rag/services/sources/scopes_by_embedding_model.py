@@ -11,7 +11,7 @@ from rag.models.search import granted_scopes
 from rag.models.search.granted_scopes import SearchedModel
 from rag.models.sources import DataSourceQuerySet, QueryableSources
 from rag.services.reembedding import second_model
-from rag.text.question_language import FOREIGN_LANGUAGES, is_english, is_foreign
+from rag.text.question_language import FOREIGN_LANGUAGES, has_foreign_words, is_english, is_foreign
 from rag.types import Filters, ModelUse, Question, SearchScope
 
 # The key of a scope: its embedding model and its filters.
@@ -27,7 +27,8 @@ def build_scopes(sources: QueryableSources | DataSourceQuerySet, question: Quest
     question is not English, such a source is searched with the second model. If it is English, only documents in other
     languages are searched with the second model as well.
 
-    A question that is not English also requests vectors of the second model from the workers, for sources without them.
+    A question whose words show that it is not English also requests vectors of the second model from the workers, for
+    sources without them.
 
     Args:
         sources: Sources that the caller may query.
@@ -57,6 +58,8 @@ class _Builder:
     def __init__(self, question: Question) -> None:
         self._filters = question.filters
         self._is_english_question = is_english(question.text)
+        # A question whose language is only likely costs no vectors of the second model.
+        self._needs_second_model = not self._is_english_question and has_foreign_words(question.text)
         # The filters with which vectors of the second model are searched; None for no search.
         self._second_filters = _only_foreign(question.filters) if self._is_english_question else question.filters
         self._listed: dict[_Key, list[uuid.UUID]] = defaultdict(list)
@@ -77,7 +80,7 @@ class _Builder:
         for pk, organization_id, model_id, model_name, second_id, ready_at, version in rows:
             self._versions[model_id] = version
             self._add_source(pk, organization_id, model_id, model_name, second_id if ready_at else None)
-            if not self._is_english_question and _is_english_only(model_name) and second_id is None:
+            if self._needs_second_model and _is_english_only(model_name) and second_id is None:
                 self.without_second_model.append(pk)
 
     def add_by_rule(self, sources: QueryableSources) -> None:
@@ -94,11 +97,11 @@ class _Builder:
             if model.source_id and model.organization_id:
                 ready_id = model.second_id if model.has_with else None
                 self._add_source(model.source_id, model.organization_id, model.model_id, model.model_name, ready_id)
-                if not self._is_english_question and model.model_name in english_names and not model.second_id:
+                if self._needs_second_model and model.model_name in english_names and not model.second_id:
                     self.without_second_model.append(model.source_id)
             else:
                 self._add_model(model, is_english=model.model_name in english_names)
-        if not self._is_english_question and english_names:
+        if self._needs_second_model and english_names:
             unlisted = [sources.public] if not self._granted else [sources.public, sources.other_sources]
             for queryset in unlisted:
                 without = queryset.filter(embedding_model__name__in=english_names, second_model=None)
@@ -117,7 +120,7 @@ class _Builder:
         has_second = _is_english_only(model_name) and ready_id is not None
         if self._is_english_question or not has_second:
             self._listed[model_id, self._filters].append(source_id)
-            if not self._is_english_question and _is_english_only(model_name):
+            if self._needs_second_model and _is_english_only(model_name):
                 self._lacking.add((model_id, self._filters))
         if has_second and ready_id and self._second_filters:
             self._listed[ready_id, self._second_filters].append(source_id)
@@ -128,7 +131,8 @@ class _Builder:
         if not self._is_english_question and is_english:
             if model.has_without:
                 self._add_use(model, key, ModelUse.OWN_WITHOUT_SECOND)
-                self._lacking.add(key)
+                if self._needs_second_model:
+                    self._lacking.add(key)
         elif model.has_without or model.has_with:
             self._add_use(model, key, ModelUse.OWN)
         if model.is_second and self._second_filters:

@@ -11,9 +11,6 @@ _UNDERLINE = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}")
 _MAX_TITLE_CHARACTERS = 120
 # A heading of a manual page: `EXIT STATUS`, `SEE ALSO`.
 _CAPITALS = re.compile(r"[A-Z][A-Z ,/&'-]{2,60}")
-# A heading between marks: `--- Courses ---`, `*** Courses ***`. A single one may be anything.
-_DECORATED = re.compile(r"([-=*~_#])\1+[ \t]+(?P<title>[^\W_](?:.{0,100}\S)?)[ \t]+\1{2,}")
-_MIN_DECORATED = 2
 # A term has at most this length; less if its explanation is not indented.
 _MAX_TERM_CHARACTERS, _MAX_LONE_TERM_CHARACTERS = 70, 30
 _MIN_EXPLANATION_WORDS = 5
@@ -72,13 +69,10 @@ def find_headings(lines: Sequence[str]) -> Iterator[tuple[int, str, str]]:
 
     Indented lines, as in comments of source code, are not headings.
     """
-    decorated = {number for number, line in enumerate(lines) if is_decorated(line)}
     for number, line in enumerate(lines):
         if not line or line[0].isspace():
             continue
-        if number in decorated and len(decorated) >= _MIN_DECORATED:
-            yield number, line.strip(line[0] + " \t"), line[0] * 3
-        elif is_underlined(lines, number):
+        if is_underlined(lines, number):
             mark = lines[number + 1][0]
             is_overlined = number > 0 and lines[number - 1].rstrip() == lines[number + 1].rstrip()
             yield number - is_overlined, line.strip(), mark * (1 + is_overlined)
@@ -129,11 +123,6 @@ def _is_lone_term(line: str, following: str) -> bool:
     text, words = line.strip(), following.split()
     is_short = len(text) <= _MAX_LONE_TERM_CHARACTERS and text[0].isalnum() and not text.endswith(_NO_TERM_ENDINGS)
     return is_short and len(words) >= _MIN_EXPLANATION_WORDS and words[0][0].isupper()
-
-
-def is_decorated(line: str) -> bool:
-    """Return whether a line is a title between marks: `--- Courses ---`."""
-    return line[:1] in tuple("-=*~_#") and bool(_DECORATED.fullmatch(line.rstrip()))
 
 
 def is_capital_heading(line: str) -> bool:

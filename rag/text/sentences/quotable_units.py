@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag.text.markup import html_tags, pictures, plain_structure
 from rag.text.markup.aligned_columns import find_aligned_rows
-from rag.text.markup.faq_questions import find_question_lines
+from rag.text.markup.titles.faq_questions import find_question_lines
 
 from .split_sentences import quotable_sentence_spans
 
@@ -199,8 +199,7 @@ def _kind(line: str, is_code: bool) -> UnitKind:
         return UnitKind.PICTURE
     if line.startswith("#"):
         return UnitKind.CODE if is_code else UnitKind.HEADING if _HEADING.match(line) else UnitKind.SENTENCE
-    is_marked = (line.startswith("=") and _HEADING.match(line)) or plain_structure.is_decorated(line)
-    if is_marked or html_tags.is_html_heading(line):
+    if (line.startswith("=") and _HEADING.match(line)) or html_tags.is_html_heading(line):
         return UnitKind.HEADING
     if _ROW.match(line):
         return UnitKind.ROW

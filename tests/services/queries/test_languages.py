@@ -90,7 +90,11 @@ def test_english_data_gets_no_second_vectors(library: DataSource) -> None:
     assert [*built_scopes("How long is the notice period?")] == ["all-MiniLM-L6-v2"]
 
 
-@pytest.mark.parametrize(("text", "is_requested"), [("Who pays?", False), ("Wer bezahlt die Reise?", True)])
+@pytest.mark.parametrize(
+    ("text", "is_requested"),
+    [("Who pays?", False), ("Wer bezahlt die Reise?", True), ("Kündigungsfrist Reise", False)],
+    ids=["English", "German", "only likely German"],
+)
 def test_a_question_in_another_language_requests_them(
     library: DataSource, text: str, is_requested: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +102,7 @@ def test_a_question_in_another_language_requests_them(
     monkeypatch.setattr(second_model, "request_vectors", requested.extend)
     assert [*built_scopes(text)] == ["all-MiniLM-L6-v2"], "until they are complete, the English ones are searched"
     assert requested == ([library.pk] if is_requested else [])
+    assert all(scope.lacks_language == is_requested for scope in built_scopes(text).values())
 
 
 def test_questions_in_other_languages_find_english_passages(world: World, library: DataSource) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rag.text.markup.faq_questions import QUESTION_ENDINGS
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 from rag.types import Passage
 
 from .parts.needed_parts import PassageStructure

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from rag.parsing.parse_markdown import to_html
 from rag.text import citation_markers
 from rag.text.markup import html_tags, links, pictures, references
-from rag.text.markup.faq_questions import without_answer_label
+from rag.text.markup.titles.faq_questions import without_answer_label
 from rag.text.markup.writing_direction import end_directions
 from rag.text.sentences.quotable_units import LABEL, UnitKind
 from rag.types import Passage
@@ -99,8 +99,8 @@ def _render_part(structure: PassageStructure, index: int) -> str:
         return f"```\n{html_tags.code_of(_dedent(structure, index))}\n```"
     if part.kind is UnitKind.ROW:
         return _render_row(structure, index)
-    is_below_question = index > 0 and structure.text(index - 1) != structure.visible_text(index - 1)
-    return _plain(structure, without_answer_label(text) if is_below_question else text)
+    question = structure.text(index - 1) if index and structure.is_labelled_question(index - 1) else ""
+    return _plain(structure, without_answer_label(text, question))
 
 
 def _plain(structure: PassageStructure, text: str) -> str:

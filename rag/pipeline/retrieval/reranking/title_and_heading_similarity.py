@@ -19,7 +19,7 @@ from rag.providers import provider_factory
 from rag.providers.base import Vectors
 from rag.providers.rerankers.local import standard_scores
 from rag.text.indexed_text import embedded_text
-from rag.text.markup.faq_questions import QUESTION_ENDINGS
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 from rag.types import Passage
 from rag.types.token_vectors import TokenSignatures
 

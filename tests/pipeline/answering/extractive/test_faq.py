@@ -32,6 +32,20 @@ def test_the_answer_is_quoted_without_the_question_and_labels(question: str, exp
     assert answer(question, unlabelled) == expected
 
 
-def test_letters_of_a_list_stay_in_an_answer() -> None:
-    text = "Which deck is open?\n\nA: the upper deck, where the café is.\n"
-    assert "A: the upper deck" in answer("Which deck has the café?", passage(text))
+@pytest.mark.parametrize(
+    ("text", "question", "expected"),
+    [
+        ("Which deck is open?\n\nA: the upper deck, where the café is.", "Where is the café?", "A: the upper deck"),
+        ("The <b>decks</b> are open.\n\nA: the upper deck has the café.", "Where is the café?", "A: the upper deck"),
+        ("Press <kbd>Ctrl</kbd>.\n\nR. Miller runs the café.", "Who runs the café?", "R. Miller runs the café."),
+        ("Q: Who runs the café?\nR. Miller runs the café on deck.", "Who runs the café?", "R. Miller runs the café"),
+        ("D: The roof is repaired in May.\nA: Anna asks three firms.", "When is the roof repaired?", "in May"),
+        ("P: 40 hours are needed for the licence.\nR: Rescue boats.", "How many hours for the licence?", "40 hours"),
+        ("*** The pool is closed on Mondays. ***\n\nCaps are sold.", "Is the pool closed?", "closed on Mondays"),
+        ("Q: Do dogs pay?\nA:\n\nDogs travel free of charge.", "Do dogs pay?", "Dogs travel free of charge."),
+    ],
+)  # fmt: skip
+def test_other_letters_stay_in_an_answer(text: str, question: str, expected: str) -> None:
+    quoted = answer(question, passage(text))
+    assert expected in quoted
+    assert quoted == quoted.strip()

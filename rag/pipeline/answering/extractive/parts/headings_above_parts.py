@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from rag.text.markup import html_tags, references
-from rag.text.markup.faq_questions import QUESTION_ENDINGS, without_question_label
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS, is_labelled_question, without_question_label
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import stems
 from rag.types import Passage
@@ -91,7 +91,7 @@ class PassageLayout:
     def visible_text(self, index: int) -> str:
         """Return the text of a part without tags of HTML, of a question in an FAQ without `Q:`."""
         text = html_tags.remove_tags(self.text(index))
-        return without_question_label(text) if self.parts[index].kind is UnitKind.HEADING else text
+        return without_question_label(text) if self.is_labelled_question(index) else text
 
     def visible_span(self, index: int) -> tuple[int, int]:
         """Return start and end of the first characters of a part that are not tags, as offsets in the document."""
@@ -121,6 +121,10 @@ class PassageLayout:
     def _indentation(self, index: int) -> int:
         start = self.parts[index].start
         return start - self.passage.text.rfind("\n", 0, start)
+
+    def is_labelled_question(self, index: int) -> bool:
+        """Return whether a part is a question of an FAQ that begins with a label: `Q: …`."""
+        return self.parts[index].kind is UnitKind.HEADING and is_labelled_question(self.text(index))
 
     def is_heading(self, index: int) -> bool:
         """Return whether a part is a heading, or a question on a line of its own, which may be numbered."""

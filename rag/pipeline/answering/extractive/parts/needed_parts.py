@@ -5,7 +5,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from rag.text.markup.faq_questions import QUESTION_ENDINGS
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 from rag.text.sentences.dependent_sentences import depends_on_predecessor
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import content_words, stem

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.text.markup import pictures
-from rag.text.markup.faq_questions import QUESTION_ENDINGS
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 from rag.text.sentences.quotable_units import TextUnit, UnitKind, split_units
 
 from .cross_references import is_pointer

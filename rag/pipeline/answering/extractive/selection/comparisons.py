@@ -7,7 +7,7 @@ from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructur
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import readable_parts, section_beginning
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
-from rag.text.markup.faq_questions import QUESTION_ENDINGS
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import content_words, is_function_word, split_words, stem, stems_among
 

@@ -19,7 +19,7 @@ from rag.pipeline.answering.extractive.scores.scoring import score_candidates, t
 from rag.pipeline.answering.extractive.scores.section_headings import SectionHeading, find_headings
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
-from rag.text.markup.faq_questions import QUESTION_ENDINGS
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 
 from .comparisons import names_both, select_comparison
 from .extend_quote import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings

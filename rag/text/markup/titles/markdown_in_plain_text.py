@@ -7,7 +7,7 @@ has to stand alone and to be no sentence, and the text has to use headings as a 
 import re
 from collections.abc import Sequence
 
-from .code_block_marks import closes_block, find_opening_marks
+from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*")
 _MAX_TITLE_CHARACTERS = 120

@@ -1,0 +1,1 @@
+"""Titles of sections in texts whose format does not mark them."""

@@ -1,0 +1,41 @@
+"""Headings of a text that has no marks for them: bold titles, and the questions of an FAQ."""
+
+from collections.abc import Iterator, Sequence
+
+from rag.text.markup.code_block_marks import closes_block, find_opening_marks
+from rag.types import Heading
+
+from .bold_titles import find_bold_titles
+from .faq_questions import find_faq_questions, find_question_lines
+
+
+def add_minor_headings(headings: Sequence[Heading], lines: Sequence[str], starts: Sequence[int]) -> tuple[Heading, ...]:
+    """Return the headings of a text with its bold titles, below all others, and its questions, below these.
+
+    Args:
+        headings: The other headings, in order.
+        lines: The lines of the text, without their ends.
+        starts: The offset of each line.
+    """
+    prose = list(_without_code_blocks(lines))
+    question_lines = find_question_lines(prose)
+    bold_titles = [(number, title) for number, title in find_bold_titles(prose) if number not in question_lines]
+    by_start = {heading.start: heading for heading in headings}
+    for titles in (bold_titles, find_faq_questions(prose)):
+        level = max((heading.level for heading in by_start.values()), default=0) + 1
+        for number, title in titles:
+            by_start.setdefault(starts[number], Heading(starts[number], level, title))
+    return tuple(by_start[start] for start in sorted(by_start))
+
+
+def _without_code_blocks(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines; those of blocks of code are empty."""
+    opening_marks = line_above = ""
+    for line in lines:
+        if opening_marks:
+            opening_marks = "" if closes_block(line, opening_marks) else opening_marks
+            yield ""
+        else:
+            opening_marks = find_opening_marks(line, line_above)
+            yield "" if opening_marks else line
+        line_above = line
