@@ -136,13 +136,14 @@ def test_source_code_has_no_headings() -> None:
     [
         ("Q: {}", "A: {}"), ("Q1: {}", "A1: {}"), ("**Q:** {}", "**A:** {}"), ("**Q: {}**", "A: {}"),
         ("Question 1: {}", "Answer:\n{}"), ("F: {}", "A: {}"), ("Frage: {}", "Antwort: {}"),
-        ("Question : {}", "Réponse : {}"), ("P: {}", "R: {}"), ("D: {}", "\nR: {}"), ("{}", "{}"), ("**{}**", "{}"),
+        ("Question : {}", "Réponse : {}"),
+        ("Q : {}", "R : {}"), ("P: {}", "R: {}"), ("D: {}", "\nR: {}"), ("{}", "{}"), ("**{}**", "{}"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["faq.txt", "faq.md"])
 def test_the_questions_of_an_faq_are_titles(question: str, answer: str, path: str) -> None:
     titles = ["Do dogs pay?", "May I bring my bicycle?", "Is there a café?"]
-    text = "\n\n".join(f"{question.format(title)}\n{answer.format('No.')}" for title in titles)
+    text = "\n\n".join(f"{question.format(title)}\n{answer.format('Nobody knows it.')}" for title in titles)
     assert [heading.title for heading in parse.parse_text(text, content_type="", path=path).headings] == titles
 
 
@@ -171,6 +172,8 @@ def test_a_wrapped_question_is_one_title() -> None:
     [
         "Q: Do dogs pay?\nA: No.\n\nQ: Is it cold?\nA: No.\n",  # two may be anything
         "Q: Do dogs pay?\nA: No.\n\n" * 3,  # so may what is repeated
+        "Dogs travel free. Who pays for cats?\nTheir owners pay for them.\n\n" * 3 + "Is it late?\nIt is not late.",
+        "Name?\nAnna\n\nAge?\n40\n\nTown?\nKiel\n",
         "Q: Do dogs pay?\n\nNobody knows.\n\n" * 3,
         "Do dogs pay?\n- no\n- never\n\n" * 3,
         "He asked: do dogs pay?\n\n" * 3 + "Nobody knows.",
@@ -191,6 +194,11 @@ def test_other_labels_and_questions_are_no_titles(text: str, path: str) -> None:
     assert [heading.title for heading in parsed.headings] == []
 
 
+def test_a_question_that_is_asked_in_two_parts_is_a_title_of_both() -> None:
+    text = "\n".join(["# Basic\n", *QUESTIONS, "# Pro\n", QUESTIONS[0]])
+    assert [title for title, _ in headings(text)].count("Do dogs pay?") == 2
+
+
 def test_questions_that_share_an_answer_are_no_titles_of_each_other() -> None:
     text = "\n".join(["Q: Do dogs pay?\nQ: Do cats pay?\nA: No.\n", *QUESTIONS[1:], "Q: Is it late?\nA: No."])
     assert [title for title, _ in headings(text)] == ["Do cats pay?", "Is it cold?", "Is there a café?", "Is it late?"]
@@ -209,7 +217,8 @@ def test_bold_lines_are_titles_below_all_headings(path: str) -> None:
     [
         ["**Fares**", "**Dogs**"],
         ["**Note**"] * 4,
-        ["**Anna:**", "**Ben:**", "**Cleo:**", "**Anna:**"],
+        ["**Anna:**", "**Ben:**", "**Cleo:**", "**Dan:**", "**Anna:**"],
+        ["**Chair: Anna**", "**Start: 19:00**", "**End: 21:00**"],
         ["**-**", "**?**", "**…**"],
         ["__init__", "__main__", "__all__"],
         ["**Dogs pay.**", "**Bicycles do not.**", "**Fares, in euros,**"],

@@ -16,12 +16,15 @@ from rag.types import Citation, Passage
 _SEPARATOR = re.compile(r"[ \-/&]?\Z")
 # Words of questions that an answer need not repeat: "How long does it take?" is answered by "14 days".
 _QUESTION_WORDS = {
-    "lange", "viele", "oft", "weit", "hoch", "groß", "alt", "teuer", "dauert", "dauern", "kostet", "kosten", "heißt",
-    "bedeutet", "beträgt", "finde", "findet", "passiert", "coûte", "coûtent", "coute", "dure", "durent", "trouve",
-    "signifie", "appelle", "cuesta", "cuestan", "vale", "valen", "dura", "duran", "encuentro", "significa", "llama",
     "long", "often", "far", "soon", "much", "many", "old", "large", "big", "high", "happen", "happens", "happened",
     "mean", "means", "meant", "stand", "stands", "take", "takes", "call", "called", "describe", "described",
     "mention", "mentioned", "kind", "kinds", "type", "types", "different", "specific", "though",
+}  # fmt: skip
+# The same in German, French and Spanish.
+_OTHER_QUESTION_WORDS = {
+    "lange", "viele", "oft", "weit", "hoch", "groß", "alt", "teuer", "dauert", "dauern", "kostet", "kosten", "heißt",
+    "bedeutet", "beträgt", "finde", "findet", "passiert", "coûte", "coûtent", "coute", "dure", "durent", "trouve",
+    "signifie", "appelle", "cuesta", "cuestan", "vale", "valen", "dura", "duran", "encuentro", "significa", "llama",
 }  # fmt: skip
 # Words that an answer need not repeat: "Turn off text recognition" is answered by "Set X", and a difference by both.
 _GENERAL_WORDS = {
@@ -117,7 +120,9 @@ def find_gaps(query: str, parts: Sequence[QueryPart], covered_parts: Sequence[fr
     """
     covered_by_any: frozenset[QueryPart] = frozenset().union(*covered_parts)
     missing = {
-        part for part in parts if part not in covered_by_any and not _is_question_word(part) and not _is_general(part)
+        part
+        for part in parts
+        if part not in covered_by_any and not _is_question_word(part, query) and not _is_general(part)
     }
     for phrase in _join_neighbours(query, [part for part in parts if part.is_name]):
         if len(phrase) > 1 and not any(covered.issuperset(phrase) for covered in covered_parts):
@@ -158,7 +163,7 @@ def count_question_words(query: str) -> int:
 
 
 def _sought_parts(query: str, lang: str) -> list[QueryPart]:
-    return [part for part in extract_query_parts(query, lang) if not _is_question_word(part)]
+    return [part for part in extract_query_parts(query, lang) if not _is_question_word(part, query)]
 
 
 def share_in_quotes(query: str, citations: Sequence[Citation], headings: Sequence[str] = ()) -> float:
@@ -209,8 +214,9 @@ def select_reportable_gaps(query: str, gaps: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _is_question_word(part: QueryPart) -> bool:
-    return part.text.lower() in _QUESTION_WORDS
+def _is_question_word(part: QueryPart, query: str) -> bool:
+    word = part.text.lower()
+    return word in _QUESTION_WORDS or (word in _OTHER_QUESTION_WORDS and not is_english(query))
 
 
 def _is_general(part: QueryPart) -> bool:

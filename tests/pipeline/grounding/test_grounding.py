@@ -206,6 +206,8 @@ def test_general_verbs_and_adverbs_are_no_gaps() -> None:
     query = "How do I stop the scanner from turning pages automatically?"
     parts = extract_query_parts(query, "")
     assert find_gaps(query, parts, [frozenset()]) == ("scanner", "pages")
+    llama = "What context length does Llama have?"
+    assert "Llama" in find_gaps(llama, extract_query_parts(llama, ""), [frozenset()]), "a word of Spanish questions"
 
 
 @pytest.mark.parametrize(

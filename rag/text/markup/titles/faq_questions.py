@@ -4,13 +4,12 @@ Many help pages, leaflets and mails are written like this. Each question is the 
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 QUESTION_ENDINGS = ("?", "？", "؟")
 # The labels of questions, and those that their answers may have: English, German, French, Spanish and Italian.
 _ANSWER_LABELS = {
-    "Q": "A",
+    "Q": "A|R",
     "Question": "Answer|Réponse|A",
     "F": "A",
     "Frage": "Antwort|A",
@@ -25,9 +24,12 @@ _CLEAR_LABELS = frozenset(label for label in _ANSWER_LABELS if len(label) > 1 or
 _LABEL_END = r"[ ]?\d{0,3}[ ]?\*{0,3}[:：]\*{0,3}(?:[ \t]+|\Z)"
 _QUESTION = re.compile(rf"\*{{0,3}}(?P<label>{'|'.join(_ANSWER_LABELS)}){_LABEL_END}(?=\S)")
 _ANSWERS = {label: re.compile(rf"\*{{0,3}}(?:{answers}){_LABEL_END}") for label, answers in _ANSWER_LABELS.items()}
-# Fewer may be anything, and titles that are repeated are not those of answers.
+# Fewer different ones may be anything.
 _MIN_QUESTIONS = 3
+# A line without a label that says something before it asks is the beginning of a paragraph.
+_STATEMENT_END = re.compile(r"[.!。！][\"'”’)]*\s")
 _MAX_TITLE_CHARACTERS = 200
+_MIN_ANSWER_WORDS = 3
 # A long question with a label is wrapped.
 _MAX_LINES = 3
 # Lines that are indented more are code.
@@ -41,12 +43,10 @@ def find_faq_questions(lines: Sequence[str]) -> list[tuple[int, str]]:
         lines: The lines of the text, without their ends.
 
     Returns:
-        The questions in order, without their labels and those that are repeated; nothing if there are fewer than three.
+        The questions in order, without their labels; nothing if there are fewer than three different ones.
     """
-    titles = [(rows[0], _title([lines[number] for number in rows])) for rows in _questions_above_answers(lines)]
-    counts = Counter(title for _, title in titles)
-    questions = [(number, title) for number, title in titles if counts[title] == 1]
-    return questions if len(questions) >= _MIN_QUESTIONS else []
+    questions = [(rows[0], _title([lines[number] for number in rows])) for rows in _questions_above_answers(lines)]
+    return questions if len({title for _, title in questions}) >= _MIN_QUESTIONS else []
 
 
 def find_question_lines(lines: Sequence[str]) -> frozenset[int]:
@@ -115,7 +115,13 @@ def _is_above_answer(lines: Sequence[str], number: int) -> bool:
         return False
     below = "".join(lines[number + 1 : number + 2]).strip()
     is_title = line.lstrip("*¿")[:1].isupper() and len(line) <= _MAX_TITLE_CHARACTERS
-    return is_title and below[:1].isalnum() and not below.endswith(QUESTION_ENDINGS)
+    return is_title and not _STATEMENT_END.search(line) and _is_text(below)
+
+
+def _is_text(line: str) -> bool:
+    """Return whether a line is a text of its own, not the entry of a form or another question."""
+    has_words = len(line.split()) >= _MIN_ANSWER_WORDS
+    return line[:1].isalnum() and has_words and not line.endswith(QUESTION_ENDINGS)
 
 
 def _is_indented(line: str) -> bool:

@@ -42,6 +42,7 @@ def test_the_answer_is_quoted_without_the_question_and_labels(question: str, exp
         ("D: The roof is repaired in May.\nA: Anna asks three firms.", "When is the roof repaired?", "in May"),
         ("P: 40 hours are needed for the licence.\nR: Rescue boats.", "How many hours for the licence?", "40 hours"),
         ("*** The pool is closed on Mondays. ***\n\nCaps are sold.", "Is the pool closed?", "closed on Mondays"),
+        ("The deposit is 400 euros. Who gets it?\nTenants get it in May.", "How much is the deposit?", "400 euros"),
         ("Q: Do dogs pay?\nA:\n\nDogs travel free of charge.", "Do dogs pay?", "Dogs travel free of charge."),
     ],
 )  # fmt: skip
