@@ -12,7 +12,7 @@ from .languages import compare_languages, detect_language, snowball_algorithm
 FOREIGN_LANGUAGES = ("ar", "de", "es", "fr", "it", "ja", "ko", "nl", "pl", "pt", "ru", "th", "tr", "zh")
 _MODEL_LANGUAGES = ("en", *FOREIGN_LANGUAGES)
 # Words are not English if their language, one of these, is English with at most this probability: so it is for 2 % of
-# two to four words of English texts, for 75 to 90 % of three words of German, French and Spanish ones. It is lower for
+# two to four words of English texts, for 71 to 91 % of three words of German, French and Spanish ones. It is lower for
 # what may be a name: a single word ("Kubernetes" has 0.03), or words with capital letters.
 _MAX_SHARE_OF_ENGLISH, _MAX_SHARE_IN_NAMES, _MAX_SHARE_IN_ONE_WORD = 0.05, 0.02, 0.01
 _MIN_SHARE_OF_LIKELIEST = 0.5
@@ -31,8 +31,8 @@ _LANGUAGES_BY_WORD = {
 def is_english(question: str) -> bool:
     """Return whether a question is to be treated as English.
 
-    Function words decide where they can, because that needs no model. Otherwise the language is detected, or a question
-    counts as English unless another of the languages is far more probable: names and identifiers are in no language.
+    Function words decide where they can, because that needs no model. Otherwise a question counts as English unless
+    another of the languages is far more probable: names and identifiers are in no language.
     """
     has_english_words = _has_english_words(question)
     if has_english_words is not None:
