@@ -15,6 +15,9 @@ _MODEL_LANGUAGES = ("en", *FOREIGN_LANGUAGES)
 # two to four words of English texts, for 71 to 91 % of three words of German, French and Spanish ones. It is lower for
 # what may be a name: a single word ("Kubernetes" has 0.03), or words with capital letters.
 _MAX_SHARE_OF_ENGLISH, _MAX_SHARE_IN_NAMES, _MAX_SHARE_IN_ONE_WORD = 0.05, 0.02, 0.01
+# A single function word, which may be part of a name ("Los Angeles") or another word ("end date"), is weak evidence:
+# 93 to 100 % of two to four words with one that are not English have at most the first share, 24 to 41 % of English ones.
+_MAX_SHARE_WITH_FUNCTION_WORD, _MAX_SHARE_OF_FOREIGN = 0.2, 0.05
 _MIN_SHARE_OF_LIKELIEST = 0.5
 # Not the letters of identifiers such as "n8n", "USB-C" and "C#", nor single ones of "e-mail" and "Anna's": elsewhere
 # they are function words.
@@ -40,17 +43,21 @@ def is_english(question: str) -> bool:
     words = [word for word in question.split() if _LETTER.search(word) and not word.isupper()]
     if not words:  # abbreviations
         return True
-    if len(words) == 1:
+    if _has_foreign_word(question):
+        maximum = _MAX_SHARE_WITH_FUNCTION_WORD
+    elif len(words) == 1:
         maximum = _MAX_SHARE_IN_ONE_WORD
     else:
         maximum = _MAX_SHARE_IN_NAMES if any(word[0].isupper() for word in words) else _MAX_SHARE_OF_ENGLISH
-    shares = compare_languages(" ".join(words), _MODEL_LANGUAGES)
-    return not shares or shares["en"] > maximum
+    return _share_of_english(words) > maximum
 
 
 def has_foreign_words(question: str) -> bool:
     """Return whether function words or letters show that a question is not English, not only a likely language."""
-    return _has_english_words(question) is False
+    has_english_words = _has_english_words(question)
+    if has_english_words is None and _has_foreign_word(question):
+        return _share_of_english(question.split()) <= _MAX_SHARE_OF_FOREIGN
+    return has_english_words is False
 
 
 def name_language(question: str) -> str:
@@ -113,12 +120,21 @@ def _likeliest_language(text: str, codes: Sequence[str]) -> str:
     return code if code and shares[code] >= _MIN_SHARE_OF_LIKELIEST else ""
 
 
+def _share_of_english(words: Sequence[str]) -> float:
+    """Return how probable English is among the languages of the model, 0…1; 1 if there is nothing to judge."""
+    return compare_languages(" ".join(words), _MODEL_LANGUAGES).get("en", 1.0)
+
+
 def _find_words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without single capital letters ("vitamin C") behind its first word."""
+    """Return the words of a text in lower case.
+
+    Abbreviations ("MIT license", "vitamin C") are left out, except at the beginning if they are a single letter.
+    """
+    is_upper = text.isupper()
     return [
         match[0].lower()
         for match in _WORD.finditer(text)
-        if len(match[0]) > 1 or match[0].islower() or match.start() < 2
+        if is_upper or not match[0].isupper() or (len(match[0]) == 1 and match.start() < 2)
     ]
 
 
@@ -131,7 +147,14 @@ def _has_english_words(text: str) -> bool | None:
     counts = _count_by_language(words)
     english = counts.pop("english")
     others = max(counts.values())
-    return None if english == others else english > others
+    is_unclear = english == others or (not english and others == 1 and letters.isascii())
+    return None if is_unclear else english > others
+
+
+def _has_foreign_word(text: str) -> bool:
+    """Return whether a text has a function word of another language, and none that is English."""
+    counts = _count_by_language(_find_words(text))
+    return not counts["english"] and any(counts.values())
 
 
 def _count_by_language(words: Iterable[str]) -> dict[str, int]:

@@ -2,7 +2,12 @@
 
 import pytest
 
-from rag.text.question_language import foreign_function_words, is_english, name_language
+from rag.text.question_language import (
+    foreign_function_words,
+    has_foreign_words,
+    is_english,
+    name_language,
+)
 
 
 @pytest.mark.parametrize(
@@ -12,7 +17,7 @@ from rag.text.question_language import foreign_function_words, is_english, name_
         "Who wrote Die Zeit in Paris?", "error code ECONNRESET", "n8n webhook", "e-mail address", "annual pass",
         "lost key price", "reset password", "pump noise dB", "zebra",
         "Kubernetes 1.29", "Kubernetes ?", "GDPR DPO", "IEC 61131-3", "Django admin", "Yamaha piano",
-        "Volkswagen warranty",
+        "Volkswagen warranty", "MIT license", "Los Angeles office", "bin collection", "die casting", "no refunds",
         "USB-C dock", "vitamin C", "C# async", "Yuan dynasty's official name",
     ],
 )  # fmt: skip
@@ -26,12 +31,20 @@ def test_english_and_unclear_questions(question: str) -> None:
         "Wie lang ist die Kündigungsfrist?", "Welche Temperatur braucht der Kühlraum?", "Kündigungsfrist Vertrag",
         "¿Cuánto dura el plazo de preaviso?", "¿Quién paga el viaje?", "Quelle est la durée du préavis ?",
         "Qui paie le voyage ?", "tarif piscine enfant", "carte annuelle prix", "horaires sauna", "Passwort ändern",
-        "Drucker Störung", "gastos envío Canarias", "precio entrada niños", "vacaciones",
+        "Drucker Störung", "gastos envío Canarias", "gastos de envio Canarias", "Hund abmelden wie", "prix du billet",
+        "WO IST DER EINGANG", "precio entrada niños", "vacaciones",
         "通知期有多长？", "كم مدة فترة الإشعار؟", "Кто оплачивает поездку?", "休暇は何日ですか",
     ],
 )  # fmt: skip
 def test_questions_in_other_languages(question: str) -> None:
     assert not is_english(question)
+
+
+def test_only_what_is_surely_foreign_needs_vectors_of_the_second_model() -> None:
+    for question in ("Wie melde ich meinen Hund an?", "gastos de envio Canarias", "prix du billet", "통화 이력"):
+        assert has_foreign_words(question)
+    for question in ("end date", "MIT license", "La Salle college fees", "tarif piscine enfant", "Kubernetes", ""):
+        assert not has_foreign_words(question)
 
 
 def test_function_words_of_a_clear_foreign_question() -> None:
