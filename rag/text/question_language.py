@@ -16,7 +16,8 @@ _MODEL_LANGUAGES = ("en", *FOREIGN_LANGUAGES)
 # what may be a name: a single word ("Kubernetes" has 0.03), or words with capital letters.
 _MAX_SHARE_OF_ENGLISH, _MAX_SHARE_IN_NAMES, _MAX_SHARE_IN_ONE_WORD = 0.05, 0.02, 0.01
 # A single function word, which may be part of a name ("Los Angeles") or another word ("end date"), is weak evidence:
-# 93 to 100 % of two to four words with one that are not English have at most the first share, 24 to 41 % of English ones.
+# 93 to 100 % of two to four words with one, if they are not English, have at most the first share, and 24 to 41 % of
+# English ones.
 _MAX_SHARE_WITH_FUNCTION_WORD, _MAX_SHARE_OF_FOREIGN = 0.2, 0.05
 _MIN_SHARE_OF_LIKELIEST = 0.5
 # Not the letters of identifiers such as "n8n", "USB-C" and "C#", nor single ones of "e-mail" and "Anna's": elsewhere

@@ -134,7 +134,8 @@ def test_source_code_has_no_headings() -> None:
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("Q: {}", "A: {}"), ("Q1: {}", "A1: {}"), ("**Q:** {}", "**A:** {}"), ("**Q: {}**", "A: {}"),
+        ("Q: {}", "A: {}"), ("Q1: {}", "A1: {}"), ("Q1. {}", "A1. {}"), ("**Q2)** {}", "**A2)** {}"),
+        ("**Q:** {}", "**A:** {}"), ("**Q: {}**", "A: {}"),
         ("Question 1: {}", "Answer:\n{}"), ("F: {}", "A: {}"), ("Frage: {}", "Antwort: {}"),
         ("Question : {}", "Réponse : {}"),
         ("Q : {}", "R : {}"), ("P: {}", "R: {}"), ("D: {}", "\nR: {}"), ("{}", "{}"), ("**{}**", "{}"),
@@ -157,6 +158,24 @@ def test_questions_are_below_all_other_titles() -> None:
     parts = [part for pair in zip(bold, QUESTIONS, strict=True) for part in pair]
     titles = [("Fares", 1), expected[0], ("On board", 1), expected[1], ("Food", 1), expected[2]]
     assert headings("\n".join(parts)) == titles
+
+
+def test_bold_questions_are_titles_like_other_bold_lines_unless_these_group_them() -> None:
+    questions = [f"**{title}**\nNobody knows it.\n" for title in ("Do dogs pay?", "Is it cold?")]
+    text = "\n".join([f"**Fares**\n\n{PARAGRAPH}\n", *questions])
+    assert headings(text) == [("Fares", 1), ("Do dogs pay?", 1), ("Is it cold?", 1)]
+    groups = [f"**{title}**\n" for title in ("Fares", "On board", "Food")]
+    assert headings("\n".join([*groups[:2], *questions, groups[2], "**Is there a café?**\nOn the upper deck.\n"])) == [
+        ("Fares", 1), ("On board", 1), ("Do dogs pay?", 2), ("Is it cold?", 2), ("Food", 1), ("Is there a café?", 2),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("divider", ["~" * 10, "~" * 72])
+def test_lines_of_tildes_divide_sections_and_open_no_code(divider: str) -> None:
+    sections = [
+        f"{'#' * level} {title}\n\n{PARAGRAPH}\n\n" for level, title in ((1, "Ferry"), (2, "Fares"), (2, "Food"))
+    ]
+    assert headings(f"{divider}\n\n".join(sections)) == [("Ferry", 1), ("Fares", 2), ("Food", 2)]
 
 
 def test_a_wrapped_question_is_one_title() -> None:
@@ -182,6 +201,7 @@ def test_a_wrapped_question_is_one_title() -> None:
         "\n\n".join(f"Person {number}\nP: 0664 12345{number}\nA: Main Street {number}" for number in range(4)),
         "\n\n".join(f"D: The roof is repaired in {month}.\nA: Anna asks." for month in ("May", "June", "July")),
         "P. Novak\nR. Smith\nD. Brown\nA. White\nF. Green\nR. Black\nP. Blue\nA. Grey\n",
+        "\n".join(f"Q{number}. Revenue rose.\nA{number}. Costs fell." for number in range(1, 5)),
         "D: Diameter\nR: Radius\nP: Pressure\nA: Area\nF: Force\nR: Resistance\n",
         "\n".join(f"{number}. Which city?\nA. Paris\nB. Rome\nC. Bern\nD. Vienna" for number in range(1, 5)),
         "\n".join(f"    {line}" for question in QUESTIONS for line in question.splitlines()),

@@ -99,8 +99,7 @@ def _render_part(structure: PassageStructure, index: int) -> str:
         return f"```\n{html_tags.code_of(_dedent(structure, index))}\n```"
     if part.kind is UnitKind.ROW:
         return _render_row(structure, index)
-    question = structure.text(index - 1) if index and structure.is_labelled_question(index - 1) else ""
-    return _plain(structure, without_answer_label(text, question))
+    return _plain(structure, without_answer_label(text, structure.labelled_question_above(index)))
 
 
 def _plain(structure: PassageStructure, text: str) -> str:

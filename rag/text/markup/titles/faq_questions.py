@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 QUESTION_ENDINGS = ("?", "？", "؟")
+# A long question with a label is wrapped.
+MAX_QUESTION_LINES = 3
 # The labels of questions, and those that their answers may have: English, German, French, Spanish and Italian.
 _ANSWER_LABELS = {
     "Q": "A|R",
@@ -20,9 +22,9 @@ _ANSWER_LABELS = {
 }
 # Other single letters are also labels of phones, dates, decisions and people, so these need a question mark.
 _CLEAR_LABELS = frozenset(label for label in _ANSWER_LABELS if len(label) > 1 or label == "Q")
-# A number may follow, and marks of emphasis may surround both.
-_LABEL_END = r"[ ]?\d{0,3}[ ]?\*{0,3}[:：]\*{0,3}(?:[ \t]+|\Z)"
-_QUESTION = re.compile(rf"\*{{0,3}}(?P<label>{'|'.join(_ANSWER_LABELS)}){_LABEL_END}(?=\S)")
+# A number may follow, and marks of emphasis may surround both. A point is enough after a number.
+_LABEL_END = r"[ ]?\d{0,3}[ ]?\*{0,3}(?:[:：]|(?<=\d)[.)])\*{0,3}(?:[ \t]+|\Z)"
+_QUESTION = re.compile(rf"\*{{0,3}}(?P<label>{'|'.join(_ANSWER_LABELS)})(?P<end>{_LABEL_END})(?=\S)")
 _ANSWERS = {label: re.compile(rf"\*{{0,3}}(?:{answers}){_LABEL_END}") for label, answers in _ANSWER_LABELS.items()}
 # Fewer different ones may be anything.
 _MIN_QUESTIONS = 3
@@ -30,8 +32,6 @@ _MIN_QUESTIONS = 3
 _STATEMENT_END = re.compile(r"[.!。！][\"'”’)]*\s")
 _MAX_TITLE_CHARACTERS = 200
 _MIN_ANSWER_WORDS = 3
-# A long question with a label is wrapped.
-_MAX_LINES = 3
 # Lines that are indented more are code.
 _MAX_INDENT = 3
 
@@ -57,7 +57,10 @@ def find_question_lines(lines: Sequence[str]) -> frozenset[int]:
 def is_labelled_question(text: str) -> bool:
     """Return whether a text begins with the label of a question."""
     label = _QUESTION.match(text)
-    return label is not None and (label["label"] in _CLEAR_LABELS or text.rstrip("* ").endswith(QUESTION_ENDINGS))
+    if not label:
+        return False
+    is_clear = label["label"] in _CLEAR_LABELS and label["end"].strip("* \t").endswith((":", "："))
+    return is_clear or text.rstrip("* ").endswith(QUESTION_ENDINGS)
 
 
 def without_question_label(text: str) -> str:
@@ -70,7 +73,11 @@ def without_answer_label(text: str, question: str) -> str:
     """Return the answer to a question without the label that belongs to the question's; other texts unchanged."""
     label = _QUESTION.match(question) if is_labelled_question(question) else None
     answer = _ANSWERS[label["label"]].match(text) if label else None
-    return text[answer.end() :] if answer and answer.end() < len(text) else text
+    if not answer or answer.end() == len(text):
+        return text
+    unlabelled = text[answer.end() :]
+    is_bold = answer[0].startswith("**") and answer[0].count("**") == 1  # as a whole, not only the label
+    return unlabelled.replace("**", "", 1) if is_bold else unlabelled
 
 
 def _title(question_lines: Sequence[str]) -> str:
@@ -98,7 +105,7 @@ def _end_of_question(lines: Sequence[str], number: int) -> int:
     if not label:
         return number + 1 if _is_above_answer(lines, number) else 0
     answer = _ANSWERS[label["label"]]
-    for end in range(number + 1, min(number + _MAX_LINES, len(lines)) + 1):
+    for end in range(number + 1, min(number + MAX_QUESTION_LINES, len(lines)) + 1):
         below = next((text.strip() for text in lines[end : end + 2] if text.strip()), "")
         if answer.match(below):
             text = " ".join(lines[index].strip() for index in range(number, end))

@@ -18,14 +18,26 @@ def add_minor_headings(headings: Sequence[Heading], lines: Sequence[str], starts
         starts: The offset of each line.
     """
     prose = list(_without_code_blocks(lines))
-    question_lines = find_question_lines(prose)
-    bold_titles = [(number, title) for number, title in find_bold_titles(prose) if number not in question_lines]
+    bold_titles = _without_inner_questions(find_bold_titles(prose), prose)
     by_start = {heading.start: heading for heading in headings}
     for titles in (bold_titles, find_faq_questions(prose)):
         level = max((heading.level for heading in by_start.values()), default=0) + 1
         for number, title in titles:
             by_start.setdefault(starts[number], Heading(starts[number], level, title))
     return tuple(by_start[start] for start in sorted(by_start))
+
+
+def _without_inner_questions(titles: Sequence[tuple[int, str]], lines: Sequence[str]) -> list[tuple[int, str]]:
+    """Return bold titles without the questions of an FAQ, if one of the others has such a question as its first line.
+
+    Otherwise a bold question is a title like the others.
+    """
+    questions = find_question_lines(lines)
+    others = [(number, title) for number, title in titles if number not in questions]
+    first_lines = {
+        next((below for below in range(number + 1, len(lines)) if lines[below].strip()), number) for number, _ in others
+    }
+    return others if questions & first_lines else list(titles)
 
 
 def _without_code_blocks(lines: Sequence[str]) -> Iterator[str]:

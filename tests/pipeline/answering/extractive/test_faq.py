@@ -1,5 +1,7 @@
 """Answers from an FAQ whose lines are labelled: `Q: …` above `A: …`."""
 
+import re
+
 import pytest
 
 from tests.support.passages import answer, passage
@@ -50,3 +52,12 @@ def test_other_letters_stay_in_an_answer(text: str, question: str, expected: str
     quoted = answer(question, passage(text))
     assert expected in quoted
     assert quoted == quoted.strip()
+
+
+def test_labels_of_a_wrapped_question_and_of_a_bold_answer_are_removed() -> None:
+    wrapped = passage(FAQ.replace("Q: Do dogs pay", "Q: Do dogs with children that are smaller than a cat\npay"))
+    assert answer("Do dogs pay?", wrapped) == "Dogs travel free of charge. [1]"
+    bold = passage(re.sub("^(.+)$", r"**\1**", FAQ, flags=re.MULTILINE))
+    assert answer("Where is the café?", bold) == "R. Miller runs it on the upper deck. [1]"
+    label = passage(FAQ.replace("A:", "**A:**").replace("runs it", "runs **it**"))
+    assert answer("Where is the café?", label) == "R. Miller runs **it** on the upper deck. [1]"

@@ -6,7 +6,12 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from rag.text.markup import html_tags, references
-from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS, is_labelled_question, without_question_label
+from rag.text.markup.titles.faq_questions import (
+    MAX_QUESTION_LINES,
+    QUESTION_ENDINGS,
+    is_labelled_question,
+    without_question_label,
+)
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import stems
 from rag.types import Passage
@@ -125,6 +130,17 @@ class PassageLayout:
     def is_labelled_question(self, index: int) -> bool:
         """Return whether a part is a question of an FAQ that begins with a label: `Q: …`."""
         return self.parts[index].kind is UnitKind.HEADING and is_labelled_question(self.text(index))
+
+    def labelled_question_above(self, index: int) -> str:
+        """Return the question with a label, which may be wrapped, right above a part; empty if there is none."""
+        question = ""
+        for above in reversed(range(max(0, index - MAX_QUESTION_LINES), index)):
+            if self.parts[above].kind is not UnitKind.HEADING:
+                break
+            question = f"{self.text(above)} {question}"
+            if is_labelled_question(question):
+                return question
+        return ""
 
     def is_heading(self, index: int) -> bool:
         """Return whether a part is a heading, or a question on a line of its own, which may be numbered."""
