@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from rag.pipeline.answering.extractive.parts.cross_references import mostly_points
+from rag.pipeline.answering.extractive.parts.pointing_sentences import mostly_points
 from rag.pipeline.answering.extractive.question.answer_types import (
     expected_answer_type,
     has_answer_of_type,

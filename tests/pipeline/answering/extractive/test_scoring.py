@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rag.pipeline.answering.extractive.extract import extract_quotes
-from rag.pipeline.answering.extractive.parts.cross_references import is_pointer, mostly_points
+from rag.pipeline.answering.extractive.parts.pointing_sentences import is_pointer, mostly_points
 from rag.pipeline.answering.extractive.parts.split_into_parts import says_nothing
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity

@@ -9,7 +9,7 @@ from rag.text.markup import pictures
 from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 from rag.text.sentences.quotable_units import TextUnit, UnitKind, split_units
 
-from .cross_references import is_pointer
+from .pointing_sentences import is_pointer
 from .tables import find_headers, join_continued_rows, join_grid_rows
 from .tables_of_contents import without_contents
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rag.pipeline.answering.extractive.parts.cross_references import mostly_points
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
+from rag.pipeline.answering.extractive.parts.pointing_sentences import mostly_points
 from rag.pipeline.answering.extractive.parts.split_into_parts import SENTENCE_ENDINGS
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
