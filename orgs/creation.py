@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from accounts.models import User
 from ragsite.postgres import identity
 
-from .access.permissions import DEFAULT_ROLES
+from .access.permissions import DEFAULT_ROLE, DEFAULT_ROLES
 from .models.organizations import Membership, Organization, Role, Team
 
 
@@ -23,7 +23,7 @@ def create_organization(*, name: str, slug: str) -> Organization:
 
 @transaction.atomic
 def add_member(
-    *, user: User, organization: Organization, roles: Iterable[str] = ("member",), teams: Iterable[str] = ()
+    *, user: User, organization: Organization, roles: Iterable[str] = (DEFAULT_ROLE,), teams: Iterable[str] = ()
 ) -> Membership:
     """Give the user a membership with these roles and teams, by name. Missing teams are created.
 

@@ -22,12 +22,14 @@ def describe_permissions(names: Iterable[str]) -> str:
     return ", ".join(gettext("“{name}”").format(name=labels.get(name, name)) for name in sorted(names))
 
 
+# The role of people who join without an invitation: with single sign-on, or created by a directory.
+DEFAULT_ROLE = "member"
 # The roles of a new organisation.
 DEFAULT_ROLES: dict[str, list[str]] = {
     "owner": list(Permission.values),
     "admin": list(Permission.values),
     "editor": [Permission.SOURCES_CREATE.value, Permission.SOURCES_INGEST.value],
-    "member": [],
+    DEFAULT_ROLE: [],
 }
 
 

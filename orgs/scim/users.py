@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.delegation import AccessChangeRefused, change_access
+from orgs.access.permissions import DEFAULT_ROLE
 from orgs.models import Membership, Organization, Role, ScimUser, SignInDomain
 from ragsite.postgres.models import is_storable
 
@@ -30,7 +31,6 @@ FIELDS: dict[str, str | filters.Constant] = {
     "externalid": "scim_user__external_id",
     "active": "is_active",
 }
-_DEFAULT_ROLE = "member"
 _MAX_ADDRESS_CHARACTERS = 254
 
 
@@ -85,7 +85,7 @@ def create_user(organization: Organization, values: UserValues) -> Membership:
             raise ScimError(409, "There is a user of this userName already.", "uniqueness")
         if user.is_superuser:
             raise ScimError(403, "Superusers are not managed by a directory.")
-        membership.roles.set(Role.objects.filter(organization=organization, name=_DEFAULT_ROLE))
+        membership.roles.set(Role.objects.filter(organization=organization, name=DEFAULT_ROLE))
         _save_values(membership, values)
     return membership
 

@@ -15,13 +15,13 @@ from accounts.audit.events import AuditAction, AuditObject
 from accounts.models import User
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.delegation import AccessChangeRefused, change_access
+from orgs.access.permissions import DEFAULT_ROLE
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, Role, SignInDomain, Team
 from ragsite.postgres import identity
 from ragsite.postgres.models import is_storable
 
 logger = structlog.get_logger(__name__)
 
-_DEFAULT_ROLE = "member"
 # Google vouches only for addresses of organisations, whose accounts have the claim `hd`
 # (https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload).
 _GOOGLE = "https://accounts.google.com"
@@ -221,7 +221,7 @@ def _apply_groups(provider: IdentityProvider, membership: Membership, groups: se
     mappings_of_person = [mapping for mapping in mappings if mapping.group in groups]
     roles, teams = _rows(mappings_of_person, "role"), _rows(mappings_of_person, "team")
     if is_new and not roles:
-        roles |= set(Role.objects.filter(organization=provider.organization_id, name=_DEFAULT_ROLE))
+        roles |= set(Role.objects.filter(organization=provider.organization_id, name=DEFAULT_ROLE))
     mapped_roles, mapped_teams = _rows(mappings, "role"), _rows(mappings, "team")
     current_roles, current_teams = set(membership.roles.all()), set(membership.teams.all())
     membership.roles.remove(*((mapped_roles - roles) & current_roles))
