@@ -1,4 +1,7 @@
-"""What the conformance tests of chunk stores share. Add a new store to `STORES`."""
+"""What the conformance tests of chunk stores share.
+
+A new store belongs in the fixture `store` (conftest.py), or in `STORES` if it needs no server.
+"""
 
 import uuid
 from collections.abc import Callable, Sequence
