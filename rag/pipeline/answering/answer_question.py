@@ -41,8 +41,9 @@ from .find_passages_to_answer import add_probability_of_parts, find_passages_to_
 from .find_quote_evidence import find_quote_evidence
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
-from .no_answer_sentences import sentences_for
+from .no_answer_sentences import ENGLISH, sentences_for
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
+from .required_facts import has_required_facts
 from .verify_citations import CitedAnswer, extract_citations
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
@@ -78,7 +79,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         context, grounding = assess(question, retrieval, options, sanitized)
         grounding = add_probability_of_parts(grounding, retrieval, context.passages)
     if options.strict and not grounding.is_groundable:
-        raise InsufficientContext("No answer to this question was found in the sources.", gaps=list(grounding.gaps))
+        raise InsufficientContext(ENGLISH.no_answer, gaps=list(grounding.gaps))
     closest = "" if grounding.is_groundable else _describe_closest(question.text, context)
     if len(grounding.relevant) < len(context.passages):
         context = _build_context(question, grounding.relevant, options, sanitized)
@@ -140,6 +141,12 @@ def _generate_answer(
 ) -> Generator[str, None, Answer]:
     """Yield the answer's text in parts, and return the answer with verified citations, or a refusal."""
     generation = prepare_generation(question.text, context, options.generation, searched=searched)
+    if generation.quotes is not None and not has_required_facts(
+        question.text, generation.quotes, generation.quoted_text
+    ):
+        answer = _decline_without_facts(question.text, context, grounding, options)
+        yield answer.text
+        return answer
     text = yield from collect_text(generation.text_parts)
     if generation.quotes is not None:
         gaps = _describe_gaps_of_quotes(question.text, grounding, generation.quotes)
@@ -205,6 +212,13 @@ def _decline(query: str, grounding: Grounding, closest: str, heading_similarity:
     gaps = describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
     text = " ".join(filter(None, (sentences_for(query).unclear, gaps, closest)))
     return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
+
+
+def _decline_without_facts(query: str, context: Context, grounding: Grounding, options: AnswerOptions) -> Answer:
+    """Decline a question because the quotes lack what it asks for, such as a telephone number."""
+    if options.strict:
+        raise InsufficientContext(ENGLISH.no_answer, gaps=list(grounding.gaps))
+    return _decline(query, grounding, _describe_closest(query, context), None)
 
 
 def _postpone(query: str, grounding: Grounding) -> Answer:

@@ -7,7 +7,6 @@ from rag.pipeline.answering.extractive.parts.pointing_sentences import mostly_po
 from rag.pipeline.answering.extractive.question.answer_types import (
     expected_answer_type,
     has_answer_of_type,
-    has_count,
 )
 from rag.pipeline.answering.extractive.question.question_type import is_negated, is_procedure
 from rag.pipeline.answering.extractive.quotes import Quote
@@ -42,7 +41,6 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
         has_all_words=not grounding.gaps,
         word_count=count_question_words(query),
         has_answer_type=answer_type is None or any(has_answer_of_type(quote.quote, answer_type) for quote in citations),
-        has_count=has_count(generation.quoted_text, query, first.citations[0].passage.lang if first else ""),
         has_statement=not mostly_points(" ".join(quote.quote for quote in citations)),
         has_all_steps=first is None or not (is_procedure(query) and _STEP.match(_heading(first))),
         has_same_negation=first is None or _has_same_negation(query, _heading(first), citations),

@@ -26,7 +26,7 @@ _LAST_WORD = re.compile(r"(?:[^\W\d_]\.)*[^\W_]+$")
 _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _ABBREVIATIONS = re.compile(
     r"(?:dr|mr|mrs|ms|mgr|lt|col|maj|capt|sgt|messrs|prof|st|no|nos|v|lit|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
-    r"|rev|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme|mlle|av|sra|srta|núm|dott|pag"
+    r"|rev|tel|tél|tlf|ext|mio|mrd|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme|mlle|av|sra|srta|núm|dott|pag"
     r"|bijv|blz)",
     re.IGNORECASE,
 )

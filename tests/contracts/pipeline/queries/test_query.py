@@ -191,3 +191,15 @@ def test_a_question_like_the_closest_heading_is_declined_in_other_words_too(live
     assert body["answer"].startswith("No passage clearly answers this question.")
     body = ask(member, query="Is my kitten welcome on Mondays at your premises?").body
     assert body["answer"].startswith("No answer to this question was found")
+
+
+def test_a_question_for_what_no_quote_has_is_declined(live_world: World, member: Client) -> None:
+    text = "# Hut\n\n## Whom do I call at night?\n\nAt night you call the duty phone of the porter."
+    ingest_text(live_world.source("rules"), "/rules.md", text)
+    question = "What is the number of the duty phone that I call at night?"
+    assert ask(member, query="Whom do I call at night?").body["confidence"] > 0
+    body = ask(member, query=question.replace("number of the duty phone", "phone number")).body
+    assert (body["confidence"], body["citationsUsed"], body["warnings"]) == (0, [], ["NOT_GROUNDED"])
+    assert body["answer"].startswith("No passage clearly answers this question. The closest passage is in “")
+    reply = ask(member, query="What is the phone number that I call at night?", strictMode=True)
+    assert (reply.status, reply.body["error"]) == (422, "INSUFFICIENT_CONTEXT")

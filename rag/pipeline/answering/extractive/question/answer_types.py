@@ -1,4 +1,4 @@
-"""The type of answer that the words of a question ask for: a time, a duration, a price or a number.
+"""The type of answer that the words of a question ask for: a time, a duration, a price, a number or a contact.
 
 Questions and answers are in English, German, French or Spanish.
 """
@@ -18,9 +18,33 @@ class AnswerType(enum.Enum):
     DURATION = "duration"
     PRICE = "price"
     NUMBER = "number"
+    PHONE_NUMBER = "phone number"
+    EMAIL_ADDRESS = "email address"
 
 
+# "What is the phone number of the vet?", "E-mail address of the vet"; not "What is the format of a phone number?", nor
+# "How do I change my e-mail address?".
+_ASKS_FOR_CONTACT = (
+    r"(?:(?:what|which)(?:'s|’s| is| are) (?:(?!of\b|for\b)[\w’'-]+ ){{0,4}}(?:{english})s?(?! (?:format|limit|field))"
+    r"|(?:wie lautet|was ist|welche)(?: ist)? (?:die |eure |ihre |deine )?(?:{german})"
+    r"|quel(?:le)? est (?:le |la |l['’]|votre )?(?:{french})|cuál es (?:el |la |su )?(?:{spanish})"
+    r"|\A\W*(?:(?:{english}) (?:of|for)|(?:{german}) (?:de[rsm]|von|vom|für)|(?:{french}) (?:de|du|des|pour)"
+    r"|(?:{spanish}) (?:de|del|para)))"
+)
 _QUESTIONS = {
+    AnswerType.PHONE_NUMBER: _ASKS_FOR_CONTACT.format(
+        english="(?:tele|mobile )?phone number|(?:fax|emergency) number|phone|telephone",
+        german=r"\w*(?:telefon|handy|fax|ruf)nummer",
+        french="(?:numéro de )?(?:téléphone|portable|fax)",
+        spanish="(?:número de )?(?:teléfono|móvil|fax)",
+    )
+    + r"|(?:which|what) number (?:do|can|should|must) (?:i|we) (?:call|dial|ring|phone)",
+    AnswerType.EMAIL_ADDRESS: _ASKS_FOR_CONTACT.format(
+        english="e-?mail address(?:es)?",
+        german=r"(?:e-?)?mail-?adresse",
+        french="adresse (?:e-?mail|mail|électronique|de courriel)",
+        spanish="(?:dirección de )?correo(?: electrónico)?",
+    ),
     # "Can I keep it when I leave?" does not ask for a time.
     AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|depuis|desde) )?(?:when|wann|quand|cuándo)"
     r"|what time|(?:which|what) (?:year|day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
@@ -62,7 +86,14 @@ _UNITS = (
 )
 # Only from the beginning of a number on, or a row of digits would take quadratic time.
 _AMOUNT = rf"(?:(?<![\d.,])[.,]*\d[\d.,]*|\b(?:{_NUMBER_WORDS}|an?|one|eine?[mnr]?|une?|una))"
-_CURRENCIES = "euros?|dollars?|pounds?|cents?|francs?|franken|eur|usd|gbp|chf"
+_CURRENCIES = (
+    "euros?|dollars?|pounds?|pence|cents?|ct|francs?|franken|eur|usd|gbp|chf|cad|aud|jpy|sek|nok|dkk|kr|pln|zł|czk|huf"
+)
+# What costs nothing, or nothing more.
+_FREE = (
+    "free|included|no (?:charge|cost|fee)|nothing|kostenlos|kostenfrei|gratis|umsonst|inklusive|inbegriffen"
+    "|gratuite?(?:s|ment)?|inclu(?:se?s?|ido|ida)s?|gratuit[oa]s?"
+)
 _TIMES = (
     r"(?:1\d|20)\d\d", r"\d\d?:\d\d", r"\d\d?\.\d\d? ?(?:uhr|h|[ap]\.?m\.?)", r"\d\d?\.\d\d?\.(?:\d\d)*",
     r"(?:[01]?\d|2[0-4]) ?h(?:\d\d)?", r"\d\d?(?:st|nd|rd|th)", r"\d\d? (?:[ap]\.?m\.?|uhr)",
@@ -75,9 +106,14 @@ _ANSWERS = {
     AnswerType.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
     AnswerType.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
     # "2.50" is an amount, "2.50.10" a version, and "14.30 Uhr" a time.
-    AnswerType.PRICE: r"[$€£¥]|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
-    rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\bfree\b|\bkostenlos",
+    AnswerType.PRICE: r"[$€£¥₹₽₺]|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
+    rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\b(?:{_FREE})\b",
     AnswerType.NUMBER: rf"\d|\b(?:{_NUMBER_WORDS})\b",
+    # At least six digits, but no date; or few ones behind a word that says what they are.
+    AnswerType.PHONE_NUMBER: r"(?<![\w.,/€$£-])\+?\(?\d(?!\d?[./-]\d\d?[./-]\d)(?:[ ()/.–-]{0,2}\d){5,14}(?![\w€$£])"
+    r"|(?:extension|ext\.?|internal|durchwahl|poste|extensión|interno|call|dial|ring|phone|tel\.?|telephone|fax|notruf"
+    r"|telefon|nummer|number|téléphone|numéro|teléfono|número)\W{1,4}\d[\d ]{1,14}(?!\w)",
+    AnswerType.EMAIL_ADDRESS: r"\w@\w|\w ?[(\[](?:at|ät)[)\]] ?\w",
 }
 _QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
 _ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ANSWERS.items()}
