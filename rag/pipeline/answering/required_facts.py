@@ -21,13 +21,19 @@ _CONTACTS = frozenset({AnswerType.PHONE_NUMBER, AnswerType.EMAIL_ADDRESS})
 _YEAR = re.compile(
     r"(?<![\w.,])(?P<year>(?:19|20)\d\d)(?:\s?[/–-]\s?(?:(?:19|20)(?=\d\d(?!\d)))?(?P<next>\d\d)(?!\d))?(?![\w€$£])"
 )
+_MIN_YEAR, _MAX_YEAR = 1900, 2099
+_YEAR_BEHIND = r" (?:\w+\.? ){0,2}(?:19|20)\d\d(?!\w)"
+_SINCE = re.compile(
+    rf"\b(?:since|from|as of|seit|ab|von|depuis|dès|à partir de|desde|a partir de){_YEAR_BEHIND}", re.IGNORECASE
+)
+_UNTIL = re.compile(rf"\b(?:until|till|through|bis|jusqu['’]en|jusqu['’]à|hasta){_YEAR_BEHIND}", re.IGNORECASE)
 
 
 def has_required_facts(query: str, citations: Sequence[Citation], quoted_text: str) -> bool:
     """Return whether quotes can be the answer to a question: what some questions ask for is easily seen to be missing.
 
     It is missing if no quote has a telephone number or an address that was asked for, if nothing near the quotes is a
-    price, if no number is near what the question wants to be counted, or if they are about other years.
+    price, if no number is near what the question wants to be counted, or if what they are from is about other years.
 
     Args:
         query: The question.
@@ -38,7 +44,7 @@ def has_required_facts(query: str, citations: Sequence[Citation], quoted_text: s
     if answer_type in _CONTACTS and not has_answer_of_type(quoted_text, answer_type):
         return False
     passages = [citation.passage.text_with_headings for citation in citations]
-    if _is_about_other_year(query, quoted_text, passages):
+    if _is_about_other_year(query, passages):
         return False
     langs = {snowball_algorithm(citation.passage.lang) or "english" for citation in citations}
     if not langs <= _LANGUAGES:
@@ -50,12 +56,17 @@ def has_required_facts(query: str, citations: Sequence[Citation], quoted_text: s
     return is_translated or has_count(quoted_text, query, lang)
 
 
-def _is_about_other_year(query: str, quoted_text: str, passages: Sequence[str]) -> bool:
-    """Return whether quotes name years, but neither they nor their passages name one that the question asks about."""
+def _is_about_other_year(query: str, passages: Sequence[str]) -> bool:
+    """Return whether the passages of quotes name years, and all are before or all after those of the question.
+
+    "Since 2019" is about all later years, "until 2030" about all earlier ones.
+    """
     asked_years = set().union(*(_find_years(clause) for clause in asking_clauses(query)))
-    if not asked_years or not _find_years(quoted_text):
+    if not asked_years:
         return False
-    return not any(asked_years & _find_years(text) for text in passages)
+    text = "\n".join(passages)
+    years = _find_years(text) | {_MAX_YEAR for _ in _SINCE.finditer(text)} | {_MIN_YEAR for _ in _UNTIL.finditer(text)}
+    return bool(years) and not min(years) <= max(asked_years) <= max(years)
 
 
 def _find_years(text: str) -> set[int]:

@@ -46,6 +46,10 @@ def has_facts(question: str, text: str, **fields: object) -> bool:
         ("Who won the race in 2023?", "Anna won the race."),
         ("Who won the race in 2023?", "Anna won the race in the season 2022/23."),
         ("Who won the race in 2025?", "Anna won the race in the season 2024-2025."),
+        ("Who won the race in 2023?", "Anna won all races from 2021 to 2024."),
+        ("What is the fee in 2025?", "The fee is 20 euros since May 2019."),
+        ("Was kostet eine Nacht 2025?", "Eine Nacht kostet ab 1. Januar 2019 20 Euro."),
+        ("What is the fee in 2025?", "The fee is 20 euros until 2030."),
         ("We joined in 2019. What is the fee?", "The fee is 20 euros since 2024."),
     ],
 )  # fmt: skip
@@ -66,6 +70,7 @@ def test_quotes_that_may_be_the_answer(question: str, text: str) -> None:
         ("Was kostet eine Nacht?", "Eine Nacht in der Hütte beginnt um 18.30 Uhr und endet am 12.05.2024."),
         (COUNT, "Keys are given out in the office from 9 to 12."),
         ("Who won the race in 2023?", "Anna won the race in 2024."),
+        ("Who won the race in 2023?", "In 2021 and 2022 it was cold. Anna won the race."),
         ("price of the race 2025", "The price of the race is 20 euros in 2024."),
     ],
 )
@@ -82,7 +87,7 @@ def test_nothing_is_counted_in_another_language() -> None:
     assert has_facts(COUNT, "Jeder bekommt drei Schlüssel.", lang="de")
 
 
-@pytest.mark.parametrize("part", ["2024-", "20", "1 ", "(0", "call ", "a@", "2024/25 "])
+@pytest.mark.parametrize("part", ["2024-", "20", "1 ", "(0", "call ", "a@", "2024/25 ", "from a ", "since 20"])
 def test_facts_are_found_in_linear_time(part: str) -> None:
     cited = extract_quotes(PHONE, [passage("The vet came in 2024.")])[0].citations
 
