@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.text.amounts import Amount, AmountRange, find_amounts, find_unit, parse_range
+from rag.text.quantities.amounts import Amount, AmountRange, find_amounts, find_unit, parse_range
 from tests.support.growth import takes_linear_time
 
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from itertools import groupby, pairwise, zip_longest
 
-from rag.text.amounts import find_amounts, parse_range
 from rag.text.markup.aligned_columns import COLUMN_GAP
+from rag.text.quantities.amounts import find_amounts, parse_range
 from rag.text.sentences.quotable_units import TextUnit, UnitKind
 
 # A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.

@@ -6,8 +6,8 @@ Questions and answers are in English, German, French or Spanish.
 import enum
 import re
 
-from rag.text.amounts import find_amounts, find_unit
 from rag.text.function_words import ALL_FUNCTION_WORDS
+from rag.text.quantities.amounts import find_amounts, find_unit
 from rag.text.words import stem
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
-from rag.text.amounts import Amount, find_amounts
 from rag.text.function_words import ALL_FUNCTION_WORDS
+from rag.text.quantities.amounts import Amount, find_amounts
 from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
-from rag.text.amounts import Amount, AmountRange, find_unit, parse_range
+from rag.text.quantities.amounts import Amount, AmountRange, find_unit, parse_range
 from rag.text.sentences.quotable_units import UnitKind
 
 # What is before an item's content: "- up to 20 €: free".

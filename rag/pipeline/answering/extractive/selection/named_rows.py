@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.pipeline.answering.extractive.scores.rows_by_amount import rows_by_amount
-from rag.text.amounts import Amount, find_amounts
 from rag.text.function_words import ALL_FUNCTION_WORDS
+from rag.text.quantities.amounts import Amount, find_amounts
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import as_phrase
 

@@ -1,0 +1,1 @@
+"""Numbers with units, and the words of numbers, units and dates."""
