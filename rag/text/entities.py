@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .function_words import FUNCTION_WORDS
+from .quantities.quantity_words import ENGLISH_NUMBERS, MONTHS
 
 # A word with inner punctuation: run_target, 1,204.50, 2009-12-31, O'Brien's.
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
@@ -15,14 +16,9 @@ _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _INNER_CAPITAL = re.compile(r"[^\W\d_][^\W\d_]*?(?<=[a-z])[A-Z]")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:\n]|[\"“„«(])\s*\Z")
 _FUNCTION_WORDS = FUNCTION_WORDS["english"]
-_MONTHS = "january february march april may june july august september october november december"
 _DATE = re.compile(r"\b(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
-_NUMBER_WORDS = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty"
-)
-_VALUES = {name: str(value) for value, name in enumerate(_NUMBER_WORDS.split())}
-_VALUES |= {name: str(value) for value, month in enumerate(_MONTHS.split(), start=1) for name in (month, month[:3])}
+_VALUES = {name: str(value) for value, name in enumerate(ENGLISH_NUMBERS)}
+_VALUES |= {name: str(value) for value, month in enumerate(MONTHS["english"], start=1) for name in (month, month[:3])}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,35 +7,11 @@ import math
 import re
 from dataclasses import dataclass
 
+from .quantity_words import UNIT_OF_WORD
+
 _MAX_CHARACTERS = 500
 _NUMBER = re.compile(r"\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+(?!\d)(?:[.,]\d{1,2}(?!\d))?|\d+(?:[.,]\d+)?")
 _GROUPED = re.compile(r"(\d{1,3}(?:[.,'’ \u00a0\u202f]\d{3})+)(?:[.,](\d{1,2}))?")
-_UNITS = {
-    "€": "€ eur euro euros",
-    "$": "$ usd dollar dollars",
-    "£": "£ gbp pound pounds",
-    "chf": "chf franken",
-    "%": "% percent prozent",
-    "kg": "kg kilo kilos kilogram kilograms kilogramm",
-    "g": "g gram grams gramm",
-    "t": "t tonne tonnes ton tons tonnen",
-    "km": "km kilometre kilometres kilometer kilometers kilomètres kilómetros",
-    "m": "m metre metres meter meters mètre mètres metro metros",
-    "cm": "cm",
-    "mm": "mm",
-    "l": "l litre litres liter liters litro litros",
-    "kw": "kw",
-    "kwh": "kwh",
-    "°c": "°c",
-    "year": "year years jahr jahre jahren ans année années año años",
-    "month": "month months monat monate monaten mois mes meses",
-    "week": "week weeks woche wochen semaine semaines semana semanas",
-    "day": "day days tag tage tagen jour jours día días",
-    "hour": "h hour hours stunde stunden std heure heures hora horas",
-    "minute": "min minute minutes minuten minuto minutos",
-    "person": "person persons people personen personne personnes persona personas pax",
-}
-_UNIT_OF_WORD = {word: unit for unit, words in _UNITS.items() for word in words.split()}
 # Names of columns that have a unit without naming it.
 _UNIT_OF_COLUMN = dict.fromkeys(("age", "alter", "âge", "edad"), "year")
 # "Weight (kg)", "Weight in kg"; not "Cost per hour".
@@ -132,7 +108,7 @@ def find_unit(name: str) -> str:
     name = name[:_MAX_CHARACTERS].lower()
     stated = _IN_BRACKETS.search(name)
     text = (stated[1] or stated[2]) if stated else _PER.sub(" ", name)
-    units = (_UNIT_OF_WORD.get(word, _UNIT_OF_COLUMN.get(word, "")) for word in (text, *_WORD.findall(text)))
+    units = (UNIT_OF_WORD.get(word, _UNIT_OF_COLUMN.get(word, "")) for word in (text, *_WORD.findall(text)))
     return next(filter(None, units), "")
 
 
@@ -214,7 +190,7 @@ def _multiplier(text: str, end: int, *, is_money: bool) -> tuple[float, int]:
 
 
 def _unit_of(word: str) -> str:
-    return _UNIT_OF_WORD.get(word.strip().lower(), "")
+    return UNIT_OF_WORD.get(word.strip().lower(), "")
 
 
 def _to_float(number: str) -> float:

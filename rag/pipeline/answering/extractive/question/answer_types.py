@@ -8,6 +8,7 @@ import re
 
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.amounts import find_amounts, find_unit
+from rag.text.quantities.quantity_words import CURRENCIES, DAYS, MONTHS, NUMBER_WORDS, TIME_UNITS, any_of
 from rag.text.words import stem
 
 
@@ -60,35 +61,11 @@ _QUESTIONS = {
     r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|(?:which|what) (?:\w+ )?version"
     r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
 }
-_NUMBER_WORDS = (
-    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen"
-    "|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|once|twice|half"
-    "|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf|dreizehn|vierzehn|fünfzehn|sechzehn|siebzehn|achtzehn"
-    "|neunzehn|zwanzig|dreißig|vierzig|fünfzig|sechzig|siebzig|achtzig|neunzig|hundert|tausend|einmal"
-    "|deux|trois|quatre|cinq|sept|huit|neuf|dix|onze|douze|treize|quatorze|quinze|seize|vingt|trente|quarante|cinquante"
-    "|soixante|cent|mille"
-    "|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|trece|catorce|quince|dieciséis|diecisiete|dieciocho|diecinueve"
-    "|veinte|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa|cien|mil"
-)
-_MONTHS = (
-    "january|february|march|april|may|june|july|august|september|october|november|december"
-    "|januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août|septembre"
-    "|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
-)
-_DAYS = (
-    "(?:mon|tues|wednes|thurs|fri|satur|sun)days?|montags?|dienstags?|mittwochs?|donnerstags?|freitags?|samstags?"
-    "|sonntags?|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|jueves|viernes|sábado|domingo"
-)
-_UNITS = (
-    "(?:milli)?seconds?|minutes?|hours?|(?:working |business )?days?|nights?|weeks?|months?|years?|ms"
-    "|sekunden?|minuten?|stunden?|tagen?|wochen?|monaten?|jahren?|tage|monate|jahre|secondes?|heures?|jours?|semaines?"
-    "|mois|ans?|années?|segundos?|minutos?|horas?|días?|semanas?|meses|mes|años?"
-)
+_NUMBERS = any_of(NUMBER_WORDS)
+_MONTHS = any_of(month for months in MONTHS.values() for month in months)
+_UNITS = rf"(?:working |business )?(?:{any_of(TIME_UNITS)})"
 # Only from the beginning of a number on, or a row of digits would take quadratic time.
-_AMOUNT = rf"(?:(?<![\d.,])[.,]*\d[\d.,]*|\b(?:{_NUMBER_WORDS}|an?|one|eine?[mnr]?|une?|una))"
-_CURRENCIES = (
-    "euros?|dollars?|pounds?|pence|cents?|ct|francs?|franken|eur|usd|gbp|chf|cad|aud|jpy|sek|nok|dkk|kr|pln|zł|czk|huf"
-)
+_AMOUNT = rf"(?:(?<![\d.,])[.,]*\d[\d.,]*|\b(?:{_NUMBERS}|an?|one|eine?[mnr]?|une?|una))"
 # What costs nothing, or nothing more.
 _FREE = (
     "free|included|no (?:charge|cost|fee)|nothing|kostenlos|kostenfrei|gratis|umsonst|inklusive|inbegriffen"
@@ -97,7 +74,8 @@ _FREE = (
 _TIMES = (
     r"(?:1\d|20)\d\d", r"\d\d?:\d\d", r"\d\d?\.\d\d? ?(?:uhr|h|[ap]\.?m\.?)", r"\d\d?\.\d\d?\.(?:\d\d)*",
     r"(?:[01]?\d|2[0-4]) ?h(?:\d\d)?", r"\d\d?(?:st|nd|rd|th)", r"\d\d? (?:[ap]\.?m\.?|uhr)",
-    rf"\d\d?\.? (?:{_MONTHS})", rf"(?:in )?(?:{_MONTHS}) \d", rf"(?:in|im|en) (?:{_MONTHS})", _DAYS,
+    rf"\d\d?\.? (?:{_MONTHS})", rf"(?:in )?(?:{_MONTHS}) \d", rf"(?:in|im|en) (?:{_MONTHS})", any_of(DAYS),
+    "noon|midnight|mittags?|mitternachts?|midi|minuit|mediodía|medianoche",
     "daily|weekly|monthly|yearly|annually|täglich|wöchentlich|monatlich|jährlich",
     r"(?:every|each|once an?|twice an?|within|after|before|pro|jeden?|alle|nach|chaque|cada) (?:\w+ ){0,2}"
     rf"(?:{_UNITS})",
@@ -107,8 +85,8 @@ _ANSWERS = {
     AnswerType.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
     # "2.50" is an amount, "2.50.10" a version, and "14.30 Uhr" a time.
     AnswerType.PRICE: r"[$€£¥₹₽₺]|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
-    rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{_CURRENCIES})\b)|\b(?:{_FREE})\b",
-    AnswerType.NUMBER: rf"\d|\b(?:{_NUMBER_WORDS})\b",
+    rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{any_of(CURRENCIES)})\b)|\b(?:{_FREE})\b",
+    AnswerType.NUMBER: rf"\d|\b(?:{_NUMBERS})\b",
     # At least six digits, but no date; or few ones behind a word that says what they are.
     AnswerType.PHONE_NUMBER: r"(?<![\w.,/€$£-])\+?\(?\d(?!\d?[./-]\d\d?[./-]\d)(?:[ ()/.–-]{0,2}\d){5,14}(?![\w€$£])"
     r"|(?:extension|ext\.?|internal|durchwahl|poste|extensión|interno|call|dial|ring|phone|tel\.?|telephone|fax|notruf"

@@ -1,0 +1,92 @@
+"""The words of numbers, units, currencies, months and days in English, German, French and Spanish."""
+
+from collections.abc import Iterable
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# From zero on, so that the position is the value.
+ENGLISH_NUMBERS = _words(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty"
+)
+# Without the words for one, which are also articles.
+NUMBER_WORDS = ENGLISH_NUMBERS[2:] + _words(
+    "thirty forty fifty sixty seventy eighty ninety hundred thousand million once twice half "
+    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn "
+    "neunzehn zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert tausend einmal "
+    "deux trois quatre cinq sept huit neuf dix onze douze treize quatorze quinze seize vingt trente quarante cinquante "
+    "soixante cent mille "
+    "dos tres cuatro cinco siete ocho nueve diez doce trece catorce quince dieciséis diecisiete dieciocho diecinueve "
+    "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien mil"
+)
+MONTHS = {
+    "english": _words("january february march april may june july august september october november december"),
+    "german": _words("januar februar märz april mai juni juli august september oktober november dezember"),
+    "french": _words("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
+    "spanish": _words("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"),
+}
+DAYS = _words(
+    "monday mondays tuesday tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday "
+    "sundays montag montags dienstag dienstags mittwoch mittwochs donnerstag donnerstags freitag freitags samstag "
+    "samstags sonntag sonntags lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves "
+    "viernes sábado domingo"
+)
+# Unit → its words. The French "an" is not among those of a year, because it is an English article.
+_TIME_WORDS = {
+    "year": "year years jahr jahre jahren ans année années año años",
+    "month": "month months monat monate monaten mois mes meses",
+    "week": "week weeks woche wochen semaine semaines semana semanas",
+    "day": "day days tag tage tagen jour jours día días",
+    "night": "night nights nacht nächte nächten nuit nuits noche noches",
+    "hour": "h hour hours stunde stunden std heure heures hora horas",
+    "minute": "min minute minutes minuten minuto minutos",
+    "second": "second seconds sekunde sekunden seconde secondes segundo segundos",
+    "millisecond": "ms millisecond milliseconds",
+}
+_MONEY_WORDS = {
+    "€": "€ eur euro euros",
+    "$": "$ usd dollar dollars",
+    "£": "£ gbp pound pounds",
+    "chf": "chf franken francs franc",
+    "cent": "cent cents ct pence",
+    "cad": "cad",
+    "aud": "aud",
+    "jpy": "jpy",
+    "krone": "sek nok dkk kr",
+    "pln": "pln zł",
+    "czk": "czk",
+    "huf": "huf",
+}
+_OTHER_WORDS = {
+    "%": "% percent prozent",
+    "kg": "kg kilo kilos kilogram kilograms kilogramm",
+    "g": "g gram grams gramm",
+    "t": "t tonne tonnes ton tons tonnen",
+    "km": "km kilometre kilometres kilometer kilometers kilomètres kilómetros",
+    "m": "m metre metres meter meters mètre mètres metro metros",
+    "cm": "cm",
+    "mm": "mm",
+    "l": "l litre litres liter liters litro litros",
+    "kw": "kw",
+    "kwh": "kwh",
+    "°c": "°c",
+    "person": "person persons people personen personne personnes persona personas pax",
+}
+UNIT_OF_WORD = {
+    word: unit for words in (_TIME_WORDS, _MONEY_WORDS, _OTHER_WORDS) for unit in words for word in words[unit].split()
+}
+# Words of more than a letter, because "7 h" may be a time.
+TIME_UNITS = ("an", *(word for words in _TIME_WORDS.values() for word in words.split() if len(word) > 1))
+CURRENCIES = tuple(word for words in _MONEY_WORDS.values() for word in words.split() if len(word) > 1)
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a part of a regular expression that matches any of some words, the longest first.
+
+    Args:
+        words: The words. They have no characters with a meaning in regular expressions.
+    """
+    return "|".join(sorted(set(words), key=lambda word: (-len(word), word)))
