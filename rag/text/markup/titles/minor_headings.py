@@ -1,4 +1,4 @@
-"""Headings of a text that has no marks for them: bold titles, and the questions of an FAQ."""
+"""Headings of a text that has no marks for them: subjects of mails, bold titles, and the questions of an FAQ."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,10 +7,13 @@ from rag.types import Heading
 
 from .bold_titles import find_bold_titles
 from .faq_questions import find_faq_questions, find_question_lines
+from .mail_headers import find_mail_headers
 
 
 def add_minor_headings(headings: Sequence[Heading], lines: Sequence[str], starts: Sequence[int]) -> tuple[Heading, ...]:
     """Return the headings of a text with its bold titles, below all others, and its questions, below these.
+
+    The subjects of mails are above all that the mails contain.
 
     Args:
         headings: The other headings, in order.
@@ -19,12 +22,23 @@ def add_minor_headings(headings: Sequence[Heading], lines: Sequence[str], starts
     """
     prose = list(_without_code_blocks(lines))
     bold_titles = _without_inner_questions(find_bold_titles(prose), prose)
-    by_start = {heading.start: heading for heading in headings}
+    by_start = {heading.start: heading for heading in _with_subjects(headings, prose, starts)}
     for titles in (bold_titles, find_faq_questions(prose)):
         level = max((heading.level for heading in by_start.values()), default=0) + 1
         for number, title in titles:
             by_start.setdefault(starts[number], Heading(starts[number], level, title))
     return tuple(by_start[start] for start in sorted(by_start))
+
+
+def _with_subjects(headings: Sequence[Heading], lines: Sequence[str], starts: Sequence[int]) -> list[Heading]:
+    """Return the headings with the subjects of mails, and all that follow the first one below these."""
+    subjects = [(starts[header.lines.start], header.title) for header in find_mail_headers(lines)]
+    if not subjects:
+        return list(headings)
+    before = [heading for heading in headings if heading.start < subjects[0][0]]
+    level = max((heading.level for heading in before), default=0) + 1
+    within = [Heading(heading.start, level + heading.level, heading.title) for heading in headings[len(before) :]]
+    return [*before, *(Heading(start, level, title) for start, title in subjects), *within]
 
 
 def _without_inner_questions(titles: Sequence[tuple[int, str]], lines: Sequence[str]) -> list[tuple[int, str]]:

@@ -12,6 +12,7 @@ from rag.text.markup.titles.faq_questions import (
     is_labelled_question,
     without_question_label,
 )
+from rag.text.markup.titles.mail_headers import subject_of
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import stems
 from rag.types import Passage
@@ -94,9 +95,11 @@ class PassageLayout:
         return range(self._first[block], self._last[block] + 1)
 
     def visible_text(self, index: int) -> str:
-        """Return the text of a part without tags of HTML, of a question in an FAQ without `Q:`."""
+        """Return the text of a part without tags of HTML, and without labels such as `Q:` and `Subject:`."""
         text = html_tags.remove_tags(self.text(index))
-        return without_question_label(text) if self.is_labelled_question(index) else text
+        if self.is_labelled_question(index):
+            return without_question_label(text)
+        return (subject_of(text) if self.parts[index].kind is UnitKind.HEADING else "") or text
 
     def visible_span(self, index: int) -> tuple[int, int]:
         """Return start and end of the first characters of a part that are not tags, as offsets in the document."""
