@@ -141,9 +141,7 @@ def _generate_answer(
 ) -> Generator[str, None, Answer]:
     """Yield the answer's text in parts, and return the answer with verified citations, or a refusal."""
     generation = prepare_generation(question.text, context, options.generation, searched=searched)
-    if generation.quotes is not None and not has_required_facts(
-        question.text, generation.quotes, generation.quoted_text
-    ):
+    if generation.quotes is not None and not has_required_facts(question.text, generation, grounding.gaps):
         answer = _decline_without_facts(question.text, context, grounding, options)
         yield answer.text
         return answer

@@ -36,8 +36,8 @@ _GENERAL_WORDS = {
 }  # fmt: skip
 # What separates the things that one question asks for, in English, German, French and Spanish.
 _CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")
-# "E-12", "KD-6002" and "HX500", but not "m2" and "MP3": the letters and the digits.
-_CODE = re.compile(r"(?<![\w-])([a-z]+)(?=[-_]|\d\d)[-_]?(\d+)")
+# "E-12", "KD-6002", "HX500" and "N2", but not "m2" and "CO2": the letters and the digits.
+_CODE = re.compile(r"(?<![\w-])(?!(?:[kcmd]?m|co|h|o|mp)\d(?!\d))([a-z]+)[-_]?(\d+)")
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes
+from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.answering.required_facts import has_required_facts
 from tests.support.growth import takes_linear_time
 from tests.support.passages import passage
@@ -13,10 +14,14 @@ PRICE = "What does a night in the hut cost?"
 COUNT = "How many keys do I get?"
 
 
-def has_facts(question: str, text: str, **fields: object) -> bool:
+def has_facts(question: str, text: str, *gaps: str, **fields: object) -> bool:
     quotes = extract_quotes(question, [passage(text, **fields)])
-    citations = [citation for quote in quotes for citation in quote.citations]
-    return has_required_facts(question, citations, "\n".join(quote.text for quote in quotes))
+    citations = tuple(citation for quote in quotes for citation in quote.citations)
+    headings, quoted = tuple(quote.heading for quote in quotes), "\n".join(quote.text for quote in quotes)
+    generation = PreparedGeneration(
+        EXTRACTIVE_MODEL, iter(()), quotes=citations, headings=headings, quoted_text=quoted, first_quote=quotes[0]
+    )
+    return has_required_facts(question, generation, gaps)
 
 
 @pytest.mark.parametrize(
@@ -31,13 +36,19 @@ def has_facts(question: str, text: str, **fields: object) -> bool:
         ("Quel est le numéro de téléphone du vétérinaire ?", "Le vétérinaire répond au 04 68 39 01 12."),
         (ADDRESS, "The vet reads vet@hut.example every day."),
         ("E-mail address of the vet", "The vet reads vet (at) hut.example every day."),
+        ("vet e-mail address", "The vet reads vet@hut.example every day."),
+        ("change e-mail address", "Open the page of your account, and choose Change."),
+        ("Who sees my phone number?", "Your phone number is seen by the porter."),
         ("How do I change my e-mail address?", "Open the page of your account, and choose Change."),
         ("What is the format of a phone number?", "A phone number begins with a plus sign."),
         ("What happens if I change my phone number?", "A message is sent to the old one."),
         ("Which phone can I use?", "Any phone with a browser can be used."),
         (PRICE, "A night in the hut costs 20 euros."),
         (PRICE, "A night in the hut is free of charge."),
-        (PRICE, "A night in the hut is paid in cash.\n\n| hut | price |\n| --- | --- |\n| one night | 12.50 |"),
+        (PRICE, "| hut | price |\n| --- | --- |\n| one night in the hut | 12.50 |"),
+        ("How high is the fee for a late night?", "The fee for a late night is 20 per cent."),
+        ("In which year was the hut built?", "The hut was built in 1887."),
+        ("In welchem Jahr wurde die Hütte gebaut?", "Die Hütte wurde 1887 gebaut."),
         ("Was kostet eine Nacht?", "Eine Nacht ist im Beitrag inbegriffen."),
         ("Combien coûte une nuit ?", "La nuit est gratuite pour les membres."),
         ("¿Cuánto cuesta una noche?", "La noche está incluida."),
@@ -68,6 +79,9 @@ def test_quotes_that_may_be_the_answer(question: str, text: str) -> None:
         ("Wie lautet die E-Mail-Adresse der Tierärztin?", "Die Adresse steht an der Tür."),
         (PRICE, "A night in the hut has breakfast for 12 people at 07:30."),
         ("Was kostet eine Nacht?", "Eine Nacht in der Hütte beginnt um 18.30 Uhr und endet am 12.05.2024."),
+        ("What does a night in the hut cost?", "A night in the hut is booked by 20 per cent of all guests."),
+        ("vet e-mail address", "The vet's e-mail address is on the door."),
+        ("In which year was the hut built?", "The hut was built in spring, with 1,950 stones."),
         (COUNT, "Keys are given out in the office from 9 to 12."),
         ("Who won the race in 2023?", "Anna won the race in 2024."),
         ("Who won the race in 2023?", "In 2021 and 2022 it was cold. Anna won the race."),
@@ -87,12 +101,35 @@ def test_nothing_is_counted_in_another_language() -> None:
     assert has_facts(COUNT, "Jeder bekommt drei Schlüssel.", lang="de")
 
 
-@pytest.mark.parametrize("part", ["2024-", "20", "1 ", "(0", "call ", "a@", "2024/25 ", "from a ", "since 20"])
+@pytest.mark.parametrize(
+    ("text", "gap", "expected"),
+    [
+        ("Tarn 5 costs 20 euros.", "Tarn 7", False),
+        ("Tarn 5 or later has a lamp.", "Tarn 7", True),
+        ("Tarn 7 costs 20 euros.", "Tarn 7", True),
+        ("The Tarn has a lamp.", "Tarn 7", True),
+        ("The Eastgate Park and Ride has 420 spaces.", "Westgate Park and Ride", False),
+        ("The Park and Ride has 420 spaces.", "Westgate Park and Ride", True),
+        ("Our park and ride has 420 spaces.", "Westgate Park and Ride", True),
+        ("## Eastgate Park and Ride\n\nIt has 420 spaces.", "Westgate Park and Ride", False),
+        ("The hut opens in March 2024.", "March 2025", False),
+        ("The hut is open.", "late opening", True),
+        ("Anna has the keys.", "Ben", True),
+    ],
+)
+def test_quotes_about_a_thing_of_a_similar_name_are_no_answer(text: str, gap: str, expected: bool) -> None:
+    assert has_facts("What is it?", text, gap) is expected
+
+
+@pytest.mark.parametrize(
+    "part", ["2024-", "20", "1 ", "(0", "call ", "a@", "2024/25 ", "from a ", "since 20", "Tarn ", "2 %", "2.", "A-"]
+)
 def test_facts_are_found_in_linear_time(part: str) -> None:
     cited = extract_quotes(PHONE, [passage("The vet came in 2024.")])[0].citations
 
     def find(text: str) -> None:
-        for question in (PHONE, ADDRESS, "Who won the race in 2023?"):
-            has_required_facts(question, cited, text)
+        generation = PreparedGeneration(EXTRACTIVE_MODEL, iter(()), quotes=cited, quoted_text=text)
+        for question in (PHONE, ADDRESS, PRICE, "Who won the race in 2023?", "In which year was it won?"):
+            has_required_facts(question, generation, ["Tarn 7", "Park and Tarn"])
 
     assert takes_linear_time(find, lambda length, _: (part * length)[:length], 2_000)

@@ -20,6 +20,9 @@ TABLE = "| code | meaning |\n| --- | --- |\n| E-11 | The door is open. |\n| E-12
         ("What does e12 mean?", TABLE, False),
         ("What does E-12 mean?", "Error E12: the filter is full. Error E14: the door is open.", False),
         ("What does E-12 mean?", "Error E 12: the filter is full. Error E-14: the door is open.", False),
+        ("When does the N2 leave?", "The N1 and N3 leave at night.", True),
+        ("When does the N1 leave?", "The N1 and N3 leave at night.", False),
+        ("How much CO2 is in an m2 of A4?", "The room has 30 m3, CO1, MP3 and MP4. It has km2 and km3.", False),
         # One of two is enough
         ("What is the difference between E-11 and E-27?", TABLE, False),
         # The passages have no such series

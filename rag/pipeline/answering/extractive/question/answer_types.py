@@ -19,6 +19,7 @@ class AnswerType(enum.Enum):
     DURATION = "duration"
     PRICE = "price"
     NUMBER = "number"
+    YEAR = "year"
     PHONE_NUMBER = "phone number"
     EMAIL_ADDRESS = "email address"
 
@@ -29,26 +30,37 @@ _ASKS_FOR_CONTACT = (
     r"(?:(?:what|which)(?:'s|’s| is| are) (?:(?!of\b|for\b)[\w’'-]+ ){{0,4}}(?:{english})s?(?! (?:format|limit|field))"
     r"|(?:wie lautet|was ist|welche)(?: ist)? (?:die |eure |ihre |deine )?(?:{german})"
     r"|quel(?:le)? est (?:le |la |l['’]|votre )?(?:{french})|cuál es (?:el |la |su )?(?:{spanish})"
+    # "invoice desk e-mail address" is asked without a verb.
+    r"|\A\W*(?!.*\b(?:{not_asked})\b)"
+    r"(?:[\w’'-]+ ){{0,4}}(?:{english})\W*\Z"
     r"|\A\W*(?:(?:{english}) (?:of|for)|(?:{german}) (?:de[rsm]|von|vom|für)|(?:{french}) (?:de|du|des|pour)"
     r"|(?:{spanish}) (?:de|del|para)))"
 )
+_NOT_ASKED = (
+    "a|add|am|an|another|are|can|change|confirm|delete|did|do|does|edit|enter|forgot|format|has|have|how|i|invalid|is|lost"
+    "|may|my|need|new|no|other|remove|same|second|set|share|several|should|two|update|use|verify|we|where|who|whose|why"
+    "|without|wrong|you|your"
+)
 _QUESTIONS = {
     AnswerType.PHONE_NUMBER: _ASKS_FOR_CONTACT.format(
-        english="(?:tele|mobile )?phone number|(?:fax|emergency) number|phone|telephone",
+        not_asked=_NOT_ASKED,
+        english="(?:tele|mobile )?phone number|(?:fax|emergency) number|telephone",
         german=r"\w*(?:telefon|handy|fax|ruf)nummer",
         french="(?:numéro de )?(?:téléphone|portable|fax)",
         spanish="(?:número de )?(?:teléfono|móvil|fax)",
     )
     + r"|(?:which|what) number (?:do|can|should|must) (?:i|we) (?:call|dial|ring|phone)",
     AnswerType.EMAIL_ADDRESS: _ASKS_FOR_CONTACT.format(
+        not_asked=_NOT_ASKED,
         english="e-?mail address(?:es)?",
         german=r"(?:e-?)?mail-?adresse",
         french="adresse (?:e-?mail|mail|électronique|de courriel)",
         spanish="(?:dirección de )?correo(?: electrónico)?",
     ),
+    AnswerType.YEAR: r"(?:which|what) year|(?:welchem|welches) jahr|quelle année|qué año",
     # "Can I keep it when I leave?" does not ask for a time.
     AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|depuis|desde) )?(?:when|wann|quand|cuándo)"
-    r"|what time|(?:which|what) (?:year|day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
+    r"|what time|(?:which|what) (?:day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
     r"|um wie viel uhr|wie oft|à quelle heure|a qué hora",
     AnswerType.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo",
     AnswerType.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
@@ -87,6 +99,7 @@ _ANSWERS = {
     AnswerType.PRICE: r"[$€£¥₹₽₺]|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
     rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{any_of(CURRENCIES)})\b)|\b(?:{_FREE})\b",
     AnswerType.NUMBER: rf"\d|\b(?:{_NUMBERS})\b",
+    AnswerType.YEAR: r"(?<![\w.,])(?:1[5-9]|20)\d\d(?![\w€$£]|[.,]\d)",
     # At least six digits, but no date; or few ones behind a word that says what they are.
     AnswerType.PHONE_NUMBER: r"(?<![\w.,/€$£-])\+?\(?\d(?!\d?[./-]\d\d?[./-]\d)(?:[ ()/.–-]{0,2}\d){5,14}(?![\w€$£])"
     r"|(?:extension|ext\.?|internal|durchwahl|poste|extensión|interno|call|dial|ring|phone|tel\.?|telephone|fax|notruf"
