@@ -13,6 +13,9 @@ from orgs.access.permissions import Visibility
 from orgs.models import Organization, Role, Team
 from ragsite.postgres.models import UUIDModel
 
+# The grants of a source to users; as many are possible to roles, and to teams.
+MAX_GRANTS_PER_KIND = 200
+
 
 class GrantQuerySet(TrackedQuerySet["Grant"]):
     """Queries of grants that have an effect now."""

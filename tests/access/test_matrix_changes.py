@@ -1,17 +1,22 @@
 """Cells of the access matrix are changed: what is offered has the announced effect, and only managers may do it."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts.audit.events import AuditEvent, AuditObject
+from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
-from orgs.models import Membership, Team
+from orgs.models import Membership, Role, Team
 from rag.models import Action, DataSource, Grant
+from rag.services.access import matrix_changes
 from rag.services.access.matrix_changes import list_changes
 from tests.support.browsers import staff_browser
 from tests.support.factories import World
+from tests.support.rows import insert_rows
 
 URL = "/admin/rag/datasource/matrix/change/"
 
@@ -50,6 +55,32 @@ def test_a_change_opens_and_closes_a_source(world: World, visibility: Visibility
         assert not can_query(world, source, "supporter")
     assert len(list_changes(source, member)) == (2 if visibility == Visibility.TEAM else 1)
     assert [change.people for change in list_changes(source, member)][-1] == (2 if visibility == Visibility.ROLE else 1)
+
+
+def test_a_source_has_200_grants_of_each_kind(world: World) -> None:
+    source, member = world.source(visibility=Visibility.PRIVATE), membership(world, "member")
+    roles = Role.objects.bulk_create(Role(organization=world.home, name=f"r{number}") for number in range(200))
+    Grant.objects.bulk_create(Grant(source=source, role=role) for role in roles)
+    users = [User(email=f"u{number}@home.example") for number in range(199)]
+    insert_rows([*users, *(Grant(source=source, user=user) for user in users)])
+    owner = staff_browser(world.users["owner"])
+    owner.post(URL, {**fields(source, member), "change": f"open-user-{member.user_id}"})
+    assert can_query(world, source, "member"), "grants of other kinds do not count"
+    other = membership(world, "supporter")
+    change = {**fields(source, other), "change": f"open-user-{other.user_id}"}
+    page = owner.post(URL, change, follow=True).content.decode()
+    assert "has 200 grants of this kind already" in page
+    assert not can_query(world, source, "supporter")
+    assert source.grants.count() == 400
+
+
+def test_an_expired_grant_is_replaced_at_the_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matrix_changes, "MAX_GRANTS_PER_KIND", 1)
+    source, member = world.source(visibility=Visibility.PRIVATE), membership(world, "member")
+    Grant.objects.create(source=source, user=member.user, expires_at=timezone.now() - timedelta(days=1))
+    change = {**fields(source, member), "change": f"open-user-{member.user_id}"}
+    staff_browser(world.users["owner"]).post(URL, change)
+    assert can_query(world, source, "member")
 
 
 def test_public_and_personal_sources_are_not_changed_here(world: World) -> None:

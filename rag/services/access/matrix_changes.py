@@ -13,10 +13,10 @@ from django.utils.translation import gettext
 from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.models import Membership, Team
+from rag.errors import InvalidRequest
 from rag.models import DataSource, Grant
+from rag.models.grants import MAX_GRANTS_PER_KIND
 from ragsite.postgres.locks import advisory_xact_locks
-
-MAX_GRANTS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,9 @@ def make_change(source: DataSource, membership: Membership, key: str, *, actor: 
 
     Returns:
         The change; None if it is not possible any more, because somebody else has changed the access meanwhile.
+
+    Raises:
+        InvalidRequest: If the source has as many grants of this kind as it can have. Nothing is changed.
     """
     advisory_xact_locks([f"grants of {source.pk}"])
     change = next((change for change in list_changes(source, membership) if change.key == key), None)
@@ -80,9 +83,13 @@ def make_change(source: DataSource, membership: Membership, key: str, *, actor: 
     if not change.is_opening:
         grants.delete()
         return change
-    if source.grants.count() >= MAX_GRANTS:
-        return None
     grants.delete()  # an expired one
+    if source.grants.exclude(**{change.kind: None}).count() >= MAX_GRANTS_PER_KIND:
+        message = gettext(
+            "Nothing was changed: {source} has {number} grants of this kind already, and there can be no more. Delete "
+            "one on the page of the data source first."
+        )
+        raise InvalidRequest(message.format(source=source.name, number=MAX_GRANTS_PER_KIND), field="change")
     Grant.objects.create(source=source, granted_by=actor, **{f"{change.kind}_id": change.grantee_id})
     return change
 

@@ -3,6 +3,7 @@
 import pytest
 
 from orgs.access.permissions import Visibility
+from rag.admin.sources.access import grant_forms
 from rag.models import DataSource, EmbeddingModel, Grant
 from rag.services.sources import deletion
 from tests.support.browsers import staff_browser
@@ -87,6 +88,14 @@ def test_a_duplicate_grant_is_rejected(world: World) -> None:
     duplicate = {"grants-TOTAL_FORMS": 2, "grants-1-grantee": world.users["member"].email}
     reply = staff_browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **duplicate))
     assert "repeats another" in reply.content.decode()
+
+
+def test_too_many_grants_of_one_kind_are_rejected(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grant_forms, "MAX_GRANTS_PER_KIND", 1)
+    second = {"grants-TOTAL_FORMS": 2, "grants-1-grantee": world.users["editor"].email}
+    reply = staff_browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **second))
+    assert "at most 1 people, 1 roles and 1 teams" in reply.content.decode()
+    assert not DataSource.objects.exists()
 
 
 @pytest.mark.parametrize("by_action", [True, False])

@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from rag.models import DataSource, Grant
+from rag.models.grants import MAX_GRANTS_PER_KIND
 
 from . import grantees
 
@@ -93,7 +94,7 @@ class LabelledDateTime(AdminSplitDateTime):
 
 
 class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not subscriptable at runtime
-    """Gives the forms their data source, and rejects rows that repeat another one."""
+    """Gives the forms their data source, and rejects rows that repeat another one, and too many of one kind."""
 
     deletion_widget = LabelledCheckbox
 
@@ -110,6 +111,10 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
             if grantee in seen:
                 form.add_error(None, gettext("This row repeats another row."))
             seen.add(grantee)
+        for of_kind in zip(*seen, strict=True):
+            if sum(grantee_id is not None for grantee_id in of_kind) > MAX_GRANTS_PER_KIND:
+                message = gettext("A data source can have at most {number} people, {number} roles and {number} teams.")
+                raise forms.ValidationError(message.format(number=MAX_GRANTS_PER_KIND))
 
 
 def _label_widgets(widget: Any, name: str) -> None:
@@ -127,7 +132,7 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
     formset = GrantFormSet
     formfield_overrides = {models.DateTimeField: {"widget": LabelledDateTime}}
     extra = 1
-    max_num = 200
+    max_num = MAX_GRANTS_PER_KIND * len(Grant.VISIBILITY_BY_KIND)
     fields = ("grantee", "expires_at", "state", "granted")
     readonly_fields = ("state", "granted")
     verbose_name = _("person, role or team that may query it")

@@ -14,6 +14,7 @@ from orgs.access.caller import Caller
 from orgs.admin.bases.scoped_admin import manageable_organizations
 from orgs.models import Membership
 from rag.admin.base import find_source
+from rag.errors import InvalidRequest
 from rag.models import Action, DataSource
 from rag.services.access import matrix_changes
 from ragsite.postgres.models import as_uuid
@@ -55,7 +56,11 @@ def change_access(request: HttpRequest) -> HttpResponse:
 def _make_change(request: HttpRequest, source: DataSource, membership: Membership, key: str) -> None:
     if not isinstance(request.user, User):
         raise PermissionDenied
-    change = matrix_changes.make_change(source, membership, key, actor=request.user)
+    try:
+        change = matrix_changes.make_change(source, membership, key, actor=request.user)
+    except InvalidRequest as error:
+        messages.error(request, error.message)
+        return
     if change is None:
         messages.error(request, gettext("Nothing was changed: the access is not what the page showed any more."))
     elif change.is_opening:

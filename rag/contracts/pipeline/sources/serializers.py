@@ -9,19 +9,17 @@ from rest_framework import serializers
 from orgs.access.permissions import Visibility
 from rag.contracts.common import fields
 from rag.models import DataSource, SourceType
+from rag.models.grants import MAX_GRANTS_PER_KIND
 from rag.models.sources import DIRECTION_CONTROLS
 from rag.services.sources.editing import SourceSettings
 from rag.services.sources.grants_by_name import GrantsByName
 from ragsite.http.openapi.field_types import Count, Id
 from ragsite.postgres.models import as_uuid
 
-# Entries of one access list.
-_MAX_GRANTS = 200
-
 
 class Names(fields.BoundedList):
     def __init__(self, name: str) -> None:
-        super().__init__(name, child=fields.Text(name, max_length=254), max_entries=_MAX_GRANTS, required=False)
+        super().__init__(name, child=fields.Text(name, max_length=254), max_entries=MAX_GRANTS_PER_KIND, required=False)
 
 
 class _SettingsIn(serializers.Serializer[None]):
