@@ -1,7 +1,8 @@
-"""Rules of docs/architecture.md that the imports show: layers, contracts, libraries, store tables, folder sizes."""
+"""Rules of docs/architecture.md that imports show: layers, cycles, contracts, libraries, store tables, folder sizes."""
 
 import ast
 import sys
+from collections.abc import Iterable, Mapping, Set
 
 from tests.support.modules import DOTTED_NAME, MODULES, ROOT, Module, module_of
 
@@ -149,6 +150,38 @@ def test_no_app_mentions_a_module_of_a_higher_app() -> None:
         if (target := module_of(text)) and is_upward(module, target) and app_of(module.name) != app_of(target)
     ]
     assert [(name, text) for name, text in mentions if not text.startswith("ragsite.settings")] == []
+
+
+def imported_modules(modules: Iterable[Module]) -> dict[str, set[str]]:
+    """The modules of the product that each module imports, function-level imports included."""
+    return {
+        module.name: {target for name in module.imports() if (target := module_of(name)) and target != module.name}
+        for module in modules
+    }
+
+
+def modules_in_cycles(graph: Mapping[str, Set[str]]) -> set[str]:
+    """The modules that import each other, and those between such cycles: what remains when the ends are taken away."""
+    remaining = {name: set(targets) for name, targets in graph.items()}
+    while True:
+        imported = {target for targets in remaining.values() for target in targets}
+        ends = {name for name, targets in remaining.items() if not targets & remaining.keys() or name not in imported}
+        if not ends:
+            return set(remaining)
+        remaining = {name: targets - ends for name, targets in remaining.items() if name not in ends}
+
+
+def test_no_modules_import_each_other() -> None:
+    """Not inside functions either, where such a cycle hides. A function is passed in instead."""
+    graph = imported_modules(MODULES)
+    assert "rag.parsing.readers.messages.mail" in graph["rag.parsing.readers.registry"]
+    assert modules_in_cycles(graph) == set()
+    hidden = {"rag.parsing.readers.messages.mail": {"rag.parsing.readers.registry"}}
+    assert modules_in_cycles(graph | hidden) == {
+        "rag.parsing.readers.messages.mail",
+        "rag.parsing.readers.messages.mailbox",
+        "rag.parsing.readers.registry",
+    }
 
 
 def test_libraries_are_imported_where_they_belong() -> None:

@@ -14,6 +14,12 @@ from .office import legacy_slides, open_document_slides, slides, spreadsheets, t
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
 
+
+def get_reader(media_type: str) -> Reader:
+    """Return the reader of a format. A type without a reader is text, which is kept unchanged."""
+    return READERS.get(media_type, old_encodings.read)
+
+
 READERS: dict[str, Reader] = {
     formats.PDF: pdf.read,
     formats.DOCX: text_documents.read_docx,
@@ -30,8 +36,8 @@ READERS: dict[str, Reader] = {
     formats.EPUB: partial(text_documents.read_book, media_type=formats.EPUB),
     formats.FB2: partial(text_documents.read_book, media_type=formats.FB2),
     formats.MSG: mail.read_msg,
-    formats.EML: mail.read_eml,
-    formats.MBOX: mailbox.read,
+    formats.EML: partial(mail.read_eml, get_reader=get_reader),
+    formats.MBOX: partial(mailbox.read, get_reader=get_reader),
     formats.ICS: calendars_and_contacts.read_calendar,
     formats.VCF: calendars_and_contacts.read_contacts,
     formats.HTML: web.read,
@@ -45,8 +51,3 @@ READERS: dict[str, Reader] = {
     formats.MARKDOWN: old_encodings.read_markdown,
     **dict.fromkeys(formats.PICTURES, read_picture),
 }
-
-
-def get_reader(media_type: str) -> Reader:
-    """Return the reader of a format. A type without a reader is text, which is kept unchanged."""
-    return READERS.get(media_type, old_encodings.read)

@@ -2,7 +2,8 @@
 
 import email.policy
 import re
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from email.feedparser import BytesFeedParser
 from email.message import EmailMessage, Message
 
@@ -15,6 +16,9 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from .joining import Joiner
+
+# Returns the reader of a MIME type. It is passed in, because the registry of readers imports this module.
+GetReader = Callable[[str], Callable[[bytes, Limits], ParsedDocument]]
 
 _HEADER_FIELDS = ("From", "To", "Cc", "Date")
 _MAX_FIELD_CHARACTERS = 10_000
@@ -55,28 +59,77 @@ def _parse(content: bytes) -> Message:
     return parser.close()
 
 
-def read_eml(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a message in MIME format (.eml, RFC 5322)."""
+def read_eml(content: bytes, limits: Limits, *, get_reader: GetReader) -> ParsedDocument:
+    """Read a message in MIME format (.eml, RFC 5322).
+
+    Args:
+        content: The message.
+        limits: For the message with all its attachments.
+        get_reader: Returns the readers of attached files.
+
+    Raises:
+        ParseFailed: If the message has no headers, or too many parts within each other.
+    """
     if b"\x00" in content[:100]:  # UTF-16
         content = encodings.decode_text(content).encode("utf-8", "replace")
     message = _parse(content)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise ParseFailed("The e-mail is damaged or cut off: it has no headers. Save it again and send that.")
-    return _read_message(message, limits, depth=0)
+    return _MessageReader(limits, get_reader).read(message, depth=0)
 
 
-def _read_message(message: EmailMessage, limits: Limits, *, depth: int) -> ParsedDocument:
-    subject = _field(message, "Subject")
-    header = [f"{name}: {value}" for name in ("Subject", *_HEADER_FIELDS) if (value := _field(message, name))]
-    attached = _attachments(message)
-    names = [name for part in attached if (name := _file_name(part))]
-    attachments = f"Attachments: {', '.join(names)}" if names else ""
-    joiner = Joiner(_join(subject, "\n".join(header), _body(message, limits), attachments))
-    budget = _MAX_ATTACHMENTS if depth < _MAX_DEPTH else 0
-    for part in attached[:budget]:
-        if parsed := _read_attachment(part, limits, depth=depth):
-            joiner.add(_file_name(part) or parsed.title or "Attachment", parsed)
-    return joiner.build(title=subject)
+@dataclass(frozen=True, slots=True)
+class _MessageReader:
+    """Reads a message, those that are attached to it, and the files of all of them."""
+
+    limits: Limits
+    get_reader: GetReader
+
+    def read(self, message: EmailMessage, *, depth: int) -> ParsedDocument:
+        subject = _field(message, "Subject")
+        header = [f"{name}: {value}" for name in ("Subject", *_HEADER_FIELDS) if (value := _field(message, name))]
+        attached = _attachments(message)
+        names = [name for part in attached if (name := _file_name(part))]
+        attachments = f"Attachments: {', '.join(names)}" if names else ""
+        joiner = Joiner(_join(subject, "\n".join(header), _body(message, self.limits), attachments))
+        budget = _MAX_ATTACHMENTS if depth < _MAX_DEPTH else 0
+        for part in attached[:budget]:
+            if parsed := self._read_attachment(part, depth=depth):
+                joiner.add(_file_name(part) or parsed.title or "Attachment", parsed)
+        return joiner.build(title=subject)
+
+    def _read_attachment(self, part: EmailMessage, *, depth: int) -> ParsedDocument | None:
+        """Return the text of an attached message or file; None if it has no text, or if it cannot be read."""
+        try:
+            if part.get_content_type() == formats.EML:
+                return self._read_attached_message(part.get_payload(0), depth=depth)
+            return self._read_attached_file(part, depth=depth)
+        except (RagError, LookupError, ValueError, AttributeError, TypeError):
+            return None
+
+    def _read_attached_message(self, message: object, *, depth: int) -> ParsedDocument | None:
+        return self.read(message, depth=depth + 1) if isinstance(message, EmailMessage) else None
+
+    def _read_attached_file(self, part: EmailMessage, *, depth: int) -> ParsedDocument | None:
+        """Return the text of a file.
+
+        None if it is empty, a picture within the body, or a message below the last level.
+        """
+        payload = part.get_payload(decode=True)
+        content = payload if isinstance(payload, bytes) else b""
+        if not content.strip():
+            return None
+        head = content[:_HEAD_BYTES]
+        media_type = detection.detect_type(head, content_type=part.get_content_type(), name=_file_name(part))
+        if media_type == formats.EML and depth + 1 < _MAX_DEPTH:
+            return self._read_attached_message(_parse(content), depth=depth)
+        is_decoration = media_type in formats.PICTURES and not part.is_attachment()  # a logo in the text
+        if media_type in (formats.EML, formats.MBOX) or is_decoration:
+            return None
+        if (charset := part.get_content_charset()) and formats.is_text(media_type):
+            content = _decode(content, charset).encode("utf-8", "replace")
+        read = self.get_reader(container_formats.detect_container_type(content, media_type))
+        return read(content, self.limits)
 
 
 def _attachments(message: EmailMessage) -> list[EmailMessage]:
@@ -93,40 +146,6 @@ def _attachments(message: EmailMessage) -> list[EmailMessage]:
         elif part is not body and part is not message:
             attachments.append(part)
     return attachments
-
-
-def _read_attachment(part: EmailMessage, limits: Limits, *, depth: int) -> ParsedDocument | None:
-    """Return the text of an attached message or file; None if it has no text, or if it cannot be read."""
-    try:
-        if part.get_content_type() == formats.EML:
-            return _read_attached_message(part.get_payload(0), limits, depth=depth)
-        return _read_attached_file(part, limits, depth=depth)
-    except (RagError, LookupError, ValueError, AttributeError, TypeError):
-        return None
-
-
-def _read_attached_message(message: object, limits: Limits, *, depth: int) -> ParsedDocument | None:
-    return _read_message(message, limits, depth=depth + 1) if isinstance(message, EmailMessage) else None
-
-
-def _read_attached_file(part: EmailMessage, limits: Limits, *, depth: int) -> ParsedDocument | None:
-    """Return the text of a file; None if it is empty, a picture within the body, or a message below the last level."""
-    from rag.parsing.readers.registry import get_reader  # it imports this module
-
-    payload = part.get_payload(decode=True)
-    content = payload if isinstance(payload, bytes) else b""
-    if not content.strip():
-        return None
-    head = content[:_HEAD_BYTES]
-    media_type = detection.detect_type(head, content_type=part.get_content_type(), name=_file_name(part))
-    if media_type == formats.EML and depth + 1 < _MAX_DEPTH:
-        return _read_attached_message(_parse(content), limits, depth=depth)
-    is_decoration = media_type in formats.PICTURES and not part.is_attachment()  # a logo in the text
-    if media_type in (formats.EML, formats.MBOX) or is_decoration:
-        return None
-    if (charset := part.get_content_charset()) and formats.is_text(media_type):
-        content = _decode(content, charset).encode("utf-8", "replace")
-    return get_reader(container_formats.detect_container_type(content, media_type))(content, limits)
 
 
 def read_msg(content: bytes, limits: Limits) -> ParsedDocument:

@@ -14,13 +14,22 @@ _MESSAGE_START = re.compile(rb"(?:\A|(?<=\n))From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n
 _QUOTED_FROM = re.compile(rb"(?m)^>(>*From )")
 
 
-def read(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a mailbox."""
+def read(content: bytes, limits: Limits, *, get_reader: mail.GetReader) -> ParsedDocument:
+    """Read a mailbox.
+
+    Args:
+        content: The mailbox.
+        limits: For all its messages together.
+        get_reader: Returns the readers of attached files.
+
+    Raises:
+        ParseFailed: If it contains no messages.
+    """
     messages = [message for message in _MESSAGE_START.split(content) if message.strip()]
     joiner = Joiner()
     for message in messages:
         with suppress(ParseFailed):  # a damaged message does not hide the others
-            parsed = mail.read_eml(_QUOTED_FROM.sub(rb"\1", message), limits)
+            parsed = mail.read_eml(_QUOTED_FROM.sub(rb"\1", message), limits, get_reader=get_reader)
             joiner.add(parsed.title or "Message", parsed)
     if not messages:
         raise ParseFailed("The mailbox contains no messages. Save it again and send that.")
