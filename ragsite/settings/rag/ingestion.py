@@ -13,12 +13,14 @@ RAG_OCR_TIMEOUT_SECONDS = env.float("RAG_OCR_TIMEOUT_SECONDS", default=600.0)
 RAG_OCR_MAX_PAGES = env.int("RAG_OCR_MAX_PAGES", default=100)
 RAG_PARSE_MAX_MEMORY_MB = env.int("RAG_PARSE_MAX_MEMORY_MB", default=1024)
 
-# In OpenAI tokens; the defaults measured best (docs/decisions/0015-chunk-size.md).
-RAG_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=256)
-RAG_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=64)
-# Jobs that set no chunk size: the pipeline contract's defaults, unless the variables above are set.
-RAG_JOB_CHUNK_TOKENS = env.int("RAG_CHUNK_TOKENS", default=512)
-RAG_JOB_CHUNK_OVERLAP_TOKENS = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=50)
+# In OpenAI tokens. A value that is set applies to all documents. Otherwise the size that measured best
+# (docs/decisions/0015-chunk-size.md) does, except in jobs, for which the pipeline contract prescribes another one.
+_chunk_tokens = env.int("RAG_CHUNK_TOKENS", default=None)
+_chunk_overlap_tokens = env.int("RAG_CHUNK_OVERLAP_TOKENS", default=None)
+RAG_CHUNK_TOKENS = 256 if _chunk_tokens is None else _chunk_tokens
+RAG_CHUNK_OVERLAP_TOKENS = 64 if _chunk_overlap_tokens is None else _chunk_overlap_tokens
+RAG_JOB_CHUNK_TOKENS = 512 if _chunk_tokens is None else _chunk_tokens
+RAG_JOB_CHUNK_OVERLAP_TOKENS = 50 if _chunk_overlap_tokens is None else _chunk_overlap_tokens
 
 # A worker's lease of a document. The worker renews it three times as often.
 RAG_LEASE_SECONDS = env.int("RAG_LEASE_SECONDS", default=20)
