@@ -48,6 +48,14 @@ class ChunkStore(Protocol):
         """The lengths of vectors that the store can keep."""
         ...
 
+    @property
+    def searches_outside_database(self) -> bool:
+        """Whether searches use an index outside of the database, which has the changes that `apply_changes` has copied.
+
+        Then they do not use `vector_indexes`.
+        """
+        ...
+
     # --- Writing
 
     def embedded_digests(self, document: Document, *, model: EmbeddingModel) -> Counter[uuid.UUID]:
@@ -84,7 +92,7 @@ class ChunkStore(Protocol):
     def apply_changes(self, *, limit: int) -> int:
         """Copy up to `limit` committed changes to an index outside of the database, and return their number.
 
-        Always 0 for a store that writes nothing outside of the current transaction.
+        Always 0 for a store without such an index (`searches_outside_database`).
 
         Raises:
             IndexUnavailable: If the index does not answer. The changes remain to be copied.

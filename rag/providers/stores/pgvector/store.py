@@ -25,6 +25,7 @@ class PgVectorStore:
     """Implements `ChunkStore`, which describes the methods."""
 
     dimensions = tuple(EMBEDDING_TABLES)
+    searches_outside_database = False
 
     def __init__(self, *, exact_limit: int) -> None:
         """Create the store. Up to `exact_limit` chunks are searched exactly, without an index."""

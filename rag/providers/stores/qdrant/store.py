@@ -39,6 +39,8 @@ class QdrantStore(PgVectorStore):
     still exists.
     """
 
+    searches_outside_database = True
+
     def __init__(self, client: QdrantClient, *, exact_limit: int) -> None:
         super().__init__(exact_limit=exact_limit)
         self._client = client

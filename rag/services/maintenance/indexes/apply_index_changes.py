@@ -29,5 +29,5 @@ def apply_changes() -> None:
 
 def apply_soon() -> None:
     """Have a worker copy the changes of the current transaction when it is committed."""
-    if settings.VECTOR_STORE == "qdrant":
+    if provider_factory.chunk_store().searches_outside_database:
         task_queue.send("rag.apply_index_changes", expires=_EXPIRES)

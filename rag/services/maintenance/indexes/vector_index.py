@@ -14,13 +14,10 @@ _CACHE_SECONDS = 600
 
 
 def maintain() -> None:
-    """Build the indexes that are due. Called as often as the sweep; cheap if no index is due.
-
-    Searches in Qdrant do not use them.
-    """
-    if settings.VECTOR_STORE == "qdrant":
-        return
+    """Build the indexes that are due, if searches use them. Called as often as the sweep; cheap if no index is due."""
     store = provider_factory.chunk_store()
+    if store.searches_outside_database:
+        return
     for index in store.vector_indexes():
         is_large = index.row_count > settings.RAG_EXACT_SEARCH_MAX_CHUNKS
         if not index.is_built and is_large and _is_calm(index):
