@@ -218,6 +218,38 @@ def test_repairing_correct_statistics_changes_nothing(store: ChunkStore, world: 
     assert search(store, "zebra lion", unit_vector(1), scope(document.source)) == before
 
 
+def test_totals_of_an_organization_are_right_and_repairing_them_changes_nothing(
+    store: ChunkStore, world: World
+) -> None:
+    first, second = new_document(world.source("first")), new_document(world.source("second"))
+    write(store, first, ["zebra lion", "lion"])
+    write(store, second, ["zebra", "otter"])
+    assert store.count_wrong_totals(world.home.pk) == 0
+    write(store, second, ["zebra"])
+    store.delete_document_chunks([first.pk], limit=1)
+    assert store.count_wrong_totals(world.home.pk) == 0
+    within = scope(first.source, second.source)
+    before = search(store, "zebra lion", unit_vector(1), within)
+    with transaction.atomic():
+        store.repair_totals(world.home.pk)
+    assert store.count_wrong_totals(world.home.pk) == 0
+    assert search(store, "zebra lion", unit_vector(1), within) == before
+
+
+def test_changes_are_applied_once_and_up_to_a_limit(store: ChunkStore, world: World) -> None:
+    source = world.source()
+    documents = [new_document(source) for _ in range(3)]
+    for document in documents:
+        write(store, document, ["zebra"])
+    counts = list(iter(lambda: store.apply_changes(limit=2), 0))
+    assert (sum(counts) >= 3) == store.searches_outside_database
+    assert max(counts, default=0) <= 2
+    store.delete_document_chunks([documents[0].pk], limit=10)
+    assert (store.apply_changes(limit=100) > 0) == store.searches_outside_database
+    assert store.apply_changes(limit=100) == 0
+    assert len(search(store, "zebra", unit_vector(1), scope(source)).chunks) == 2
+
+
 def test_a_vector_index_is_built_and_dropped(store: ChunkStore, live_world: World) -> None:
     def is_built() -> bool:
         return next(index.is_built for index in store.vector_indexes() if index.dimensions == 768)
