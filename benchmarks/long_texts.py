@@ -30,7 +30,7 @@ def main(datasets: Path) -> None:
     embedder = LocalEmbedder(cache=cache, threads=2)
 
     def embed_windows(parts: list[list[int]]) -> np.ndarray:
-        return embedder._run_model([TokenWindow(0, part) for part in parts], ["embedding"])[0]
+        return embedder.run_model([TokenWindow(0, part) for part in parts], ["embedding"])[0]
 
     def mean_of_windows(size: int) -> Callable[[list[str]], np.ndarray]:
         def embed(texts: list[str]) -> np.ndarray:

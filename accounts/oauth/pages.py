@@ -46,7 +46,7 @@ class Authorize(View):
             reason = _("This link names no program that is registered here. Start again in the program that sent you.")
             return render(request, "accounts/oauth_refused.html", {"reason": reason}, status=400)
         try:
-            authorization = _read(request, client, redirect_uri)
+            authorization = read_authorization(request, client, redirect_uri)
         except OAuthError as error:
             # Anybody may register a program. Without a decision, nobody is sent to its address (RFC 9700, 4.11.2).
             answer = {"error": error.code, "error_description": error.description}
@@ -68,7 +68,7 @@ class Authorize(View):
         return _send_back(request, authorization.redirect_uri, code=code)
 
 
-def _read(request: HttpRequest, client: OAuthClient, redirect_uri: str) -> Authorization:
+def read_authorization(request: HttpRequest, client: OAuthClient, redirect_uri: str) -> Authorization:
     """Read what the client asks for.
 
     Raises:

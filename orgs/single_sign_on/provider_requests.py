@@ -106,7 +106,7 @@ def request(
 def _admit(provider: Provider) -> Iterator[None]:
     """Take one of the places: identity providers that respond slowly must not occupy all threads of the web process."""
     with _places:
-        if not _places.wait_for(lambda: _is_free(provider), _MAX_WAIT_SECONDS):
+        if not _places.wait_for(lambda: has_place(provider), _MAX_WAIT_SECONDS):
             text = "Too many people sign in with identity providers at the moment. Try again in a minute."
             raise IdentityProviderFailed(text)
         _waited_for.append(provider)
@@ -120,7 +120,7 @@ def _admit(provider: Provider) -> Iterator[None]:
             _places.notify_all()
 
 
-def _is_free(provider: Provider) -> bool:
+def has_place(provider: Provider) -> bool:
     """Return whether there is a place for the provider.
 
     An organisation may take as many places as remain free. So the first one gets half of all places, and the next one

@@ -57,7 +57,7 @@ def detect_language(text: str) -> str:
     words = _words(text)
     if not words:
         return ""
-    code, probability = _identifier().classify(words)
+    code, probability = identifier().classify(words)
     return code if probability >= _MIN_PROBABILITY and _ISO_639_1.fullmatch(code) else ""
 
 
@@ -77,7 +77,7 @@ def compare_languages(text: str, codes: Sequence[str]) -> dict[str, float]:
     words = _words(text)
     if not words:
         return {}
-    probabilities = dict(_identifier().rank(words))
+    probabilities = dict(identifier().rank(words))
     total = sum(probabilities[code] for code in codes) or 1.0
     return {code: probabilities[code] / total for code in codes}
 
@@ -125,13 +125,14 @@ def _names_by_code() -> dict[str, str]:
     return names
 
 
-def _identifier() -> "LanguageIdentifier":
+def identifier() -> "LanguageIdentifier":
+    """Return the model, which the first call loads."""
     with _loading:
-        return _load_identifier()
+        return load_identifier()
 
 
 @functools.cache
-def _load_identifier() -> "LanguageIdentifier":
+def load_identifier() -> "LanguageIdentifier":
     """Map the model's tables from files, 68 MB: a short text needs few of their pages, and processes share them."""
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 

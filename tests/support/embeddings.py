@@ -35,5 +35,5 @@ class _CachingSession:
 def keep_embeddings() -> None:
     """Let every local embedder of this process keep the embeddings of small batches."""
     embedder: Any = LocalEmbedder
-    load = embedder._load
-    embedder._load = lambda self: _CachingSession(load(self))
+    load = embedder.load_session
+    embedder.load_session = lambda self: _CachingSession(load(self))

@@ -155,7 +155,7 @@ def test_simultaneous_first_calls_load_the_tables_once(monkeypatch: pytest.Monke
         return SimpleNamespace(classify=lambda text: ("en", 1.0))
 
     monkeypatch.setattr("py3langid.langid.LanguageIdentifier", load)
-    languages._load_identifier.cache_clear()
+    languages.load_identifier.cache_clear()
     try:
         with ThreadPoolExecutor(8) as pool:
             detected = [pool.submit(languages.detect_language, "A short text.") for _ in range(8)]
@@ -163,14 +163,14 @@ def test_simultaneous_first_calls_load_the_tables_once(monkeypatch: pytest.Monke
             may_go_on.set()
             assert {future.result() for future in detected} == {"en"}
     finally:
-        languages._load_identifier.cache_clear()
+        languages.load_identifier.cache_clear()
     assert len(loads) == 1
 
 
 def test_the_mapped_tables_give_the_results_of_the_library() -> None:
     """Exactly the same probabilities, for the paragraphs and for pieces of them that are hard to judge."""
     library = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
-    mapped = languages._identifier()
+    mapped = languages.identifier()
     texts = [text for paragraphs in PARAGRAPHS.values() for text in paragraphs]
     pieces = [text[start : start + 12] for text in texts for start in range(0, len(text), 6)]
     assert len(pieces) > 300
@@ -193,15 +193,15 @@ def test_the_tables_of_an_interrupted_start_and_of_another_version_are_replaced(
     for name in (f"{FOLDER}.partial", "py3langid.0.3.0"):
         (tmp_path / "models" / name).mkdir(parents=True)
         (tmp_path / "models" / name / "ptc.npy").write_bytes(b"half")
-    languages._load_identifier.cache_clear()
+    languages.load_identifier.cache_clear()
     try:
         assert languages.detect_language("Wer nach zehn Uhr kommt, klingelt bitte zweimal.") == "de"
     finally:
-        languages._load_identifier.cache_clear()
+        languages.load_identifier.cache_clear()
     assert {path.name for path in (tmp_path / "models").iterdir()} == {FOLDER, "build.lock"}
 
 
 def test_languages_are_detected_if_the_tables_cannot_be_stored(tmp_path: Path, settings: Any) -> None:
     (tmp_path / "file").touch()
     settings.RAG_MODEL_CACHE_FOLDER = tmp_path / "file" / "models"
-    assert languages._load_identifier.__wrapped__().classify(PARAGRAPHS["de"][0])[0] == "de"
+    assert languages.load_identifier.__wrapped__().classify(PARAGRAPHS["de"][0])[0] == "de"

@@ -21,7 +21,7 @@ _MIN_KEPT, _MAX_KEPT = 20_000, 16 * 2**20
 _Key = tuple[tuple[uuid.UUID, ...], tuple[uuid.UUID, ...], MemberGrants | None]
 
 
-class _KeptLists:
+class KeptLists:
     """The latest lists, with the versions that the database gave them. One is used only if its version is the current.
 
     So nothing is decided by what is kept here: each time, the database reads what the caller may query.
@@ -53,7 +53,7 @@ class _KeptLists:
             self._bytes -= len(self._lists.pop(key)[1].json)
 
 
-_kept = _KeptLists()
+_kept = KeptLists()
 
 
 def list_ids(scopes: Sequence[SearchScope], *, with_unlisted: bool) -> SourceIds:

@@ -54,12 +54,12 @@ class LocalEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         windows = self._windows(texts)
-        vectors, _ = self._run_model(windows, ["embedding"])
+        vectors, _ = self.run_model(windows, ["embedding"])
         return _pooled(windows, vectors, len(texts))
 
     def embed_with_token_signatures(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenSignatures]]:
         windows = self._windows(texts)
-        vectors, hidden = self._run_model(windows, ["embedding", "hidden"])
+        vectors, hidden = self.run_model(windows, ["embedding", "hidden"])
         ids: list[list[int]] = [[] for _ in texts]
         signatures: list[list[TokenSignatures]] = [[] for _ in texts]
         for window, token_vectors in zip(windows, hidden, strict=True):
@@ -73,7 +73,7 @@ class LocalEmbedder:
 
     def embed_with_token_vectors(self, text: str) -> tuple[Vectors, TokenVectors]:
         windows = self._windows([text])
-        vectors, hidden = self._run_model(windows, ["embedding", "hidden"])
+        vectors, hidden = self.run_model(windows, ["embedding", "hidden"])
         token_vectors = np.concatenate(hidden)
         lengths = np.maximum(np.linalg.norm(token_vectors, axis=1, keepdims=True), 1e-12)
         return _pooled(windows, vectors, 1)[0], token_vectors / lengths
@@ -130,7 +130,7 @@ class LocalEmbedder:
             for ids in split_evenly(encoding.ids, WINDOW - 2)
         ]
 
-    def _run_model(self, windows: Sequence[TokenWindow], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
+    def run_model(self, windows: Sequence[TokenWindow], outputs: list[str]) -> tuple[Vectors, list[Vectors]]:
         """Return the windows' vectors and, if `outputs` has "hidden", their tokens' vectors without [CLS] and [SEP].
 
         Only windows of the same length share a batch: padding would cost as much as tokens do.
@@ -162,12 +162,18 @@ class LocalEmbedder:
         with self._lock:
             if "_loaded" not in self.__dict__:
                 try:
-                    self._loaded = self._load()
+                    self._loaded = self.load_session()
                 except (OSError, RuntimeError) as error:
                     raise EmbeddingFailed("The local embedding model cannot be loaded; the log says why.") from error
             return self._loaded
 
-    def _load(self) -> "onnxruntime.InferenceSession":
+    def load_session(self) -> "onnxruntime.InferenceSession":
+        """Load the model, which each embedder does once, with the first text.
+
+        Raises:
+            OSError: If the model's graph cannot be written or read.
+            RuntimeError: If the library refuses the graph.
+        """
         # Half a second of import that a process without embeddings does not pay.
         import onnxruntime
 

@@ -70,7 +70,7 @@ def process_documents(documents: Sequence[IngestionDocument], *, pause: Callable
     deadline = time.monotonic() + _MAX_SECONDS_PER_CLAIM
     with _asynchronous_commit(), leases.keep_leases() as held_leases:
         held_leases.add(documents)
-        _start_jobs(documents)
+        start_jobs(documents)
         pause = pause or _Pauses()
         known_paths = index.existing_paths({document.path for document in documents}, source=documents[0].job.source)
         works: list[batch_indexing.ParsedWork] = []
@@ -95,7 +95,8 @@ def process_documents(documents: Sequence[IngestionDocument], *, pause: Callable
         return len(documents) - len(remaining)
 
 
-def _start_jobs(documents: Sequence[IngestionDocument]) -> None:
+def start_jobs(documents: Sequence[IngestionDocument]) -> None:
+    """Let the documents' jobs that are still queued be in progress."""
     if ids := {document.job_id for document in documents if document.job.status == Status.QUEUED}:
         queued = IngestionJob.objects.filter(pk__in=ids, status=Status.QUEUED)
         update_in_order(queued, status=Status.PROCESSING, started_at=timezone.now())

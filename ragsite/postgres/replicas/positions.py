@@ -35,7 +35,7 @@ _PAUSE_SECONDS = 2.0
 _SAMPLES = 10
 
 
-class _History:
+class History:
     """The latest positions of the primary that this process has read, from which follows how far a replica may lag."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class _History:
             return next((position for read_at, position in self._samples if read_at < oldest), 0)
 
 
-class _RedisPositions:
+class RedisPositions:
     """The positions in Redis. While it does not answer, it is asked every few seconds only, and no request waits."""
 
     def __init__(self) -> None:
@@ -82,8 +82,8 @@ class _RedisPositions:
         with self._ask_redis() as may_ask:
             if may_ask:
                 with _client(settings.REDIS_URL).pipeline() as pipeline:
-                    pipeline.zadd(_key(), {member: position, _EVERYBODY: unwritten}, gt=True)
-                    pipeline.zremrangebyscore(_key(), "-inf", f"({_history.passed()}")
+                    pipeline.zadd(redis_key(), {member: position, _EVERYBODY: unwritten}, gt=True)
+                    pipeline.zremrangebyscore(redis_key(), "-inf", f"({_history.passed()}")
                     pipeline.execute()
                 if self._unwritten == unwritten:
                     self._unwritten = 0
@@ -100,10 +100,10 @@ class _RedisPositions:
             if self._unwritten:
                 self.write(_EVERYBODY, self._unwritten)
             client = _client(settings.REDIS_URL)
-            is_complete, *noted = client.zmscore(_key(), [_COMPLETE, _EVERYBODY, *members])
+            is_complete, *noted = client.zmscore(redis_key(), [_COMPLETE, _EVERYBODY, *members])
             if is_complete is not None:
                 return max(int(position or 0) for position in noted)
-            client.zadd(_key(), {_COMPLETE: math.inf, _EVERYBODY: current}, gt=True)
+            client.zadd(redis_key(), {_COMPLETE: math.inf, _EVERYBODY: current}, gt=True)
         return None
 
     @contextlib.contextmanager
@@ -117,8 +117,8 @@ class _RedisPositions:
             logger.warning("replica_positions_unknown", error=type(error).__name__)
 
 
-_history = _History()
-_redis_positions = _RedisPositions()
+_history = History()
+_redis_positions = RedisPositions()
 
 
 def note_seen(user_id: uuid.UUID) -> None:
@@ -162,7 +162,8 @@ def minimum_position(current: int, user_id: uuid.UUID, organization_ids: Iterabl
     return None if noted is None else max(_history.minimum(current), noted)
 
 
-def _key() -> str:
+def redis_key() -> str:
+    """Return the key of the sorted set in Redis: each database has its own."""
     return f"ragsite:replica-positions:{connection.settings_dict['NAME']}"
 
 

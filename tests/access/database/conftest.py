@@ -53,9 +53,10 @@ def replicas(
     """Two replicas, which web processes use."""
     settings.RAG_DATABASE_REPLICAS = [replica.address for replica in replica_servers]
     settings.RAG_REPLICA_MAX_LAG_SECONDS = 3_600.0
-    monkeypatch.setattr(positions, "_history", positions._History())
-    monkeypatch.setattr(positions, "_redis_positions", positions._RedisPositions())
-    positions._redis_positions.read([], 0)  # Redis has lost nothing, even if no search has used it yet
+    monkeypatch.setattr(positions, "_history", positions.History())
+    redis_positions = positions.RedisPositions()
+    redis_positions.read([], 0)  # Redis has lost nothing, even if no search has used it yet
+    monkeypatch.setattr(positions, "_redis_positions", redis_positions)
     monkeypatch.setattr(routing, "_replicas", {})
     monkeypatch.setattr(routing, "_PAUSE_SECONDS", 0.0)
     for replica in replica_servers:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import redis
 from django.test import Client
 from django.utils import timezone
 
@@ -146,7 +147,8 @@ def test_after_redis_has_lost_its_data_searches_wait_for_all_changes(
     for replica in replicas:
         replica.pause()
     new = ingest_text(source, "new", "new animals").document_id
-    positions._client(settings.REDIS_URL).delete(positions._key())
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.delete(positions.redis_key())
     assert search(member) == SearchOutcome({new}, used_replica=False)
     assert search(member) == SearchOutcome({new}, used_replica=False)
     replicas[0].resume()
@@ -232,7 +234,8 @@ def test_requests_note_what_they_have_shown(
         assert reply.status_code == 202, reply.json()
         job = reply.json()["jobId"]
     process_queue()
-    positions._client(settings.REDIS_URL).zrem(positions._key(), f"organization:{live_world.home.pk}")
+    with redis.Redis.from_url(settings.REDIS_URL) as positions_client:
+        positions_client.zrem(positions.redis_key(), f"organization:{live_world.home.pk}")
     with web_process():
         assert client.get(f"/api/rag/ingest/{job}").json()["status"] == "completed"
         assert find_texts() == ["Zebras are animals."]

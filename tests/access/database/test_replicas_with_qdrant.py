@@ -67,7 +67,7 @@ def test_what_a_replica_confirms_is_not_read_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     scored: list[tuple[bool, int]] = []
-    score = confirm_found_points._score
+    score = confirm_found_points.score_chunks
 
     def watch(*arguments: Any) -> Any:
         with connection.cursor() as cursor:
@@ -75,7 +75,7 @@ def test_what_a_replica_confirms_is_not_read_twice(
             scored.append((cursor.fetchone()[0], len(arguments[-1])))
         return score(*arguments)
 
-    monkeypatch.setattr(confirm_found_points, "_score", watch)
+    monkeypatch.setattr(confirm_found_points, "score_chunks", watch)
     search(Caller(live_world.users["member"]))
     assert scored == [(True, 3), (False, 3)]
     scored.clear()
@@ -90,7 +90,7 @@ def test_a_primary_that_fails_to_confirm(
     live_world: World, paused: dict[str, uuid.UUID | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The search is not repeated on it."""
-    score, scored = confirm_found_points._score, []
+    score, scored = confirm_found_points.score_chunks, []
 
     def fail_on_primary(*arguments: Any) -> Any:
         scored.append(len(arguments[-1]))
@@ -98,7 +98,7 @@ def test_a_primary_that_fails_to_confirm(
             raise DatabaseError from QueryCanceled("statement timeout")
         return score(*arguments)
 
-    monkeypatch.setattr(confirm_found_points, "_score", fail_on_primary)
+    monkeypatch.setattr(confirm_found_points, "score_chunks", fail_on_primary)
     with pytest.raises(IndexUnavailable):
         search(Caller(live_world.users["member"]))
     assert scored == [3, 3]

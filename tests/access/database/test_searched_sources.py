@@ -29,7 +29,7 @@ def list_searched(caller: Caller) -> SourceIds:
 
 def test_lists_follow_each_change_of_access(live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searched_sources, "_MIN_KEPT", 0)
-    monkeypatch.setattr(searched_sources, "_kept", searched_sources._KeptLists())
+    monkeypatch.setattr(searched_sources, "_kept", searched_sources.KeptLists())
     monkeypatch.setattr(granted_scopes, "MAX_LISTED", 0)
     chance = random.Random("lists")
     changes = Changes(live_world, chance)
@@ -64,7 +64,7 @@ def test_a_transaction_that_has_written_keeps_no_list(world: World, monkeypatch:
 
 
 def test_kept_lists_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = searched_sources._KeptLists()
+    kept = searched_sources.KeptLists()
     lists = [SourceIds(json="x" * 100) for _ in range(4)]
     monkeypatch.setattr(searched_sources, "_MAX_KEPT", 250)
     keys = [((), (uuid.uuid4(),), None) for _ in lists]

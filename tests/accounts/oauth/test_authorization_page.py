@@ -80,13 +80,13 @@ def test_a_decision_that_a_sign_out_overtakes_gives_no_code(
     program: Program, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody with another's session could send decisions all the time, so that one is in progress at any moment."""
-    read = pages._read
+    read = pages.read_authorization
 
     def read_slowly(*arguments: Any) -> Any:
         authorization = read(*arguments)
         end_sign_ins(world.users["member"], requested_at=timezone.now(), method="everywhere")
         return authorization
 
-    monkeypatch.setattr(pages, "_read", read_slowly)
+    monkeypatch.setattr(pages, "read_authorization", read_slowly)
     assert program.decide()["error"] == "access_denied"
     assert not OAuthCode.objects.exists()

@@ -35,8 +35,11 @@ def known_issuer(monkeypatch: pytest.MonkeyPatch) -> IdentityProviderServer:
     """A provider whose documents are known, so that nothing is requested."""
     server = IdentityProviderServer()
     server._server.server_close()
-    known = discovery._Cached(time.monotonic() + 600, server.configuration(), server.keys(), time.monotonic())
-    monkeypatch.setattr(discovery, "_cache", {server.issuer: known})
+    documents = {True: server.configuration(), False: server.keys()}
+    monkeypatch.setattr(discovery, "_cache", {})
+    with monkeypatch.context() as answering:
+        answering.setattr(discovery, "request", lambda _, url, **__: documents[url.endswith("configuration")])
+        discovery.read_keys(Provider(uuid.uuid4(), server.issuer), refresh=True)
     return server
 
 

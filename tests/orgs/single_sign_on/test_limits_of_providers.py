@@ -160,7 +160,7 @@ def take(places: list[Provider], *providers: Provider) -> int:
     """Let threads begin to wait for these providers as long as there are places, and return how many do."""
     taken = len(places)
     for provider in providers:
-        if provider_requests._is_free(provider):
+        if provider_requests.has_place(provider):
             places.append(provider)
     return len(places) - taken
 

@@ -79,7 +79,7 @@ def test_pages_that_do_not_go_on_are_refused(
 
     monkeypatch.setattr(qdrant, "answer", repeat_page)
     with pytest.raises(IndexUnavailable):
-        list(points._read_digests(qdrant_store._client, "any", [uuid.uuid4()]))
+        list(points.read_digests(qdrant_store._client, "any", [uuid.uuid4()]))
 
 
 @pytest.mark.parametrize(

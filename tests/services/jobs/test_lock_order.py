@@ -44,7 +44,7 @@ def waiting_statements() -> int:
 
 @pytest.mark.parametrize(
     ("jobs", "documents", "work"),
-    [(1, 3, lambda claimed: leases.set_stage_if_leased(claimed, "embedding")), (3, 1, document_processing._start_jobs)],
+    [(1, 3, lambda claimed: leases.set_stage_if_leased(claimed, "embedding")), (3, 1, document_processing.start_jobs)],
     ids=["stages of documents", "states of jobs"],
 )
 def test_work_and_cancellation_do_not_wait_for_each_other(

@@ -14,7 +14,7 @@ import psycopg
 from django.db import connection
 
 from ragsite.embedded.folder import SYSTEM_USER
-from ragsite.embedded.postgres import _bin, _set_owner
+from ragsite.embedded.postgres import give_to_system_user, programs_folder
 
 
 class Replica:
@@ -104,7 +104,7 @@ def create(count: int) -> list[Replica]:
     replicas: list[Replica] = []
     for _ in range(count):
         folder = Path(tempfile.mkdtemp(prefix="replica-"))  # other users cannot open pytest's folders
-        _set_owner(folder)
+        give_to_system_user(folder)
         replica = Replica(folder, primary)
         replica.create_slot()
         if replicas:
@@ -131,7 +131,7 @@ def _run(command: str, *arguments: object) -> None:
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
         as_user = {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []}
     subprocess.run(
-        [_bin() / command, *map(str, arguments)],
+        [programs_folder() / command, *map(str, arguments)],
         check=True,
         cwd="/",
         stdin=subprocess.DEVNULL,

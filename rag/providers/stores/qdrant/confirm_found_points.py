@@ -57,17 +57,17 @@ def confirm(
     Qdrant may already have points of chunks that a read replica does not have yet. So the primary is asked about each
     chunk that the replica does not confirm.
     """
-    scores = _score(scope, vector, query, list(ids))
+    scores = score_chunks(scope, vector, query, list(ids))
     if not (missing := [pk for pk in ids if pk not in scores]):
         return Confirmed(scores)
     with replicas.on_primary():
         if replicas.is_on_replica():
-            scores |= _score(scope, vector, query, missing)
+            scores |= score_chunks(scope, vector, query, missing)
             missing = [pk for pk in missing if pk not in scores]
         documents = _documents_of(client, scope, missing)
         current = Chunk.objects.filter(document__in=set(documents.values()), document__deleted_at=None)
         replacements = list(current.values_list("pk", flat=True)[:_MAX_REPLACEMENTS])
-        scores |= _score(scope, vector, query, replacements) if replacements else {}
+        scores |= score_chunks(scope, vector, query, replacements) if replacements else {}
     return Confirmed(scores, tuple(replacements), has_copied=len(documents) < len(missing))
 
 
@@ -88,7 +88,9 @@ def _documents_of(
     return documents
 
 
-def _score(scope: SearchScope, vector: Vectors | None, query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]) -> Scores:
+def score_chunks(
+    scope: SearchScope, vector: Vectors | None, query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]
+) -> Scores:
     """Return the scores of the chunks that the database server which is read has, and that the caller may query."""
     values: list[Any] = [
         len(vector) if vector is not None else 0,

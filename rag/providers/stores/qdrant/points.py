@@ -59,7 +59,7 @@ def copy_documents(client: QdrantClient, document_ids: Sequence[uuid.UUID], mode
             client.create_collection(name, collection.description(model), collection.INDEXES)
         with_tokens = settings.QDRANT_TOKEN_VECTORS and client.has_vector(name, collection.TOKENS)
         chunk_digests = _digests(model, document_ids, with_tokens=with_tokens)
-        stored_digests = dict(_read_digests(client, name, document_ids))
+        stored_digests = dict(read_digests(client, name, document_ids))
         outdated = [pk for pk, digest in chunk_digests.items() if stored_digests.get(pk) != digest]
         for batch in in_batches(outdated, _WRITE_BATCH):
             client.upsert(name, _points(model, batch, with_tokens=with_tokens))
@@ -82,9 +82,7 @@ def _digests(model: EmbeddingModel, document_ids: Sequence[uuid.UUID], *, with_t
         return dict(cursor.fetchall())
 
 
-def _read_digests(
-    client: QdrantClient, name: str, document_ids: Sequence[uuid.UUID]
-) -> Iterator[tuple[uuid.UUID, str]]:
+def read_digests(client: QdrantClient, name: str, document_ids: Sequence[uuid.UUID]) -> Iterator[tuple[uuid.UUID, str]]:
     """Yield the id and the digest of each point of the documents."""
     of_documents = [{"key": "document", "match": {"any": [str(pk) for pk in document_ids]}}]
     offset = None

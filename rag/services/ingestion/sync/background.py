@@ -53,11 +53,11 @@ def advance_due() -> None:
             return
         schedule.start_due()
         deadline = time.monotonic() + _MAX_TASK_SECONDS
-        while any(_advance_all(deadline)):
+        while any(advance_each(deadline)):
             pass
 
 
-def _advance_all(deadline: float) -> list[bool]:
+def advance_each(deadline: float) -> list[bool]:
     """Continue each running sync once; return which have more to do now.
 
     The organisation that was worked for longest ago is next, with its sync that has waited longest: an organisation may

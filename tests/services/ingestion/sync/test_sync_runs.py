@@ -77,10 +77,10 @@ def test_syncs_of_organisations_alternate(
     for number in range(3):
         start_slow(number)
     run_actions.start(connection, by=None)
-    background._advance_all(deadline=math.inf)
+    background.advance_each(deadline=math.inf)
     assert worked_on == ["slow-0", "synced", "slow-1", "slow-2"]
     start_slow(3)
-    background._advance_all(deadline=math.inf)
+    background.advance_each(deadline=math.inf)
     assert worked_on[4] == "synced", "a new run of the other organisation does not come first"
 
 

@@ -65,13 +65,13 @@ def test_a_question_is_embedded_once(world: World, monkeypatch: pytest.MonkeyPat
     source_with_animals(world)
     embedder: Any = provider_factory.local_embedder()
     runs: list[int] = []
-    run = embedder._run_model
+    run = embedder.run_model
 
     def counted_run(windows: Any, outputs: list[str]) -> Any:
         runs.append(len(windows))
         return run(windows, outputs)
 
-    monkeypatch.setattr(embedder, "_run_model", counted_run)
+    monkeypatch.setattr(embedder, "run_model", counted_run)
     assert search(world, "Has nobody asked for the lion's den before?")[0].maxsim is not None
     assert runs == [1]
 
