@@ -96,7 +96,11 @@ def _start_server(cluster: Path, log: Path, options: str) -> None:
 
 
 def stop(folder: Path) -> None:
-    """Stop the server if it runs; committed data stays."""
+    """Stop the server if it runs; committed data stays.
+
+    Raises:
+        EmbeddedError: If it does not stop.
+    """
     cluster = folder / "postgres"
     # pg_ctl fails if the server stops by itself at this moment, or does not stop in time: check, then stop immediately.
     for mode in ("fast", "immediate"):

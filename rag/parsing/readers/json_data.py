@@ -11,9 +11,9 @@ _MAX_MEAN_LINE_CHARACTERS = 200
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a JSON file so that its lines can be quoted.
+    r"""Read a JSON file so that its lines can be quoted.
 
-    Indented JSON is kept unchanged. JSON with long lines, or with escaped characters (\\u00e4), is written again:
+    Indented JSON is kept unchanged. JSON with long lines, or with escaped characters (\u00e4), is written again:
     one value per line, and characters as they are. Invalid JSON is kept as text.
     """
     text = encodings.decode_text(content)

@@ -11,7 +11,11 @@ from rag.types import ParsedDocument
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a notebook of version 3 or 4."""
+    """Read a notebook of version 3 or 4.
+
+    Raises:
+        ParseFailed: If the notebook is damaged.
+    """
     try:
         notebook = json.loads(encodings.decode_text(content))
         language = str(notebook.get("metadata", {}).get("language_info", {}).get("name", "python"))

@@ -17,7 +17,11 @@ from .xberg_adapter import extract
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a PDF with its pages. Pages without text are read by text recognition, if it is on."""
+    """Read a PDF with its pages. Pages without text are read by text recognition, if it is on.
+
+    Raises:
+        ParseFailed: If the PDF is damaged or encrypted, or no text was found.
+    """
     # Random, so that a document cannot contain the marker itself.
     marker = f"PAGE{secrets.token_hex(12)}"
     extracted = extract(content, formats.PDF, limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")

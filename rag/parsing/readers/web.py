@@ -46,7 +46,11 @@ def warm_up() -> None:
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a web page."""
+    """Read a web page.
+
+    Raises:
+        ParseFailed: If the page contains no text, or the limits are exceeded.
+    """
     parsed = parse_html(encodings.decode_text(content), limits)
     if not parsed.text.strip():
         raise ParseFailed("The web page contains no text. If scripts fill the page, send it as the browser shows it.")

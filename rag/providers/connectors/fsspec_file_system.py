@@ -63,10 +63,21 @@ class FileSystemConnector:
             self._refuse_link(self._root)
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
+        """List all files, one folder after the other.
+
+        Raises:
+            ListingFailed: If a folder cannot be listed.
+        """
         return folder_walk.list_pages(self._list_folder, cursor)
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
+        """Open a file.
+
+        Raises:
+            ItemGone: If it does not exist any more.
+            ItemFailed: If it cannot be opened.
+        """
         # A path may come from another location, if the connection was changed since it was listed.
         if not folder_walk.is_below(path.split("/")):
             raise ItemGone

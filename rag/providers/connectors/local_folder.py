@@ -49,6 +49,11 @@ class FolderConnector:
         self._location, self._allowed = location, allowed
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
+        """List all files, one folder after the other.
+
+        Raises:
+            ListingFailed: If a folder cannot be listed.
+        """
         return folder_walk.list_pages(self._list_folder, cursor)
 
     def _list_folder(self, parts: tuple[str, ...]) -> list[folder_walk.Entry]:
@@ -61,6 +66,12 @@ class FolderConnector:
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
+        """Open a file, without following links.
+
+        Raises:
+            ItemGone: If it does not exist any more, or is no file.
+            ItemFailed: If it cannot be opened.
+        """
         # A path may come from another location, if the connection was changed since it was listed.
         if not folder_walk.is_below(path.split("/")):
             raise ItemGone

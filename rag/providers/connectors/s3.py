@@ -48,6 +48,11 @@ class S3Connector:
         self._signer = S3SigV4Auth(Credentials(access_key, secret), "s3", self._region) if access_key else None
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
+        """List all objects by their keys. The cursor is the last key.
+
+        Raises:
+            ListingFailed: If the store does not answer, or its listing does not go on.
+        """
         after = cursor or ""
         while True:
             listing = self._list(after)
@@ -73,6 +78,12 @@ class S3Connector:
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem]:
+        """Request an object.
+
+        Raises:
+            ItemGone: If it does not exist any more.
+            ItemFailed: If the store does not send it.
+        """
         key = self._prefix + path
         if _leads_up(key):
             raise ItemGone

@@ -42,7 +42,11 @@ class WebsiteConnector:
         self._site = urlsplit(location)
 
     def list_pages(self, cursor: Any) -> Iterator[Page]:
-        """List the pages of one sitemap after the other. The cursor contains the remaining sitemaps."""
+        """List the pages of one sitemap after the other. The cursor contains the remaining sitemaps.
+
+        Raises:
+            ListingFailed: If a sitemap cannot be read, or there are too many.
+        """
         pending = list(cursor["sitemaps"]) if cursor else self._find_sitemaps()
         while pending:
             url, is_from_index = pending.pop(0)
@@ -64,6 +68,12 @@ class WebsiteConnector:
 
     @contextlib.contextmanager
     def open(self, path: str, *, validators: Mapping[str, str]) -> Iterator[OpenedItem | None]:
+        """Request a page; None if it has not changed since the validators were sent.
+
+        Raises:
+            ItemGone: If it does not exist any more.
+            ItemFailed: If the website does not send it.
+        """
         headers = {_VALIDATORS[name]: value for name, value in validators.items() if name in _VALIDATORS}
         try:
             with self._get(path, headers) as response:

@@ -28,10 +28,12 @@ class Decision:
 
 
 def allowed(reason: str) -> Decision:
+    """Return the decision that allows an action for this reason."""
     return Decision(is_allowed=True, reason=reason)
 
 
 def denied(reason: str) -> Decision:
+    """Return the decision that denies an action for this reason."""
     return Decision(is_allowed=False, reason=reason)
 
 
@@ -45,6 +47,7 @@ class MemberAccess:
     permissions: EffectivePermissions
 
     def decide(self, action: Action) -> Decision:
+        """Return whether the member may take the action, and why."""
         match action:
             case Action.QUERY:
                 return self._decide_query()

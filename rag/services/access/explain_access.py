@@ -55,6 +55,7 @@ class Verdict:
 
     @property
     def action_label(self) -> str:
+        """The name of the action for people, in the language of the request."""
         return str(_ACTION_LABELS[self.action])
 
 

@@ -183,8 +183,10 @@ def _get_or_create_source(demo_source: DemoSource) -> DataSource:
 
 
 def _ingest_pages(source: DataSource, patterns: tuple[str, ...]) -> IngestionJob | None:
-    """Submit the pages whose content differs from the source's documents; return None if no page differs, or
-    if the source has no owner.
+    """Submit the pages whose content differs from the source's documents.
+
+    Returns:
+        The job; None if no page differs, or if the source has no owner.
     """
     hashes = dict(Document.objects.live().filter(source=source).values_list("path", "content_hash"))
     pages = [_read_page(file) for pattern in patterns for file in sorted(DOCS.glob(pattern))]

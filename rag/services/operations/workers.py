@@ -44,6 +44,7 @@ class WorkerState:
 
     @property
     def is_online(self) -> bool:
+        """Whether the heartbeat is recent enough for the worker to be alive."""
         return self.beat_age <= LOST_AFTER_SECONDS
 
 
@@ -67,6 +68,7 @@ class Reporter:
         self._thread = threading.Thread(target=self._beat_repeatedly, name="heartbeat", daemon=True)
 
     def start(self) -> None:
+        """Begin to write the heartbeat, in a thread."""
         self._thread.start()
 
     def stop(self) -> None:

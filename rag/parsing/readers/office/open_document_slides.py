@@ -39,7 +39,11 @@ _MANIFEST = (
 
 
 def pack_flat(content: bytes, media_type: str) -> bytes:
-    """Return a container with a flat document as its content, because libraries read only containers."""
+    """Return a container with a flat document as its content, because libraries read only containers.
+
+    Raises:
+        ParseFailed: If the document is no XML.
+    """
     try:
         root = _xml(content)
     except etree.XMLSyntaxError:
@@ -56,7 +60,11 @@ def pack_flat(content: bytes, media_type: str) -> bytes:
 
 
 def read_presentation(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a presentation: each slide is a page with its title, texts, tables and notes."""
+    """Read a presentation: each slide is a page with its title, texts, tables and notes.
+
+    Raises:
+        ParseFailed: If the presentation is damaged, or exceeds the limits.
+    """
     try:
         if not content.startswith(zip_files.MAGIC):
             return _parse(_xml(content), None)

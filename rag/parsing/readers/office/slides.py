@@ -31,7 +31,11 @@ _DAMAGED = "The PowerPoint presentation is damaged or cut off. Open it, save it 
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a PowerPoint presentation."""
+    """Read a PowerPoint presentation.
+
+    Raises:
+        ParseFailed: If the presentation is damaged, or exceeds the limits.
+    """
     zip_files.check_archive(content, limits)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         try:

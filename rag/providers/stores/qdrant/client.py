@@ -53,6 +53,11 @@ class QdrantClient:
             self._send("PUT", f"/collections/{name}/index?wait=true", {"field_name": field, "field_schema": schema})
 
     def delete_collection(self, name: str) -> None:
+        """Delete a collection with its points.
+
+        Raises:
+            IndexUnavailable: If the server does not answer, or refuses.
+        """
         self._send("DELETE", f"/collections/{name}")
 
     def has_vector(self, collection: str, vector: str) -> bool:

@@ -40,6 +40,7 @@ class HashingReader:
         self.size = 0
 
     def read(self, size: int = -1) -> bytes:
+        """Read up to `size` bytes, or all with -1, as files do."""
         data = self._content.read(size)
         self._sha256.update(data)
         self.size += len(data)
@@ -47,6 +48,7 @@ class HashingReader:
 
     @property
     def sha256(self) -> str:
+        """The hash of what was read so far, in hexadecimal."""
         return self._sha256.hexdigest()
 
 
@@ -212,11 +214,13 @@ class OriginalsDigest:
         self._sha256 = hashlib.sha256()
 
     def add(self, path: str, size: int, sha256: str) -> None:
+        """Add the next file: its path, its bytes and its hash in hexadecimal."""
         self._count += 1
         self._bytes += size
         self._sha256.update(f"{path} {size} {sha256}\n".encode())
 
     def summary(self) -> dict[str, Any]:
+        """Return what the manifest says about the files."""
         return {"count": self._count, "bytes": self._bytes, "sha256": self._sha256.hexdigest()}
 
 

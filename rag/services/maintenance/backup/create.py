@@ -67,6 +67,7 @@ class Backup:
     lost_ids: list[str] = field(default_factory=list)
 
     def add_lost(self, original: Original) -> None:
+        """Count a file that the storage lost or changed, and name it if it is one of the first."""
         self.lost_files += 1
         self.lost_ids += [str(original.pk)][: _MAX_NAMED_FILES - len(self.lost_ids)]
 

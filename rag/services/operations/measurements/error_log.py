@@ -18,6 +18,7 @@ class Handler(logging.Handler):
         super().__init__(logging.ERROR)
 
     def emit(self, record: logging.LogRecord) -> None:
+        """Record what was logged, without the text of libraries."""
         entry: dict[str, Any] = record.msg if isinstance(record.msg, dict) else {}
         context = structlog.contextvars.get_contextvars()
         measurement_buffer.record_error(

@@ -39,10 +39,12 @@ class Summary:
 
     @property
     def p50(self) -> float | None:
+        """The median duration in milliseconds; None without measurements."""
         return percentile(self.histogram, 0.5)
 
     @property
     def p95(self) -> float | None:
+        """The duration in milliseconds that 95 % do not exceed; None without measurements."""
         return percentile(self.histogram, 0.95)
 
     @property

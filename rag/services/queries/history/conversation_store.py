@@ -24,6 +24,9 @@ def find_conversation(caller: Caller, conversation_id: str, *, is_stored: bool) 
     A conversation of another user does not exist for the caller. An API key that is restricted to sources, or to its
     organisation, does not see a conversation that used other sources either. Where conversations are not stored, any id
     is accepted, because an earlier reply may have returned it.
+
+    Raises:
+        UnknownConversation: If the conversation does not exist for the caller.
     """
     if not conversation_id:
         return None
@@ -45,6 +48,7 @@ def load_messages(conversation: Conversation) -> list[ConversationMessage]:
 
 
 def to_message(stored: ConversationMessage) -> Message:
+    """Return a stored message as the pipeline takes it."""
     return Message(stored.role, stored.content)
 
 

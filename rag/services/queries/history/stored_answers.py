@@ -1,5 +1,7 @@
-"""What a stored answer is based on: ids and offsets only. Texts are read when the answer is shown again, if its reader
-may query the sources then."""
+"""What a stored answer is based on: ids and offsets only.
+
+Texts are read when the answer is shown again, if its reader may query the sources then.
+"""
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence

@@ -216,6 +216,7 @@ def _has_quotable(structure: PassageStructure, groups: Section) -> bool:
 
 
 def characters_of(structure: PassageStructure, groups: Section) -> int:
+    """Return the length of a section, from its first part to its last."""
     return structure.parts[groups[-1][-1]].end - structure.parts[groups[0][0]].start
 
 
