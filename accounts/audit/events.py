@@ -18,7 +18,7 @@ from django.utils import timezone
 from ragsite.postgres import identity
 from ragsite.postgres.models import UUIDModel
 
-from .request_context import get_request_context
+from .request_context import Person, get_request_context
 
 # Younger rows cannot be deleted; a trigger enforces the same limit.
 MIN_RETENTION_DAYS = 90
@@ -52,16 +52,6 @@ class NamedRow(Protocol):
 
     @property
     def name(self) -> str: ...
-
-
-class Person(Protocol):
-    """A user account."""
-
-    @property
-    def pk(self) -> uuid.UUID: ...
-
-    @property
-    def email(self) -> str: ...
 
 
 class AuditObject(models.TextChoices):

@@ -1,9 +1,10 @@
 """The request that the current code runs in, for the audit trail. Commands and workers have none."""
 
+import uuid
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 from django.http import HttpRequest, HttpResponse
 
@@ -13,16 +14,26 @@ from ragsite.http.request_id import request_id
 _current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 
 
+class Person(Protocol):
+    """A user account."""
+
+    @property
+    def pk(self) -> uuid.UUID: ...
+
+    @property
+    def email(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """Who sent the current request, and from where.
 
     Attributes:
-        user: The User of the session or of the API credential; None before authentication.
+        user: The user of the session or of the API credential; None before authentication.
         key_prefix: The visible part of the API key, if the request came with one.
     """
 
-    user: Any = None
+    user: Person | None = None
     key_prefix: str = ""
     address: str | None = None
     request_id: str = ""

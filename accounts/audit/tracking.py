@@ -18,7 +18,8 @@ from django.db.models import signals
 from ragsite.postgres import identity
 
 from . import events
-from .events import AuditAction, AuditObject, NamedRow, Person
+from .events import AuditAction, AuditObject, NamedRow
+from .request_context import Person
 
 Row = TypeVar("Row", bound=models.Model)
 

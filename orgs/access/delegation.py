@@ -13,7 +13,6 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Model
@@ -156,14 +155,14 @@ def _is_superuser(actor: AnyUser) -> bool:
     return User.objects.filter(pk__in=[actor.pk], is_active=True, is_superuser=True).exists()
 
 
-def _find_users(rows: Iterable[Any]) -> set[uuid.UUID]:
+def _find_users(rows: Iterable[Model]) -> set[uuid.UUID]:
     """Return the users among the rows, and the current and new users of the memberships."""
     memberships = [row for row in rows if isinstance(row, Membership)]
     stored = Membership.objects.filter(pk__in=[row.pk for row in memberships]).values_list("user", flat=True)
     return {row.pk for row in rows if isinstance(row, User)} | {row.user_id for row in memberships} | set(stored)
 
 
-def _find_organizations(rows: Iterable[Any]) -> set[uuid.UUID]:
+def _find_organizations(rows: Iterable[Model]) -> set[uuid.UUID]:
     """Return the current and new organisations of the roles and memberships, and those of the users."""
     organizations: set[uuid.UUID] = set()
     for model in (Role, Membership):

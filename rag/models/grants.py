@@ -9,10 +9,13 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
+from accounts.models import User
 from orgs.access.permissions import Visibility
 from orgs.models import Organization, Role, Team
 from ragsite.postgres.models import UUIDModel
 
+# Whom a grant can open a source to.
+Grantee = User | Role | Team
 # The grants of a source to users; as many are possible to roles, and to teams.
 MAX_GRANTS_PER_KIND = 200
 

@@ -1,9 +1,10 @@
 """Who can query which data source of an organisation, and what a person's joining a team would change."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from accounts.models import User
@@ -47,7 +48,9 @@ class Matrix:
     more_sources: bool
 
 
-def build_matrix(sources: Any, organization: Organization, *, search: str = "", source_search: str = "") -> Matrix:
+def build_matrix(
+    sources: QuerySet[DataSource], organization: Organization, *, search: str = "", source_search: str = ""
+) -> Matrix:
     """Return the matrix of an organisation.
 
     Args:
@@ -56,10 +59,10 @@ def build_matrix(sources: Any, organization: Organization, *, search: str = "", 
         search: A part of the e-mail address of the people who are shown; empty for all.
         source_search: A part of the name of the sources that are shown; empty for all.
     """
-    sources = sources.filter(organization=organization)
+    matching = sources.filter(organization=organization)
     if source_search:
-        sources = sources.filter(name__icontains=source_search)
-    shown = list(sources.order_by("name", "pk")[: MAX_SOURCES + 1])
+        matching = matching.filter(name__icontains=source_search)
+    shown = list(matching.order_by("name", "pk")[: MAX_SOURCES + 1])
     people = Membership.objects.filter(organization=organization).select_related("user").order_by("user__email")
     if search:
         people = people.filter(user__email__icontains=search)
@@ -70,7 +73,7 @@ def build_matrix(sources: Any, organization: Organization, *, search: str = "", 
     return Matrix(columns, rows, len(members) > MAX_PEOPLE, len(shown) > MAX_SOURCES)
 
 
-def preview_team(sources: Any, person: User, team: Team) -> list[DataSource]:
+def preview_team(sources: QuerySet[DataSource], person: User, team: Team) -> list[DataSource]:
     """Return the sources that the person could query in addition if they joined the team."""
     team_ids = [team.pk, *_ancestor_ids(team)]
     granted = Grant.objects.unexpired().filter(team__in=team_ids)
@@ -126,9 +129,9 @@ def _refusal(membership: Membership, source: DataSource) -> str:
     }.get(Visibility(source.visibility), gettext("the organisation is closed"))
 
 
-def _ancestor_ids(team: Team) -> list[Any]:
+def _ancestor_ids(team: Team) -> list[uuid.UUID]:
     """Return the ids of the teams that contain this one. Cycles in the stored teams end the search."""
-    ancestor_ids: list[Any] = []
+    ancestor_ids: list[uuid.UUID] = []
     parent_id = team.parent_id
     while parent_id and parent_id not in ancestor_ids:
         ancestor_ids.append(parent_id)

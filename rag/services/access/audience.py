@@ -3,10 +3,11 @@
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Count, F, Min, Q, TextField
 from django.db.models.functions import Coalesce
+from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
@@ -21,8 +22,8 @@ NOBODY_YET = _("nobody yet")
 class _Texts(NamedTuple):
     """What describes a source that is open to chosen people, roles or teams."""
 
-    chosen: Any
-    nobody: Any
+    chosen: Promise
+    nobody: Promise
 
 
 _TEXTS = {

@@ -3,8 +3,8 @@
 Roles and teams of people are changed on their memberships, by those who may change members.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -15,7 +15,7 @@ from orgs.access.permissions import Visibility
 from orgs.models import Membership, Team
 from rag.errors import InvalidRequest
 from rag.models import DataSource, Grant
-from rag.models.grants import MAX_GRANTS_PER_KIND
+from rag.models.grants import MAX_GRANTS_PER_KIND, Grantee
 from ragsite.postgres.locks import advisory_xact_locks
 
 
@@ -94,7 +94,7 @@ def make_change(source: DataSource, membership: Membership, key: str, *, actor: 
     return change
 
 
-def _grantees(kind: str, membership: Membership) -> list[Any]:
+def _grantees(kind: str, membership: Membership) -> Sequence[Grantee]:
     if kind == "user":
         return [membership.user]
     if kind == "role":
@@ -109,12 +109,12 @@ def _grantees(kind: str, membership: Membership) -> list[Any]:
     return sorted(teams.values(), key=lambda team: team.name)
 
 
-def _count_people(kind: str, grantee: Any) -> int:
+def _count_people(kind: str, grantee: Grantee) -> int:
     if kind == "user":
         return 1
     active = Membership.objects.filter(is_active=True, user__is_active=True)
     if kind == "role":
-        return active.filter(roles=grantee).count()
+        return active.filter(roles=grantee.pk).count()
     below, level = {grantee.pk}, {grantee.pk}
     while level:
         level = set(Team.objects.filter(parent__in=level).values_list("pk", flat=True)) - below

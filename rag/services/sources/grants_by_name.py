@@ -3,13 +3,13 @@
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import InvalidRequest
 from rag.models import Action, DataSource, Grant
+from rag.models.grants import Grantee
 from ragsite.postgres import identity
 
 from . import lookup
@@ -76,12 +76,12 @@ def replace_grants(source: DataSource, kind: str, names: tuple[str, ...], *, gra
     )
 
 
-def _get_grantees(organization: Organization, kind: str, names: tuple[str, ...]) -> list[Any]:
+def _get_grantees(organization: Organization, kind: str, names: tuple[str, ...]) -> list[Grantee]:
     """Return the organisation's roles or teams with these names, or its active members with these addresses."""
     if kind == "user":
         names = tuple(User.objects.normalize_email(name) for name in names)
         members = User.objects.filter(memberships__organization=organization, memberships__is_active=True)
-        grantees: dict[str, Any] = {user.email: user for user in members.filter(email__in=names)}
+        grantees: dict[str, Grantee] = {user.email: user for user in members.filter(email__in=names)}
     else:
         groups = organization.roles if kind == "role" else organization.teams
         grantees = {group.name: group for group in groups.filter(name__in=names)}
