@@ -8,7 +8,7 @@ from rag.parsing.ocr.read_pictures import read_picture
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import csv_tables, json_data, notebooks, old_encodings, pdf, subtitles, web
+from . import csv_tables, json_data, notebooks, pdf, plain_text_and_markdown, subtitles, web
 from .messages import calendars_and_contacts, mail, mailbox
 from .office import legacy_slides, open_document_slides, slides, spreadsheets, text_documents
 
@@ -17,7 +17,7 @@ Reader = Callable[[bytes, Limits], ParsedDocument]
 
 def get_reader(media_type: str) -> Reader:
     """Return the reader of a format. A type without a reader is text, which is kept unchanged."""
-    return READERS.get(media_type, old_encodings.read)
+    return READERS.get(media_type, plain_text_and_markdown.read)
 
 
 READERS: dict[str, Reader] = {
@@ -48,6 +48,6 @@ READERS: dict[str, Reader] = {
     formats.NOTEBOOK: notebooks.read,
     formats.VTT: subtitles.read,
     formats.SRT: subtitles.read,
-    formats.MARKDOWN: old_encodings.read_markdown,
+    formats.MARKDOWN: plain_text_and_markdown.read_markdown,
     **dict.fromkeys(formats.PICTURES, read_picture),
 }
