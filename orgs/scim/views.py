@@ -22,7 +22,7 @@ from .errors import ScimError, TooManyLists, not_found
 MAX_MEMBERS_OF_PAGE = 100_000
 
 # By organisation. A page of large groups takes more than a second, in which other requests of the process are slower.
-LISTS = FairSlots(lambda: 2, TooManyLists, max_wait_seconds=10.0, max_of_caller=4, max_of_all=6)
+LISTS = FairSlots(lambda: 2, TooManyLists, max_wait_seconds=10.0, max_of_caller_per_slot=4, max_per_slot=6)
 
 
 @dataclass(frozen=True, slots=True)

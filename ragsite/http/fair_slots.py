@@ -12,8 +12,8 @@ class FairSlots:
     With N slots, N pieces of work run at a time. One caller gets half of the slots, and at least one. Some more work
     may wait for a slot. It is limited because each piece holds a thread, and other requests need threads, too.
 
-    Example: With 2 slots, `max_of_caller=4` and `max_of_all=6`, one caller has 1 running and up to 7 waiting (4 times 2
-    in flight), and all callers together have 2 running and up to 10 waiting (6 times 2).
+    Example: With 2 slots, `max_of_caller_per_slot=4` and `max_per_slot=6`, one caller has 1 running and up to 7 waiting
+    (4 times 2 in flight), and all callers together have 2 running and up to 10 waiting (6 times 2).
     """
 
     def __init__(
@@ -22,8 +22,8 @@ class FairSlots:
         error: type[Exception],
         *,
         max_wait_seconds: float,
-        max_of_caller: int = 1,
-        max_of_all: int = 3,
+        max_of_caller_per_slot: int = 1,
+        max_per_slot: int = 3,
     ) -> None:
         """Create the slots.
 
@@ -31,11 +31,11 @@ class FairSlots:
             slots: Returns N, at least 1.
             error: The class of the exception for callers without a slot.
             max_wait_seconds: How long a caller waits for a slot.
-            max_of_caller: How much work of one caller may be in flight, as a multiple of N.
-            max_of_all: How much work may be in flight, as a multiple of N.
+            max_of_caller_per_slot: How many pieces of work of one caller may be in flight for each of the N slots.
+            max_per_slot: How many of all callers.
         """
         self._slots, self._error, self._max_wait_seconds = slots, error, max_wait_seconds
-        self._max_of_caller, self._max_of_all = max_of_caller, max_of_all
+        self._max_of_caller_per_slot, self._max_per_slot = max_of_caller_per_slot, max_per_slot
         self._changed = threading.Condition()
         self.in_flight: Counter[Hashable] = Counter()
         self._running: Counter[Hashable] = Counter()
@@ -56,8 +56,8 @@ class FairSlots:
         slots = self._slots()
         with self._changed:
             if (
-                self.in_flight[caller] >= self._max_of_caller * slots
-                or self.in_flight.total() >= self._max_of_all * slots
+                self.in_flight[caller] >= self._max_of_caller_per_slot * slots
+                or self.in_flight.total() >= self._max_per_slot * slots
             ):
                 raise self._error
             self.in_flight[caller] += 1

@@ -1,4 +1,7 @@
-"""Text and Markdown in legacy encodings. Unicode text does not need the sandbox: rag.parsing.parse parses it."""
+"""Plain text, also that of types without a reader of their own, and Markdown.
+
+Only attachments and files in legacy encodings come here: rag.parsing.parse parses other text without the sandbox.
+"""
 
 from rag.parsing import encodings, plain_text
 from rag.parsing.parse_markdown import parse_markdown

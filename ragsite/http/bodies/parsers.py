@@ -89,7 +89,7 @@ class TooManyLargeBodies(exceptions.APIException):
 
 
 # By account. A client may send several at a time: most take less than a second, and the others wait for them.
-LARGE_BODIES = FairSlots(lambda: 2, TooManyLargeBodies, max_wait_seconds=10.0, max_of_caller=4, max_of_all=6)
+LARGE_BODIES = FairSlots(lambda: 2, TooManyLargeBodies, max_wait_seconds=10.0, max_of_caller_per_slot=4, max_per_slot=6)
 
 
 def _hold_slot(request: Request) -> None:
