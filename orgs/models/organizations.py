@@ -19,10 +19,13 @@ from ragsite.postgres.models import UUIDModel
 AnyUser = User | AnonymousUser
 
 
-def _rate_limit(what: str) -> "models.PositiveIntegerField[int | None, int | None]":
+def _rate_limit(counted_requests: str) -> "models.PositiveIntegerField[int | None, int | None]":
     """Return a limit of the organisation, which replaces the platform's default."""
     return models.PositiveIntegerField(
-        null=True, blank=True, validators=[MinValueValidator(1)], help_text=f"{what} Empty: the platform's default."
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1)],
+        help_text=f"{counted_requests} Empty: the platform's default.",
     )
 
 

@@ -50,7 +50,7 @@ class Lease:
         self._client, self._key, self._owner = client, key, owner or describe_process()
         self._ends_at = self._renew_at = 0.0
 
-    def hold(self) -> bool:
+    def take_or_renew(self) -> bool:
         """Take or renew the lease; return whether this process has it. It has none while Redis does not answer."""
         now = time.monotonic()
         if now < self._renew_at:
@@ -92,7 +92,7 @@ class SingleScheduler(PersistentScheduler):
 
     def tick(self, *arguments: Any, **options: Any) -> float:
         """Send the next task that is due, if this scheduler holds the lease; return the seconds until the next call."""
-        was_active, self._is_active = self._is_active, self.lease.hold()
+        was_active, self._is_active = self._is_active, self.lease.take_or_renew()
         if not self._is_active:
             return 1.0
         if not was_active:

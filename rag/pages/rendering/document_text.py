@@ -1,6 +1,6 @@
 """How pages show the text of a document: headings, lists, tables and code as such, with the cited range marked.
 
-Nothing of the text becomes HTML here: templates escape every piece.
+Nothing of the text becomes HTML here: templates escape every part.
 """
 
 import itertools
@@ -30,7 +30,7 @@ _MARKDOWN = frozenset({formats.MARKDOWN}) | formats.CONVERTED | formats.BINARY |
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LinePart:
     """A part of a line. `is_marked`: it is in the cited range."""
 
     text: str
@@ -39,7 +39,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """A heading, paragraph, item of a list, table or piece of code.
+    """A heading, paragraph, item of a list, table or block of code.
 
     Attributes:
         kind: heading, paragraph, bullet, numbered, table or code.
@@ -48,12 +48,12 @@ class TextBlock:
     """
 
     kind: str
-    rows: tuple[tuple[tuple[Piece, ...], ...], ...]
+    rows: tuple[tuple[tuple[LinePart, ...], ...], ...]
     level: int = 0
 
     @property
     def is_marked(self) -> bool:
-        return any(piece.is_marked for row in self.rows for cell in row for piece in cell)
+        return any(part.is_marked for row in self.rows for cell in row for part in cell)
 
 
 def is_markdown(content_type: str) -> bool:
@@ -123,7 +123,7 @@ def _build_block(kind: str, text: str, lines: Sequence[tuple[int, int]], marked:
         case "code":
             is_closed = len(lines) > 1 and closes_block(text[slice(*lines[-1])], find_opening_marks(first, ""))
             last = lines[-1][0] if is_closed else end
-            return TextBlock(kind, ((tuple(_pieces(text, (lines[0][1], max(lines[0][1], last)), marked)),),))
+            return TextBlock(kind, ((tuple(_line_parts(text, (lines[0][1], max(lines[0][1], last)), marked)),),))
         case "heading":
             prefix = _HEADING.match(first)
             assert prefix
@@ -141,7 +141,7 @@ def _build_block(kind: str, text: str, lines: Sequence[tuple[int, int]], marked:
     return TextBlock(kind, ((_words(text, (start, end), marked),),))
 
 
-def _cells(text: str, row: tuple[int, int], marked: tuple[int, int]) -> Iterator[tuple[Piece, ...]]:
+def _cells(text: str, row: tuple[int, int], marked: tuple[int, int]) -> Iterator[tuple[LinePart, ...]]:
     borders = [match.start() for match in _CELL_BORDER.finditer(text, *row)]
     for left, right in itertools.pairwise(borders):
         cell = text[left + 1 : right]
@@ -149,20 +149,20 @@ def _cells(text: str, row: tuple[int, int], marked: tuple[int, int]) -> Iterator
         yield _words(text, (start, start + len(cell.strip())), marked)
 
 
-def _words(text: str, span: tuple[int, int], marked: tuple[int, int]) -> tuple[Piece, ...]:
-    """Return the pieces of a range of the text, without what Markdown writes around words."""
-    pieces: list[Piece] = []
+def _words(text: str, span: tuple[int, int], marked: tuple[int, int]) -> tuple[LinePart, ...]:
+    """Return the parts of a range of the text, without what Markdown writes around words."""
+    parts: list[LinePart] = []
     position = span[0]
     for match in _NOT_SHOWN.finditer(text, *span):
-        pieces += _pieces(text, (position, match.start()), marked)
+        parts += _line_parts(text, (position, match.start()), marked)
         position = match.end()
-    pieces += _pieces(text, (position, span[1]), marked)
-    alike = itertools.groupby(pieces, key=lambda piece: piece.is_marked)
-    return tuple(Piece("".join(piece.text for piece in group), is_marked) for is_marked, group in alike)
+    parts += _line_parts(text, (position, span[1]), marked)
+    alike = itertools.groupby(parts, key=lambda part: part.is_marked)
+    return tuple(LinePart("".join(part.text for part in group), is_marked) for is_marked, group in alike)
 
 
-def _pieces(text: str, span: tuple[int, int], marked: tuple[int, int]) -> Iterator[Piece]:
+def _line_parts(text: str, span: tuple[int, int], marked: tuple[int, int]) -> Iterator[LinePart]:
     """Divide a range of the text where the cited range starts and ends."""
     borders = sorted({*span, *(border for border in marked if span[0] < border < span[1])})
     for start, end in itertools.pairwise(borders):
-        yield Piece(text[start:end], marked[0] <= start and end <= marked[1])
+        yield LinePart(text[start:end], marked[0] <= start and end <= marked[1])

@@ -121,7 +121,7 @@ def _build(reembedding: Reembedding, deadline: float) -> None:
             _count(reembedding)
         elif reembedding.measured_at is None:
             _measure(reembedding)
-        elif _settle(reembedding):
+        elif _switch_or_wait(reembedding):
             return
         if time.monotonic() > deadline:
             return
@@ -173,7 +173,7 @@ def _measure(reembedding: Reembedding) -> None:
     _count(reembedding)
 
 
-def _settle(reembedding: Reembedding) -> bool:
+def _switch_or_wait(reembedding: Reembedding) -> bool:
     """Switch, or wait for a decision, after a pass in which no vector was missing.
 
     Returns:

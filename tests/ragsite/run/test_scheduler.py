@@ -88,7 +88,7 @@ def test_one_of_two_schedulers_sends_the_tasks_and_the_other_continues(create: A
     second.tick()
     assert sent == ["first nightly", "second nightly"]
     for _ in range(3):
-        first._is_active = first.lease.hold()
+        first._is_active = first.lease.take_or_renew()
     assert not first._is_active
 
 
@@ -98,7 +98,7 @@ def test_a_task_is_not_sent_before_redis_knows_of_its_run(create: Any) -> None:
     first, second = create("first", sent), create("second", sent)
     for started in (first, second):
         make_due(started)
-    first._is_active = first.lease.hold()
+    first._is_active = first.lease.take_or_renew()
     available = first._client
     first._client = redis.Redis(unix_socket_path="/nonexistent", retry=Retry(NoBackoff(), 0))
     assert [first.tick() for _ in range(3)] == [1.0] * 3, "it waits before it tries again"
@@ -128,14 +128,14 @@ def test_a_wrong_time_of_a_last_run_keeps_no_task_from_running(create: Any, stor
 
 def test_a_lease_belongs_to_one_owner_until_it_ends(client: Any, prefix: str, frozen_time: SimpleNamespace) -> None:
     first, second = Lease(client, f"{prefix}scheduler", owner="a"), Lease(client, f"{prefix}scheduler", owner="b")
-    assert first.hold()
-    assert not second.hold()
+    assert first.take_or_renew()
+    assert not second.take_or_renew()
     frozen_time.seconds += 10
-    assert first.hold(), "it is renewed"
+    assert first.take_or_renew(), "it is renewed"
     client.delete(f"{prefix}scheduler")  # as when it has ended, or Redis has lost it
-    assert second.hold()
+    assert second.take_or_renew()
     frozen_time.seconds += 10
-    assert not first.hold(), "the one that was cut off notices it at the next renewal"
+    assert not first.take_or_renew(), "the one that was cut off notices it at the next renewal"
     first.release()
     assert client.get(f"{prefix}scheduler") == "b", "nobody releases the lease of another one"
     assert 0 < client.pttl(f"{prefix}scheduler") <= 15_000
@@ -143,12 +143,12 @@ def test_a_lease_belongs_to_one_owner_until_it_ends(client: Any, prefix: str, fr
 
 def test_no_lease_outlives_its_time_without_redis(client: Any, prefix: str, frozen_time: SimpleNamespace) -> None:
     lease = Lease(client, f"{prefix}scheduler", owner="a")
-    assert lease.hold()
+    assert lease.take_or_renew()
     lease._client = redis.Redis(unix_socket_path="/nonexistent", retry=Retry(NoBackoff(), 0))
     frozen_time.seconds += 10
-    assert lease.hold()
+    assert lease.take_or_renew()
     frozen_time.seconds += 10
-    assert not lease.hold()
+    assert not lease.take_or_renew()
 
 
 def test_the_lease_of_a_process_that_has_ended_is_taken_at_once(client: Any, prefix: str) -> None:
@@ -157,11 +157,11 @@ def test_the_lease_of_a_process_that_has_ended_is_taken_at_once(client: Any, pre
         assert other.stdout
         assert other.stdin
         owner = other.stdout.readline().strip()
-        assert Lease(client, f"{prefix}scheduler", owner=owner).hold()
+        assert Lease(client, f"{prefix}scheduler", owner=owner).take_or_renew()
         waiting = Lease(client, f"{prefix}scheduler")
-        assert not waiting.hold()
+        assert not waiting.take_or_renew()
         other.stdin.close()
-    assert waiting.hold()
+    assert waiting.take_or_renew()
     elsewhere = "another machine" + owner[owner.index("|") :]
     client.set(f"{prefix}scheduler", elsewhere)
-    assert not Lease(client, f"{prefix}scheduler").hold(), "nobody knows whether it runs there"
+    assert not Lease(client, f"{prefix}scheduler").take_or_renew(), "nobody knows whether it runs there"
