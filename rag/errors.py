@@ -249,7 +249,7 @@ class ProviderFailed(RagError):
         is_rate_limited: Whether the call was refused because of too many requests.
         is_own_limit: Whether this server refused it, before it asked the provider.
         is_timeout: Whether the provider did not answer in time.
-        retry_after: The seconds of the provider's Retry-After header; None without the header.
+        retry_after_seconds: The seconds of the provider's Retry-After header; None without the header.
         may_be_request_fault: Whether the cause may be this request, and not the provider.
     """
 
@@ -263,13 +263,13 @@ class ProviderFailed(RagError):
         is_rate_limited: bool = False,
         is_own_limit: bool = False,
         is_timeout: bool = False,
-        retry_after: float | None = None,
+        retry_after_seconds: float | None = None,
         may_be_request_fault: bool = False,
         **data: object,
     ) -> None:
         super().__init__(message, **data)
         self.is_retryable = is_retryable
-        self.retry_after = retry_after
+        self.retry_after_seconds = retry_after_seconds
         self.is_rate_limited = is_rate_limited
         self.is_own_limit = is_own_limit
         self.is_timeout = is_timeout

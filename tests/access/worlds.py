@@ -138,7 +138,7 @@ def _key(
         networks=_some(draw, NETWORKS, 2) if draw(_is_true) else None,
         ends=draw(ends),
         revoked=draw(at_times),
-        everywhere=draw(_is_true),
+        is_for_all_organizations=draw(_is_true),
     )
 
 
@@ -245,7 +245,7 @@ def _key_row(
         scopes=sorted(key.scopes),
         source_ids=None if key.sources is None else [ids[name] for name in sorted(key.sources)],
         networks=None if key.networks is None else sorted(key.networks),
-        all_organizations=key.everywhere,
+        all_organizations=key.is_for_all_organizations,
         expires_at=_moment(key.ends),
         revoked_at=timezone.now() if key.revoked else None,
     )

@@ -95,7 +95,7 @@ def test_long_waits_are_left_to_the_caller(model_provider: ProviderServer) -> No
     model_provider.fail(429, Retry_After="3600")
     with pytest.raises(EmbeddingFailed) as caught:
         remote(model_provider).embed(["zebra"])
-    assert (caught.value.retry_after, caught.value.is_rate_limited) == (3600, True)
+    assert (caught.value.retry_after_seconds, caught.value.is_rate_limited) == (3600, True)
     model_provider.stall.clear()
     with pytest.raises(EmbeddingFailed, match="in time"):
         remote(model_provider, timeout=0.2).embed(["zebra"])

@@ -58,7 +58,7 @@ class SearchTraceForm(forms.Form):
     )  # fmt: skip
     top_k = forms.IntegerField(label=_("Passages"), min_value=1, max_value=100, initial=10)
     min_score = forms.FloatField(label=_("Minimum score"), min_value=0, max_value=1, initial=0)
-    everywhere = forms.BooleanField(label=_("Search all data sources that I manage"), required=False)
+    covers_all_sources = forms.BooleanField(label=_("Search all data sources that I manage"), required=False)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -104,7 +104,7 @@ def _explain(request: HttpRequest, source: DataSource, form: SearchTraceForm) ->
     trace_request = trace_permissions.TraceRequest(
         caller=get_caller(request),
         user_reference=values["user"],
-        data_sources=() if values["everywhere"] else (str(source.pk),),
+        data_sources=() if values["covers_all_sources"] else (str(source.pk),),
         document_id="" if not values["path"] else str(document.pk) if document else values["path"],
     )
     return search_trace.explain_search(question, trace_request)

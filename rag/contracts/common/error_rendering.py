@@ -123,5 +123,5 @@ def _retry_after_seconds(error: RagError) -> int:
         return _DEFAULT_RETRY_AFTER_SECONDS
     if not error.is_retryable:
         return 0
-    seconds = error_envelope.whole_seconds(error.retry_after or 0)
+    seconds = error_envelope.whole_seconds(error.retry_after_seconds or 0)
     return max(_DEFAULT_RETRY_AFTER_SECONDS, min(seconds, _MAX_RETRY_AFTER_SECONDS))

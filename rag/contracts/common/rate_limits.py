@@ -231,8 +231,8 @@ def _count(request: HttpRequest, name: str, key: str, seconds: int) -> _Window |
 
 def _reject(request: Request | HttpRequest, usage: Usage, limit_text: str) -> None:
     _store_usage(request, usage)
-    retry_after = usage.rate_limit.retry_after_seconds or whole_seconds(usage.reset - time.time())
-    raise Throttled(retry_after, f"At most {limit_text} are allowed.")
+    retry_after_seconds = usage.rate_limit.retry_after_seconds or whole_seconds(usage.reset - time.time())
+    raise Throttled(retry_after_seconds, f"At most {limit_text} are allowed.")
 
 
 def _store_usage(request: Request | HttpRequest, usage: Usage) -> None:

@@ -184,7 +184,7 @@ def _assess_with_model(model: LanguageModel, context: Context, local: Grounding)
         raise GroundingFailed(
             error.message,
             is_retryable=error.is_retryable,
-            retry_after=error.retry_after,
+            retry_after_seconds=error.retry_after_seconds,
             is_rate_limited=error.is_rate_limited,
             is_own_limit=error.is_own_limit,
             is_timeout=error.is_timeout,

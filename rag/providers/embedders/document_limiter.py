@@ -13,7 +13,7 @@ def _busy() -> EmbeddingFailed:
         "can also be sent as a job: POST /api/rag/ingest with `documents`.",
         is_rate_limited=True,
         is_own_limit=True,
-        retry_after=expensive_work_limiter.MAX_WAIT_SECONDS,
+        retry_after_seconds=expensive_work_limiter.MAX_WAIT_SECONDS,
     )
 
 

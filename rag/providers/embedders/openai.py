@@ -28,7 +28,7 @@ class OpenAIEmbedder:
     """Embeds with an endpoint, and retries after short pauses: rate limits, lost connections and server errors.
 
     Timeouts are not retried. Failures whose Retry-After is more than 5 seconds are not retried either; the error has
-    `retry_after`.
+    `retry_after_seconds`.
     """
 
     batch_size = 128
@@ -58,11 +58,18 @@ class OpenAIEmbedder:
             try:
                 return self._request(texts)
             except EmbeddingFailed as error:
-                retry_after = error.retry_after
-                is_too_long = retry_after is not None and retry_after > backoff.MAX_RETRY_AFTER_WITHIN_CALL_SECONDS
+                retry_after_seconds = error.retry_after_seconds
+                is_too_long = (
+                    retry_after_seconds is not None
+                    and retry_after_seconds > backoff.MAX_RETRY_AFTER_WITHIN_CALL_SECONDS
+                )
                 if not error.is_retryable or error.is_timeout or is_too_long:
                     raise
-                time.sleep(backoff.EMBEDDING_CALL.pause_seconds(failures) if retry_after is None else retry_after)
+                time.sleep(
+                    backoff.EMBEDDING_CALL.pause_seconds(failures)
+                    if retry_after_seconds is None
+                    else retry_after_seconds
+                )
         return self._request(texts)
 
     def _request(self, texts: Sequence[str]) -> Vectors:

@@ -72,7 +72,9 @@ def translate_error(error: "openai.APIError", model: str, failure: type[Failure]
     """
     import openai
 
-    retry_after = parse_retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
+    retry_after_seconds = (
+        parse_retry_after(error.response.headers) if isinstance(error, openai.APIStatusError) else None
+    )
     match error:
         case openai.APITimeoutError():
             return failure(f"{model} did not answer in time.", is_timeout=True)
@@ -81,16 +83,24 @@ def translate_error(error: "openai.APIError", model: str, failure: type[Failure]
         case openai.APIConnectionError():
             return failure(f"{model} cannot be reached.")
         case openai.RateLimitError():
-            return failure(f"{model} refuses more requests for now.", is_rate_limited=True, retry_after=retry_after)
+            return failure(
+                f"{model} refuses more requests for now.", is_rate_limited=True, retry_after_seconds=retry_after_seconds
+            )
         case openai.InternalServerError():
             message = f"{model} answered with a server error ({error.status_code})."
-            return failure(message, retry_after=retry_after, may_be_request_fault=error.status_code == _INTERNAL_ERROR)
+            return failure(
+                message,
+                retry_after_seconds=retry_after_seconds,
+                may_be_request_fault=error.status_code == _INTERNAL_ERROR,
+            )
         case openai.AuthenticationError() | openai.PermissionDeniedError():
             return failure(f"{model} does not accept the API key.", is_retryable=False)
         case openai.NotFoundError():
             return failure(f"The endpoint does not know a model named {model}.", is_retryable=False)
         case openai.APIStatusError() if error.status_code in (408, 409):
-            return failure(f"{model} did not get to the request ({error.status_code}).", retry_after=retry_after)
+            return failure(
+                f"{model} did not get to the request ({error.status_code}).", retry_after_seconds=retry_after_seconds
+            )
         case openai.APIStatusError():
             return failure(f"{model} refused the request ({error.status_code}).", is_retryable=False)
         case _:

@@ -153,7 +153,7 @@ class OpenAILanguageModel:
             GenerationFailed: If there is no further attempt.
         """
         failure = translate_error(error, self.name, GenerationFailed)
-        pause = failure.retry_after or backoff.GENERATION_CALL.pause_seconds(attempt + 1)
+        pause = failure.retry_after_seconds or backoff.GENERATION_CALL.pause_seconds(attempt + 1)
         if not failure.is_retryable or attempt == _MAX_ATTEMPTS - 1 or time.monotonic() + pause >= deadline:
             raise failure from error
         return pause

@@ -38,14 +38,14 @@ class Matrix:
     """People and sources, at most MAX_PEOPLE and MAX_SOURCES of them.
 
     Attributes:
-        more_people: Whether the organisation has more people than are shown.
-        more_sources: Whether it has more sources.
+        has_more_people: Whether the organisation has more people than are shown.
+        has_more_sources: Whether it has more sources.
     """
 
     sources: tuple[DataSource, ...]
     rows: tuple[Row, ...]
-    more_people: bool
-    more_sources: bool
+    has_more_people: bool
+    has_more_sources: bool
 
 
 def build_matrix(

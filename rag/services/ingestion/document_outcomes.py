@@ -100,12 +100,14 @@ def record_error(document: IngestionDocument, error: RagError, *, is_to_blame: b
                 _requeue(document, error, embedding_outages.pause_after(document.attempts), attempts=document.attempts)
         case EmbeddingFailed() if error.is_retryable and failures < embedding_outages.MAX_OUTAGES:
             embedding_outages.record_outage(
-                document.job.source.embedding_model_id, document_id=document.pk, retry_after=error.retry_after
+                document.job.source.embedding_model_id,
+                document_id=document.pk,
+                retry_after_seconds=error.retry_after_seconds,
             )
             _requeue(
                 document,
                 error,
-                embedding_outages.pause_after(failures, retry_after=error.retry_after),
+                embedding_outages.pause_after(failures, retry_after_seconds=error.retry_after_seconds),
                 outages=failures,
             )
         case StorageFailed() if error.is_retryable and failures < embedding_outages.MAX_OUTAGES:

@@ -21,16 +21,18 @@ logger = structlog.get_logger(__name__)
 MAX_OUTAGES = 16
 
 
-def pause_after(failures: int, *, retry_after: float | None = None) -> datetime.timedelta:
+def pause_after(failures: int, *, retry_after_seconds: float | None = None) -> datetime.timedelta:
     """Return the pause after a number of failures in a row.
 
     It doubles from 10 s to 4 minutes, with jitter, and is not shorter than the provider asked for.
 
     Args:
         failures: The number of failures, from 1.
-        retry_after: The seconds of the provider's Retry-After header; more than an hour counts as an hour.
+        retry_after_seconds: The seconds of the provider's Retry-After header; more than an hour counts as an hour.
     """
-    return datetime.timedelta(seconds=max(backoff.DOCUMENTS.pause_seconds(failures), _limited_retry_after(retry_after)))
+    return datetime.timedelta(
+        seconds=max(backoff.DOCUMENTS.pause_seconds(failures), _limited_retry_after(retry_after_seconds))
+    )
 
 
 def max_outage_duration() -> datetime.timedelta:
@@ -38,12 +40,12 @@ def max_outage_duration() -> datetime.timedelta:
     return datetime.timedelta(seconds=sum(map(backoff.DOCUMENTS.mean_seconds, range(1, MAX_OUTAGES))))
 
 
-def _limited_retry_after(retry_after: float | None) -> float:
-    return min(retry_after or 0.0, backoff.MAX_RETRY_AFTER_SECONDS)
+def _limited_retry_after(retry_after_seconds: float | None) -> float:
+    return min(retry_after_seconds or 0.0, backoff.MAX_RETRY_AFTER_SECONDS)
 
 
 @transaction.atomic
-def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after: float | None) -> None:
+def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after_seconds: float | None) -> None:
     """Record that the model failed for this document, and extend the pause.
 
     A failure counts if it is the first, comes after the pause, or is that of the probe. Others, of documents that were
@@ -52,20 +54,21 @@ def record_outage(model_id: uuid.UUID, *, document_id: uuid.UUID, retry_after: f
     Args:
         model_id: The embedding model.
         document_id: The document that was being embedded (IngestionDocument).
-        retry_after: The seconds of the provider's Retry-After header; None without it. More than an hour counts as one.
+        retry_after_seconds: The seconds of the provider's Retry-After header; None without it. More than an hour counts
+            as one.
     """
     now = database_now()
-    defaults = {"since": now, "until": now + pause_after(1, retry_after=retry_after)}
+    defaults = {"since": now, "until": now + pause_after(1, retry_after_seconds=retry_after_seconds)}
     outage, is_new = ModelOutage.objects.select_for_update().get_or_create(model_id=model_id, defaults=defaults)
     if is_new:
         logger.warning("embedding_outage_started", model=str(model_id))
         return
     if outage.until <= now or outage.probe == document_id:
         outage.tries += 1
-        outage.until = now + pause_after(outage.tries, retry_after=retry_after)
+        outage.until = now + pause_after(outage.tries, retry_after_seconds=retry_after_seconds)
         outage.probe = None
     else:
-        outage.until = max(outage.until, now + datetime.timedelta(seconds=_limited_retry_after(retry_after)))
+        outage.until = max(outage.until, now + datetime.timedelta(seconds=_limited_retry_after(retry_after_seconds)))
     outage.save(update_fields=["tries", "until", "probe"])
 
 

@@ -32,20 +32,19 @@ class WorkerState:
     """A worker as its latest heartbeat describes it.
 
     Attributes:
-        beat_age: Seconds since that heartbeat.
+        beat_age_seconds: Seconds since that heartbeat.
     """
 
     name: str
     queues: Sequence[str]
     slots: int
     running: Sequence[RunningTask]
-    beat_age: float
-    uptime: float
+    beat_age_seconds: float
 
     @property
     def is_online(self) -> bool:
         """Whether the heartbeat is recent enough for the worker to be alive."""
-        return self.beat_age <= LOST_AFTER_SECONDS
+        return self.beat_age_seconds <= LOST_AFTER_SECONDS
 
 
 class Reporter:
@@ -113,8 +112,7 @@ def list_workers() -> list[WorkerState]:
             queues=row.queues,
             slots=row.slots,
             running=[RunningTask(task["name"], max(0.0, now.timestamp() - task["started"])) for task in row.running],
-            beat_age=max(0.0, (now - row.beat_at).total_seconds()),
-            uptime=(now - row.started_at).total_seconds(),
+            beat_age_seconds=max(0.0, (now - row.beat_at).total_seconds()),
         )
         for row in rows
     ]

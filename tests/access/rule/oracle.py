@@ -77,8 +77,13 @@ class Source:
 
 @dataclass(frozen=True)
 class Key:
-    """An API key. sources: names of the sources that it is restricted to. ends: see Grant. everywhere: it acts in all
-    organisations of its user, not only in its own."""
+    """An API key.
+
+    Attributes:
+        sources: Names of the sources that it is restricted to.
+        ends: See Grant.
+        is_for_all_organizations: It acts in all organisations of its user, not only in its own.
+    """
 
     name: str
     user: User
@@ -88,7 +93,7 @@ class Key:
     networks: frozenset[str] | None = None
     ends: int | None = None
     revoked: bool = False
-    everywhere: bool = False
+    is_for_all_organizations: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,7 +138,7 @@ def is_allowed(world: World, user: User | None, source: Source, action: str, key
             return False
         if key.sources is not None and source.name not in key.sources:
             return False
-        if not key.everywhere and source.organization != key.organization:
+        if not key.is_for_all_organizations and source.organization != key.organization:
             return False
     return _is_user_allowed(world, user, source, action)
 

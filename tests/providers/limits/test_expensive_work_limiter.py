@@ -129,7 +129,11 @@ def test_a_question_waits_for_no_document(busy_machine: contextlib.ExitStack, mo
     assert vector.shape == (384,)
     with DOCUMENT_LIMITER.admit(HOME, size=10), pytest.raises(EmbeddingFailed, match="Too many documents") as caught:
         embedder.embed(["Where are the keys?"])
-    assert (caught.value.is_rate_limited, caught.value.is_retryable, caught.value.retry_after) == (True, True, 0.05)
+    assert (caught.value.is_rate_limited, caught.value.is_retryable, caught.value.retry_after_seconds) == (
+        True,
+        True,
+        0.05,
+    )
 
 
 def test_each_run_of_a_document_has_a_slot_of_its_own(settings: Any) -> None:

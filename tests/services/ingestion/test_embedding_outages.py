@@ -120,7 +120,7 @@ def test_retry_after_is_respected(world: World, model_provider: ProviderServer, 
 
 
 def test_retry_after_is_limited_to_an_hour() -> None:
-    assert embedding_outages.pause_after(1, retry_after=10**9) == datetime.timedelta(hours=1)
+    assert embedding_outages.pause_after(1, retry_after_seconds=10**9) == datetime.timedelta(hours=1)
 
 
 def test_a_wrong_key_fails_without_retries(world: World, model_provider: ProviderServer) -> None:

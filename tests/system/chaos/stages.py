@@ -30,17 +30,17 @@ class Scenario:
         *,
         count: int = 4,
         sections: int = 2,
-        everywhere: bool = False,
+        marks_all: bool = False,
     ) -> None:
-        """Create the documents: the last one has `sections` sections; `everywhere` puts the marker into all of them."""
+        """Create the documents: the last one has `sections` sections; `marks_all` puts the marker into all of them."""
         self.run, self.name, self.word = run, name, "halt" + "".join(word[0].lower() for word in name.split())
-        self._everywhere = everywhere
+        self._marks_all = marks_all
         # Every second document exists already, the last one included.
         self.documents = [
             generator.document(
                 f"{name}/{number}.md",
                 exists=number % 2 == 1,
-                mark=self.word if everywhere or number == count - 1 else "",
+                mark=self.word if marks_all or number == count - 1 else "",
                 rewritten=sections > 2,
                 sections=sections if number == count - 1 else 2,
             )
@@ -69,7 +69,7 @@ class Scenario:
         try:
             self.submit()
             eventually(self.run.endpoint.reached, f"{self.name}: no embedding was requested")
-            if not self._everywhere:
+            if not self._marks_all:
                 eventually(lambda: {row.state for row in self.rows()[:-1]} == {State.DONE}, f"{self.name}: the others")
                 self.require(self.rows()[-1].state == State.RUNNING, "the document is not held")
             yield
@@ -202,5 +202,5 @@ STAGES: dict[str, tuple[Callable[[Scenario], None], Options]] = {
     "killed before the acknowledgement": (before_the_acknowledgement, {}),
     "Postgres restarted": (while_postgres_restarts, {}),
     "Postgres crashed in the middle of the commit": (while_postgres_crashes, {}),
-    "Redis flushed": (while_redis_forgets, {"count": 12, "everywhere": True}),
+    "Redis flushed": (while_redis_forgets, {"count": 12, "marks_all": True}),
 }

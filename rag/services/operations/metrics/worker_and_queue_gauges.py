@@ -34,7 +34,7 @@ def _workers() -> Iterator[Gauge]:
     online = sum(state.is_online for state in states)
     by_state = {"online": float(online), "lost": float(len(states) - online)}
     yield Gauge("ragsite_workers", "Workers that ran in the last day, by state.", "state", by_state)
-    ages = {state.name: state.beat_age for state in states}
+    ages = {state.name: state.beat_age_seconds for state in states}
     yield Gauge("ragsite_worker_heartbeat_age_seconds", "Age of the worker's latest heartbeat.", "worker", ages)
     slots = {state.name: float(state.slots) for state in states}
     yield Gauge("ragsite_worker_slots", "Tasks that the worker can run at the same time.", "worker", slots)

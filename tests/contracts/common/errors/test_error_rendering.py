@@ -21,8 +21,8 @@ from tests.contracts.common.errors.error_formats import HANDLERS, parse_error
     ("failure", "wait"),
     [
         (errors.GenerationFailed("x"), "2"),
-        (errors.GenerationFailed("x", retry_after=29.2), "30"),
-        (errors.GenerationFailed("x", retry_after=1e9), "3600"),
+        (errors.GenerationFailed("x", retry_after_seconds=29.2), "30"),
+        (errors.GenerationFailed("x", retry_after_seconds=1e9), "3600"),
         (errors.GenerationFailed("x", is_retryable=False), None),
     ],
 )
