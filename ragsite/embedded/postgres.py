@@ -24,6 +24,9 @@ _DATABASE = "ragsite"
 # What the administrator takes from every role (docs/operations/install.md).
 _PUBLIC_FUNCTIONS = Path(__file__).parents[1] / "postgres" / "public_functions.sql"
 _MAX_SECONDS_OF_ENDING_SESSIONS = 20
+# A start and the first connections wait while the server recovers from a crash.
+_MAX_START_SECONDS = 60
+_MAX_CONNECT_SECONDS = 30
 # As measured for this product's queries; see docs/operations/install.md for a production server.
 _CONFIGURATION = """
 listen_addresses = ''
@@ -87,7 +90,7 @@ def _start_server(cluster: Path, log: Path, options: str) -> None:
     deadline = time.monotonic() + _MAX_SECONDS_OF_ENDING_SESSIONS
     while True:
         try:
-            _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", "60", "-o", options, "start")
+            _execute("pg_ctl", "-D", cluster, "-l", log, "-w", "-t", _MAX_START_SECONDS, "-o", options, "start")
             return
         except subprocess.CalledProcessError:
             if "pre-existing shared memory block" not in _tail(log) or time.monotonic() > deadline:
@@ -188,7 +191,7 @@ def _prepare_database(sockets: Path, *, superuser: bool) -> None:
 
 def _connect(sockets: Path, user: str, database: str = "postgres") -> "psycopg.Connection[Any]":
     """Connect, and retry while the server recovers from a crash."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + _MAX_CONNECT_SECONDS
     while True:
         try:
             return psycopg.connect(host=str(sockets), user=user, dbname=database, autocommit=True)

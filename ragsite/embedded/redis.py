@@ -15,6 +15,11 @@ from redis.retry import Retry
 
 from .folder import EmbeddedError, package_folder, socket_folder
 
+# It reads its data before it answers, and closes its connections before it ends.
+_MAX_START_SECONDS = 20
+_MAX_STOP_SECONDS = 20
+_TIMEOUT_SECONDS = 5
+
 
 def start(folder: Path) -> str:
     """Start the server if it is not running. The calling code holds the folder's lock.
@@ -31,7 +36,7 @@ def start(folder: Path) -> str:
     if _server(socket) is None:
         socket.unlink(missing_ok=True)
         _start_server(data, socket)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + _MAX_START_SECONDS
     while not _is_answering(socket):
         if time.monotonic() > deadline:
             log = data / "redis.log"
@@ -53,7 +58,7 @@ def stop(folder: Path) -> None:
         return
     with contextlib.suppress(redis.TimeoutError):  # it writes its data first, which takes long on a busy disk
         _client(socket).shutdown()
-    deadline = time.monotonic() + 20  # it closes its connections before it ends
+    deadline = time.monotonic() + _MAX_STOP_SECONDS
     with contextlib.suppress(psutil.NoSuchProcess):
         while process.status() != psutil.STATUS_ZOMBIE and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -81,7 +86,7 @@ def _start_server(data: Path, socket: Path) -> None:
 
 
 def _client(socket: Path) -> redis.Redis:
-    return redis.Redis(unix_socket_path=str(socket), socket_timeout=5, retry=Retry(NoBackoff(), 0))
+    return redis.Redis(unix_socket_path=str(socket), socket_timeout=_TIMEOUT_SECONDS, retry=Retry(NoBackoff(), 0))
 
 
 def _server(socket: Path) -> psutil.Process | None:

@@ -31,6 +31,8 @@ FOLDER = Path(os.environ.get("RAGSITE_DATA") or Path(__file__).parents[2] / "var
 LOGS = FOLDER / "logs"
 # A slow machine is still ingesting while people already use the product.
 _MAX_DEMO_SECONDS = 120
+_MAX_READY_SECONDS = 60
+_PROBE_TIMEOUT_SECONDS = 5
 # The environment as the user set it, before this run adds variables.
 _ORIGINAL_ENVIRONMENT = dict(os.environ)
 
@@ -125,11 +127,11 @@ def _python(*arguments: str) -> Iterator[Iterator[str]]:
 
 
 def _wait_until_ready(children: Children) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + _MAX_READY_SECONDS
     while time.monotonic() < deadline:
         children.require_running()
         try:
-            with urllib.request.urlopen(f"{ADDRESS}/readyz", timeout=5):
+            with urllib.request.urlopen(f"{ADDRESS}/readyz", timeout=_PROBE_TIMEOUT_SECONDS):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
