@@ -73,14 +73,14 @@ def _on_logout(user: User | None, **_: object) -> None:
 def _on_login_failed(credentials: dict[str, str], **_: object) -> None:
     """Record a failed sign-in with the address as typed, because it shows which accounts somebody tries."""
     typed = str(credentials.get("email") or credentials.get("username") or "").replace("\0", "")
-    email = User.objects.normalize_email(typed)[: events.MAX_EMAIL_LENGTH]
+    email = User.objects.normalize_email(typed)[: events.MAX_EMAIL_CHARACTERS]
     user = User.objects.filter(email=email).first()
     events.record(
         AuditAction.SIGN_IN_FAILED,
         AuditObject.USER,
         object_id=user.pk if user else "",
         subject=user,
-        subject_email=typed[: events.MAX_EMAIL_LENGTH],
+        subject_email=typed[: events.MAX_EMAIL_CHARACTERS],
     )
 
 

@@ -19,6 +19,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.credential_fields import HiddenCharField
 from ragsite.postgres.models import UUIDModel
 
+from .audit.events import MAX_EMAIL_CHARACTERS as MAX_EMAIL_CHARACTERS
 from .audit.events import AuditEvent as AuditEvent
 from .audit.tracking import TrackedModelMixin
 
@@ -93,7 +94,7 @@ class User(TrackedModelMixin, UUIDModel, AbstractBaseUser, PermissionsMixin):
 
     # Only sign-in may read it.
     password = HiddenCharField("password", max_length=128, read_as=identity.SIGN_IN)
-    email = models.EmailField(max_length=254, unique=True)
+    email = models.EmailField(max_length=MAX_EMAIL_CHARACTERS, unique=True)
     name = models.CharField(max_length=MAX_NAME_CHARACTERS, blank=True)
     is_staff = models.BooleanField("may open the admin", default=False)
     is_active = models.BooleanField(

@@ -33,7 +33,7 @@ from ragsite.http.request_warnings import UnknownFieldWarnings
 from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 
-from .models import User
+from .models import MAX_EMAIL_CHARACTERS, User
 from .sign_in import known_devices, lockout, password_backend, refresh_tokens, second_factor
 from .sign_in.refresh_tokens import RefreshToken
 from .sign_out_everywhere import SignInEnded, has_ended, require_not_ended
@@ -53,7 +53,7 @@ class Credentials(UnknownFieldWarnings, TokenObtainPairSerializer):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["email"] = strict_fields.Text("email", write_only=True, max_length=254)
+        self.fields["email"] = strict_fields.Text("email", write_only=True, max_length=MAX_EMAIL_CHARACTERS)
         self.fields["password"] = strict_fields.Text("password", write_only=True, max_length=1024)
         code = strict_fields.Text(
             "code", write_only=True, max_length=second_factor.MAX_CODE_LENGTH, required=False, allow_blank=True

@@ -24,7 +24,7 @@ from .request_context import Person, get_request_context
 MIN_RETENTION_DAYS = 90
 _BATCH_ROWS = 5_000
 _MAX_LABEL_LENGTH = 200
-MAX_EMAIL_LENGTH = 254
+MAX_EMAIL_CHARACTERS = 254
 
 
 class AuditAction(models.TextChoices):
@@ -97,10 +97,10 @@ class AuditEvent(UUIDModel):
     organization_id = models.UUIDField(null=True, blank=True)
     organization_name = models.CharField("organisation", max_length=150, blank=True)
     actor_id = models.UUIDField(null=True, blank=True, db_index=True)
-    actor_email = models.CharField("who", max_length=MAX_EMAIL_LENGTH, blank=True)
+    actor_email = models.CharField("who", max_length=MAX_EMAIL_CHARACTERS, blank=True)
     key_prefix = models.CharField("by API key", max_length=20, blank=True)
     subject_id = models.UUIDField(null=True, blank=True, db_index=True)
-    subject_email = models.CharField("about whom", max_length=MAX_EMAIL_LENGTH, blank=True)
+    subject_email = models.CharField("about whom", max_length=MAX_EMAIL_CHARACTERS, blank=True)
     before = models.JSONField(default=dict, blank=True)
     after = models.JSONField(default=dict, blank=True)
     address = models.GenericIPAddressField("network address", null=True, blank=True)
@@ -149,7 +149,7 @@ def record(
         actor_email=actor.email if actor else "",
         key_prefix=context.key_prefix,
         subject_id=subject.pk if subject else None,
-        subject_email=(subject_email or (subject.email if subject else ""))[:MAX_EMAIL_LENGTH],
+        subject_email=(subject_email or (subject.email if subject else ""))[:MAX_EMAIL_CHARACTERS],
         before=before or {},
         after=after or {},
         address=context.address,

@@ -22,7 +22,7 @@ from django.utils.translation import gettext, gettext_noop
 from rest_framework.exceptions import Throttled
 from rest_framework.request import Request
 
-from accounts.models import User
+from accounts.models import MAX_EMAIL_CHARACTERS, User
 from ragsite.http.addresses import client_address, rate_limit_key
 from ragsite.http.error_envelope import whole_seconds
 
@@ -32,7 +32,6 @@ logger = structlog.get_logger(__name__)
 
 # Failures of a known device are counted under the account's address, these words and the device's id.
 _ON_DEVICE = " on the known device "
-_MAX_NAME_LENGTH = 254
 # The API shows it as it is, the sign-in page translated.
 _LOCKED_MESSAGE = gettext_noop(
     "Too many failed attempts to sign in. Wait, or ask an administrator to release the lock."
@@ -98,7 +97,7 @@ def get_account_name(request: HttpRequest | Request, credentials: dict[str, str]
     email, suffix = _normalized_email(credentials), ""
     if device := find_device(request, email):
         suffix = _ON_DEVICE + device
-    return email[: _MAX_NAME_LENGTH - len(suffix)] + suffix
+    return email[: MAX_EMAIL_CHARACTERS - len(suffix)] + suffix
 
 
 def _normalized_email(credentials: dict[str, str] | None) -> str:

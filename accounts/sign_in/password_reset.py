@@ -26,7 +26,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_protect
 
-from accounts.models import User
+from accounts.models import MAX_EMAIL_CHARACTERS, User
 from ragsite.http.addresses import build_public_url
 from ragsite.postgres import identity
 
@@ -61,7 +61,7 @@ class ForgottenPassword(View):
         return render(request, self.template)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        email = User.objects.normalize_email(request.POST.get("email", "")[:254])
+        email = User.objects.normalize_email(request.POST.get("email", "")[:MAX_EMAIL_CHARACTERS])
         if _places.acquire(blocking=False):
             _sender.submit(_send_and_close, email, build_public_url(request, "/"), get_language())
         return render(request, self.template, {"is_sent": True})

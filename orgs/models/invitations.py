@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from accounts.audit.events import MAX_EMAIL_CHARACTERS
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from ragsite.postgres.models import UUIDModel
 
@@ -33,7 +34,7 @@ class Invitation(TrackedModelMixin, UUIDModel):
     organization = models.ForeignKey(
         Organization, models.CASCADE, related_name="invitations", verbose_name="organisation"
     )
-    email = models.EmailField("e-mail address", max_length=254)
+    email = models.EmailField("e-mail address", max_length=MAX_EMAIL_CHARACTERS)
     roles = models.ManyToManyField(Role, related_name="invitations", blank=True)
     teams = models.ManyToManyField(Team, related_name="invitations", blank=True)
     invited_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+", editable=False)

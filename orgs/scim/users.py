@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import User
+from accounts.models import MAX_EMAIL_CHARACTERS, User
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.access.permissions import DEFAULT_ROLE
@@ -31,7 +31,6 @@ FIELDS: dict[str, str | filters.Constant] = {
     "externalid": "scim_user__external_id",
     "active": "is_active",
 }
-_MAX_ADDRESS_CHARACTERS = 254
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +183,8 @@ def _is_verified(organization: Organization, email: str) -> bool:
 
 
 def _require_verified(organization: Organization, email: str) -> None:
-    if len(email) > _MAX_ADDRESS_CHARACTERS or not User.objects.is_address(email):
-        message = f"userName must be one e-mail address of at most {_MAX_ADDRESS_CHARACTERS} characters."
+    if len(email) > MAX_EMAIL_CHARACTERS or not User.objects.is_address(email):
+        message = f"userName must be one e-mail address of at most {MAX_EMAIL_CHARACTERS} characters."
         raise ScimError(400, message, "invalidValue")
     if not _is_verified(organization, email):
         message = "userName must be an e-mail address of a verified domain of the organisation."

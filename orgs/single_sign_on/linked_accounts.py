@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
-from accounts.models import User
+from accounts.models import MAX_EMAIL_CHARACTERS, User
 from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.access.permissions import DEFAULT_ROLE
@@ -26,7 +26,6 @@ logger = structlog.get_logger(__name__)
 # (https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload).
 _GOOGLE = "https://accounts.google.com"
 _MAX_GROUPS = 1_000
-_MAX_ADDRESS_CHARACTERS = 254
 
 
 class SignInRefused(Exception):
@@ -114,7 +113,7 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
     if not isinstance(address, str) or not is_verified:
         raise SignInRefused(gettext("The identity provider sent no verified e-mail address."))
     email = User.objects.normalize_email(address)
-    if not is_storable(email) or len(email) > _MAX_ADDRESS_CHARACTERS:
+    if not is_storable(email) or len(email) > MAX_EMAIL_CHARACTERS:
         raise SignInRefused(gettext("The identity provider sent an address that cannot be used."))
     _check_domain(provider, email)
     user = User.objects.filter(email=email).first()

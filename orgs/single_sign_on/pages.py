@@ -18,7 +18,7 @@ from django.utils.translation import gettext, gettext_noop
 from django.views import View
 from django.views.decorators.cache import never_cache
 
-from accounts.models import User
+from accounts.models import MAX_EMAIL_CHARACTERS, User
 from accounts.sign_in import second_factor
 from accounts.sign_in.pages import END_SESSION_URL
 from orgs.models import IdentityProvider, Protocol
@@ -64,7 +64,7 @@ class Start(SignInPage):
         return HttpResponseRedirect(reverse("sign_in"))
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        email = User.objects.normalize_email(request.POST.get("email", "")[:254])
+        email = User.objects.normalize_email(request.POST.get("email", "")[:MAX_EMAIL_CHARACTERS])
         provider = _provider_of_domain(email.rpartition("@")[2])
         if provider is None:
             return render_error(request, _UNKNOWN, status=404)

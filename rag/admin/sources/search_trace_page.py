@@ -8,6 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from accounts.models import MAX_EMAIL_CHARACTERS
 from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
 from rag.errors import RagError
@@ -48,7 +49,7 @@ class SearchTraceForm(forms.Form):
         label=_("Question"), max_length=MAX_QUESTION_CHARACTERS, widget=forms.Textarea(attrs={"rows": 2, "cols": 80})
     )
     user = forms.CharField(
-        label=_("Search as"), max_length=254, required=False,
+        label=_("Search as"), max_length=MAX_EMAIL_CHARACTERS, required=False,
         widget=forms.TextInput(attrs={"list": "members", "size": 50}),
         help_text=_("E-mail address or id of a user. Empty: yourself."),
     )  # fmt: skip

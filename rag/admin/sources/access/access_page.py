@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from accounts.models import MAX_EMAIL_CHARACTERS
 from orgs.access.caller import get_caller
 from rag.admin.sources.source_page_base import get_managed_source, list_member_emails, render_page
 from rag.services.access import explain_access
@@ -14,7 +15,7 @@ from rag.services.access import explain_access
 @require_safe
 def show_access(request: HttpRequest, source_id: uuid.UUID) -> HttpResponse:
     source = get_managed_source(request, source_id)
-    user_reference = request.GET.get("user", "")[:254].replace("\0", "").strip()
+    user_reference = request.GET.get("user", "")[:MAX_EMAIL_CHARACTERS].replace("\0", "").strip()
     verdicts: tuple[explain_access.Verdict, ...] = ()
     if user_reference:
         person = explain_access.find_person(user_reference, [source.organization_id], caller=get_caller(request))

@@ -7,6 +7,7 @@ from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
+from accounts.models import MAX_EMAIL_CHARACTERS
 from orgs.models import Membership, Team
 from rag.admin.base import managed_organizations, visible_sources
 from rag.models import Action, DataSource
@@ -25,7 +26,9 @@ def show_matrix(request: HttpRequest) -> HttpResponse:
     organization_id = as_uuid(request.GET.get("organization", ""))
     organization = next((entry for entry in organizations if entry.pk == organization_id), organizations[0])
     sources = visible_sources(request, Action.MANAGE)
-    search, source_search = (request.GET.get(name, "")[:254].replace("\0", "").strip() for name in ("q", "name"))
+    search, source_search = (
+        request.GET.get(name, "")[:MAX_EMAIL_CHARACTERS].replace("\0", "").strip() for name in ("q", "name")
+    )
     members = Membership.objects.filter(organization=organization).select_related("user").order_by("user__email")
     teams = Team.objects.filter(organization=organization).order_by("name")
     person_id, team_id = (as_uuid(request.GET.get(name, "")) for name in ("person", "team"))

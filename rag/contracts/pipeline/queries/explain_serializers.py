@@ -2,6 +2,7 @@
 
 from typing import Annotated, TypedDict
 
+from accounts.models import MAX_EMAIL_CHARACTERS
 from rag.contracts.common import fields
 from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
 from rag.contracts.pipeline.sources.access_serializers import VerdictOut, verdicts_out
@@ -22,7 +23,7 @@ class ExplainIn(RetrieveIn):
         max_entries=100,
         required=False,
     )
-    user = fields.Text("user", max_length=254, required=False)
+    user = fields.Text("user", max_length=MAX_EMAIL_CHARACTERS, required=False)
     document = fields.Text("document", max_length=100, required=False)
     minScore = fields.Number("minScore", min_value=0.0, max_value=1.0, default=0.0)
 

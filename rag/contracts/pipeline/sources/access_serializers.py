@@ -5,6 +5,7 @@ from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
+from accounts.models import MAX_EMAIL_CHARACTERS
 from rag.contracts.common import fields
 from rag.models import DataSource
 from rag.services.access.explain_access import ACTIONS, Verdict
@@ -14,7 +15,7 @@ from ragsite.http.openapi.field_types import Id
 class AccessIn(serializers.Serializer[None]):
     """The query parameters. `user`: id or e-mail address."""
 
-    user = fields.Text("user", max_length=254)
+    user = fields.Text("user", max_length=MAX_EMAIL_CHARACTERS)
 
 
 class VerdictOut(TypedDict):

@@ -6,6 +6,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from rest_framework import serializers
 
+from accounts.models import MAX_EMAIL_CHARACTERS
 from orgs.access.permissions import Visibility
 from rag.contracts.common import fields
 from rag.models import DataSource, SourceType
@@ -19,7 +20,9 @@ from ragsite.postgres.models import as_uuid
 
 class Names(fields.BoundedList):
     def __init__(self, name: str) -> None:
-        super().__init__(name, child=fields.Text(name, max_length=254), max_entries=MAX_GRANTS_PER_KIND, required=False)
+        super().__init__(
+            name, child=fields.Text(name, max_length=MAX_EMAIL_CHARACTERS), max_entries=MAX_GRANTS_PER_KIND, required=False
+        )
 
 
 class _SettingsIn(serializers.Serializer[None]):
@@ -50,7 +53,7 @@ class _SettingsIn(serializers.Serializer[None]):
 class SourceChangeIn(_SettingsIn):
     """The fields of a change. A field that is not sent keeps its value. `owner`: e-mail of an active member."""
 
-    owner = fields.Text("owner", max_length=254, required=False)
+    owner = fields.Text("owner", max_length=MAX_EMAIL_CHARACTERS, required=False)
 
 
 class SourceIn(_SettingsIn):
