@@ -25,6 +25,7 @@ MIN_RETENTION_DAYS = 90
 _BATCH_ROWS = 5_000
 _MAX_LABEL_LENGTH = 200
 MAX_EMAIL_CHARACTERS = 254
+MAX_ORGANIZATION_NAME_CHARACTERS = 150
 
 
 class AuditAction(models.TextChoices):
@@ -95,7 +96,7 @@ class AuditEvent(UUIDModel):
     object_id = models.CharField(max_length=40, blank=True)
     object_label = models.CharField("object", max_length=_MAX_LABEL_LENGTH, blank=True)
     organization_id = models.UUIDField(null=True, blank=True)
-    organization_name = models.CharField("organisation", max_length=150, blank=True)
+    organization_name = models.CharField("organisation", max_length=MAX_ORGANIZATION_NAME_CHARACTERS, blank=True)
     actor_id = models.UUIDField(null=True, blank=True, db_index=True)
     actor_email = models.CharField("who", max_length=MAX_EMAIL_CHARACTERS, blank=True)
     key_prefix = models.CharField("by API key", max_length=20, blank=True)

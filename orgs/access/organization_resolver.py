@@ -10,6 +10,8 @@ from ragsite.postgres.models import as_uuid
 from .permissions import Permission
 
 HEADER = "X-Organization"
+# The longest slug or id by which a request may name something.
+MAX_REFERENCE_CHARACTERS = 100
 _MAX_LISTED_CHOICES = 20
 
 

@@ -8,8 +8,10 @@ from django.utils import timezone
 from rest_framework.exceptions import ValidationError
 
 from accounts.models import User
+from orgs.access.organization_resolver import MAX_REFERENCE_CHARACTERS
 from orgs.access.permissions import Scope
 from orgs.models import ApiKey
+from orgs.models.api_keys import MAX_KEY_NAME_CHARACTERS
 from ragsite.http import strict_fields
 from ragsite.http.openapi.field_types import Count, Id
 from ragsite.http.request_warnings import UnknownFieldWarnings
@@ -42,16 +44,16 @@ class Network(strict_fields.Text):
 class KeyIn(UnknownFieldWarnings):
     """A new API key."""
 
-    name = strict_fields.Text("name", max_length=100)
+    name = strict_fields.Text("name", max_length=MAX_KEY_NAME_CHARACTERS)
     scopes = strict_fields.BoundedList(
         "scopes", child=strict_fields.Choice("scopes", choices=Scope.values), min_entries=1, max_entries=10
     )
     expires_at = FutureTime("expires_at", required=False, allow_null=True)
-    organization = strict_fields.Text("organization", required=False, max_length=100)
+    organization = strict_fields.Text("organization", required=False, max_length=MAX_REFERENCE_CHARACTERS)
     all_organizations = strict_fields.Boolean("all_organizations", default=False)
     sources = strict_fields.BoundedList(
         "sources",
-        child=strict_fields.Text("sources", max_length=100),
+        child=strict_fields.Text("sources", max_length=MAX_REFERENCE_CHARACTERS),
         min_entries=1,
         max_entries=key_lifecycle.MAX_SOURCES,
         required=False,

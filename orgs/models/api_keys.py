@@ -20,6 +20,7 @@ from .organizations import Membership, Organization
 
 # How many characters of a key are stored and shown, so that its owner recognises it.
 PREFIX_CHARACTERS = 11
+MAX_KEY_NAME_CHARACTERS = 100
 
 
 class RefusalReason(StrEnum):
@@ -69,7 +70,7 @@ class ApiKey(TrackedModelMixin, UUIDModel):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_keys")
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="api_keys", verbose_name="organisation")
     all_organizations = models.BooleanField("all organisations", default=False)
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=MAX_KEY_NAME_CHARACTERS)
     prefix = models.CharField(max_length=PREFIX_CHARACTERS)
     hash = HiddenCharField(max_length=64)
     scopes = ArrayField(models.CharField(max_length=10, choices=Scope.choices))

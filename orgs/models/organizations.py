@@ -11,12 +11,15 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.utils.translation import gettext
 
+from accounts.audit.events import MAX_ORGANIZATION_NAME_CHARACTERS
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from accounts.models import User
 from orgs.access.permissions import Permission, QueryHistory, Visibility
 from ragsite.postgres.models import UUIDModel
 
 AnyUser = User | AnonymousUser
+# Of the slug of an organisation, and of the names of roles and teams.
+MAX_SLUG_CHARACTERS = 60
 
 
 def _rate_limit(counted_requests: str) -> "models.PositiveIntegerField[int | None, int | None]":
@@ -32,8 +35,8 @@ def _rate_limit(counted_requests: str) -> "models.PositiveIntegerField[int | Non
 class Organization(TrackedModelMixin, UUIDModel):
     """A tenant. Nothing in one organisation is ever visible through another."""
 
-    name = models.CharField(max_length=150)
-    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=MAX_ORGANIZATION_NAME_CHARACTERS)
+    slug = models.SlugField(max_length=MAX_SLUG_CHARACTERS, unique=True)
     is_active = models.BooleanField(default=True, help_text="Switch off to close it to all its members at once.")
     default_visibility = models.CharField(
         max_length=8,
@@ -89,7 +92,7 @@ class Role(TrackedModelMixin, UUIDModel):
     """A named set of permissions in one organisation. A data source can also be opened to a role."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="roles", verbose_name="organisation")
-    name = models.SlugField(max_length=60)
+    name = models.SlugField(max_length=MAX_SLUG_CHARACTERS)
     permissions = ArrayField(models.CharField(max_length=30, choices=Permission.choices), default=list, blank=True)
 
     objects = TrackedQuerySet["Role"].as_manager()
@@ -106,7 +109,7 @@ class Team(TrackedModelMixin, UUIDModel):
     """A group of members of one organisation. Members of a team also belong to the teams above it."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="teams", verbose_name="organisation")
-    name = models.SlugField(max_length=60)
+    name = models.SlugField(max_length=MAX_SLUG_CHARACTERS)
     parent = models.ForeignKey(
         "self", models.SET_NULL, null=True, blank=True, related_name="children", verbose_name="part of"
     )

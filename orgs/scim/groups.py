@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils.text import slugify
 
 from orgs.models import Membership, Organization, ScimGroup, Team
+from orgs.models.organizations import MAX_SLUG_CHARACTERS
 from ragsite.postgres.models import as_uuid
 
 from . import patches
@@ -117,4 +118,4 @@ def _set_members(group: ScimGroup, member_ids: frozenset[Any]) -> None:
 def _team_name(display_name: str) -> str:
     """Return a slug for the team: from the name or, if that has no Latin letters and digits, from its digest."""
     digest = hashlib.sha256(display_name.encode()).hexdigest()[:12]
-    return slugify(display_name)[:60].strip("-") or f"group-{digest}"
+    return slugify(display_name)[:MAX_SLUG_CHARACTERS].strip("-") or f"group-{digest}"

@@ -15,6 +15,7 @@ from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from accounts.models import User
 from orgs.access.caller import Caller
 from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
+from orgs.access.organization_resolver import MAX_REFERENCE_CHARACTERS
 from orgs.access.permissions import Action as Action
 from orgs.access.permissions import Permission, Visibility
 from orgs.models import AnyUser, Organization
@@ -27,6 +28,8 @@ from .grants import AccessList, Grant
 
 # The pattern of a source's slug (the v3 contract, 2.1).
 SLUG = "[a-zA-Z0-9_-]+"
+MAX_SOURCE_SLUG_CHARACTERS = MAX_REFERENCE_CHARACTERS  # requests name sources by their slugs
+MAX_SOURCE_NAME_CHARACTERS = 150
 # What a name must not have: it would change the order of the words around it, on pages about access too.
 DIRECTION_CONTROLS = r"[\u202a-\u202e\u2066-\u2069]"
 
@@ -171,8 +174,8 @@ class DataSource(TrackedModelMixin, UUIDModel):
     """A named collection of documents in one organisation, all embedded with the same model."""
 
     organization = models.ForeignKey(Organization, models.CASCADE, related_name="sources", verbose_name="organisation")
-    name = models.CharField(max_length=150)
-    slug = models.CharField(max_length=100)
+    name = models.CharField(max_length=MAX_SOURCE_NAME_CHARACTERS)
+    slug = models.CharField(max_length=MAX_SOURCE_SLUG_CHARACTERS)
     description = models.TextField(blank=True, max_length=2000)
     visibility = models.CharField(
         "who may query it", max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
 
+from accounts.audit.events import MAX_ORGANIZATION_NAME_CHARACTERS
 from ragsite.postgres.models import as_uuid
 
 from .scoped_admin import OrganizationRowsAdmin, manageable_organizations
@@ -56,7 +57,7 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
             return super().add_view(request, form_url, extra_context)
         if organization_id and organizations.filter(pk=organization_id).exists():
             return super().add_view(request, form_url, extra_context)
-        search = request.GET.get("q", "")[:150]
+        search = request.GET.get("q", "")[:MAX_ORGANIZATION_NAME_CHARACTERS]
         context = {
             **self.admin_site.each_context(request),
             "title": gettext("Add {verbose_name}: choose the organisation").format(verbose_name=self.opts.verbose_name),

@@ -8,8 +8,9 @@ from django.core.validators import RegexValidator
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
+from orgs.access.organization_resolver import MAX_REFERENCE_CHARACTERS
 from rag.models.content.documents import MAX_PATH_BYTES
-from rag.models.sources import SLUG
+from rag.models.sources import MAX_SOURCE_SLUG_CHARACTERS, SLUG
 from rag.types import MAX_QUESTION_CHARACTERS as MAX_QUESTION_CHARACTERS
 from ragsite.http.strict_fields import Boolean as Boolean
 from ragsite.http.strict_fields import BoundedList as BoundedList
@@ -39,8 +40,15 @@ class Slug(Text):
     """The slug of a data source (v3 contract, 2.1: `source`)."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        super().__init__(name, max_length=100, **options)
+        super().__init__(name, max_length=MAX_SOURCE_SLUG_CHARACTERS, **options)
         self.validators.append(RegexValidator(rf"\A{SLUG}\Z", f"{name} must match ^{SLUG}$ (letters, digits, -, _)"))
+
+
+class Reference(Text):
+    """The slug or id of a data source or organisation, or the id of a document."""
+
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, max_length=MAX_REFERENCE_CHARACTERS, **options)
 
 
 class Link(Text):

@@ -20,6 +20,7 @@ from ragsite.postgres.models import as_uuid
 MAX_TEXT_CHARACTERS = 50_000
 URI = "ragsite://documents/{id}"
 _MAX_OFFSET = 10**9  # no text is as long
+_MAX_SOURCES = 100
 _ASK_TOP_K = _SEARCH_TOP_K = 10
 
 
@@ -60,8 +61,8 @@ class Tool:
 
 class _Sources(fields.BoundedList):
     def __init__(self) -> None:
-        child = fields.Text("sources", max_length=100)
-        super().__init__("sources", child=child, min_entries=1, max_entries=100, required=False)
+        child = fields.Reference("sources")
+        super().__init__("sources", child=child, min_entries=1, max_entries=_MAX_SOURCES, required=False)
 
 
 class SearchIn(serializers.Serializer[None]):
@@ -80,7 +81,7 @@ class SourcesIn(serializers.Serializer[None]):
 
 
 class DocumentIn(serializers.Serializer[None]):
-    document_id = fields.Text("document_id", max_length=100)
+    document_id = fields.Reference("document_id")
     offset = fields.Integer("offset", min_value=0, max_value=_MAX_OFFSET, default=0)
 
 
@@ -170,7 +171,7 @@ _SOURCES = {
     "type": "array",
     "items": {"type": "string"},
     "minItems": 1,
-    "maxItems": 100,
+    "maxItems": _MAX_SOURCES,
     "description": "Slugs or ids of data sources; all of them if left out.",
 }
 TOOLS = {
@@ -203,7 +204,7 @@ TOOLS = {
         Tool(
             "list_sources",
             "List data sources",
-            "Lists the data sources that can be searched, 100 on each page.",
+            f"Lists the data sources that can be searched, {sources_for_agents.PAGE_SIZE} on each page.",
             SourcesIn,
             {"page": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 1}},
             (),

@@ -44,7 +44,7 @@ def ingest_out(outcome: IndexOutcome) -> IngestOut:
 
 
 class FiltersIn(serializers.Serializer[None]):
-    source = fields.Text("source", required=False, max_length=100)  # type: ignore[assignment]  # named as DRF's attribute
+    source = fields.Reference("source", required=False)  # type: ignore[assignment]  # named as DRF's attribute
     tags = fields.Tags("tags", required=False)
 
 

@@ -19,6 +19,7 @@ from orgs.access.caller import get_caller
 from orgs.access.permissions import Scope
 from orgs.api_keys import key_lifecycle
 from orgs.models import ApiKey, Organization
+from orgs.models.api_keys import MAX_KEY_NAME_CHARACTERS
 from rag.pages.base import page, rate_limited
 
 _SCOPE_LABELS = (
@@ -37,7 +38,9 @@ class KeyForm(forms.Form):
     """A new API key of somebody who is a member of these organisations."""
 
     name = forms.CharField(
-        label=pgettext_lazy("key", "Name"), max_length=100, help_text=gettext_lazy("What uses the key, such as n8n.")
+        label=pgettext_lazy("key", "Name"),
+        max_length=MAX_KEY_NAME_CHARACTERS,
+        help_text=gettext_lazy("What uses the key, such as n8n."),
     )
     organization = forms.ModelChoiceField(Organization.objects.none(), label=gettext_lazy("Organisation"))
     scopes = forms.MultipleChoiceField(

@@ -12,6 +12,7 @@ from orgs.access.permissions import Permission
 from orgs.models import Organization
 from rag.errors import InvalidRequest, NotAllowed, UnknownSource
 from rag.models import Action, DataSource, EmbeddingModel
+from rag.models.sources import MAX_SOURCE_SLUG_CHARACTERS
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.models import as_uuid
@@ -49,7 +50,7 @@ def create_source(caller: Caller, settings: SourceSettings, *, organization: Org
     require_create_permission(caller, target, denied_message=_MAY_NOT_CREATE)
     source = DataSource(organization=target, owner=caller.authenticated_user, visibility=target.default_visibility)
     source.embedding_model = editing.get_model(settings.embedding_model) or EmbeddingModel.objects.default()
-    derived_slug = slugify(settings.name or "")[:100]
+    derived_slug = slugify(settings.name or "")[:MAX_SOURCE_SLUG_CHARACTERS]
     source.slug = "" if as_uuid(derived_slug) else derived_slug
     with transaction.atomic():
         _check_number_of_sources(target)

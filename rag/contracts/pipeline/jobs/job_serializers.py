@@ -45,7 +45,7 @@ class JobOut(TypedDict):
 class JobListIn(serializers.Serializer[None]):
     """The query parameters of the list of jobs."""
 
-    source = fields.Text("source", max_length=100, required=False)  # type: ignore[assignment]  # the parameter is named as DRF's attribute
+    source = fields.Reference("source", required=False)  # type: ignore[assignment]  # the parameter is named as DRF's attribute
     status = fields.Choice("status", choices=IngestionJob.Status.values, required=False)
 
 

@@ -66,7 +66,7 @@ class DocumentIn(DocumentAttributesIn):
 
 
 class JobIn(serializers.Serializer[None]):
-    dataSourceId = fields.Text("dataSourceId", max_length=100)
+    dataSourceId = fields.Reference("dataSourceId")
     chunkSize = fields.Integer("chunkSize", min_value=MIN_CHUNK_TOKENS, max_value=MAX_CHUNK_TOKENS, required=False)
     chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=MAX_CHUNK_TOKENS // 2, required=False)
     embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)

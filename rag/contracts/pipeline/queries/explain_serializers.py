@@ -18,13 +18,13 @@ class ExplainIn(RetrieveIn):
 
     dataSources = fields.BoundedList(
         "dataSources",
-        child=fields.Text("each of dataSources", max_length=100),
+        child=fields.Reference("each of dataSources"),
         min_entries=1,
         max_entries=100,
         required=False,
     )
     user = fields.Text("user", max_length=MAX_EMAIL_CHARACTERS, required=False)
-    document = fields.Text("document", max_length=100, required=False)
+    document = fields.Reference("document", required=False)
     minScore = fields.Number("minScore", min_value=0.0, max_value=1.0, default=0.0)
 
 

@@ -61,7 +61,7 @@ class RetrieveIn(serializers.Serializer[None]):
     query = fields.Text("query", max_length=fields.MAX_QUESTION_CHARACTERS)
     dataSources = fields.BoundedList(
         "dataSources",
-        child=fields.Text("each of dataSources", max_length=100),
+        child=fields.Reference("each of dataSources"),
         min_entries=1,
         max_entries=200,
         required=False,

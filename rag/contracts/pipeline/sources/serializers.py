@@ -11,7 +11,7 @@ from orgs.access.permissions import Visibility
 from rag.contracts.common import fields
 from rag.models import DataSource, SourceType
 from rag.models.grants import MAX_GRANTS_PER_KIND
-from rag.models.sources import DIRECTION_CONTROLS
+from rag.models.sources import DIRECTION_CONTROLS, MAX_SOURCE_NAME_CHARACTERS
 from rag.services.sources.editing import SourceSettings
 from rag.services.sources.grants_by_name import GrantsByName
 from ragsite.http.openapi.field_types import Count, Id
@@ -28,7 +28,7 @@ class Names(fields.BoundedList):
 class _SettingsIn(serializers.Serializer[None]):
     """The fields that a new source and a change have in common."""
 
-    name = fields.Text("name", max_length=150, required=False)
+    name = fields.Text("name", max_length=MAX_SOURCE_NAME_CHARACTERS, required=False)
     slug = fields.Slug("slug", required=False)
     description = fields.Text("description", max_length=2000, required=False, allow_blank=True)
     visibility = fields.Choice("visibility", choices=Visibility.values, required=False)
@@ -59,7 +59,7 @@ class SourceChangeIn(_SettingsIn):
 class SourceIn(_SettingsIn):
     """A new data source. Default slug: made from the name. Default visibility: the organisation's."""
 
-    name = fields.Text("name", max_length=150)
+    name = fields.Text("name", max_length=MAX_SOURCE_NAME_CHARACTERS)
 
 
 def build_source_settings(values: dict[str, Any]) -> SourceSettings:
@@ -83,7 +83,7 @@ class SourceListIn(serializers.Serializer[None]):
     search = fields.Text("search", max_length=200, required=False)
     visibility = fields.Choice("visibility", choices=Visibility.values, required=False)
     sourceType = fields.Choice("sourceType", choices=SourceType.values, required=False)
-    organization = fields.Text("organization", max_length=100, required=False)
+    organization = fields.Reference("organization", required=False)
 
 
 class SourceOut(TypedDict):
