@@ -73,7 +73,7 @@ def test_a_documents_page_shows_error_and_advice_but_no_content(world: World, ow
     text = page(owner, f"{DOCUMENTS}{row.pk}/change/")
     assert "parsing 12 ms, embedding 3.4 s, indexing 1 min 35 s" in text
     assert "It failed of PARSE_ERROR." in text
-    assert "otherwise retry the document" in text
+    assert "otherwise retry it" in text
     assert f"{JOBS}{job.pk}/change/" in text
     for url in (f"{DOCUMENTS}{row.pk}/change/", f"{JOBS}{job.pk}/change/", DOCUMENTS, f"{DOCUMENTS}?q=secret"):
         assert "Secret text" not in page(owner, url)
@@ -127,12 +127,14 @@ def test_documents_of_another_organisation_are_neither_shown_nor_retried(world: 
 
 def test_pages_warn_if_no_worker_processes_documents(world: World, owner: Client) -> None:
     job = submit_texts(world, world.source(), "a")
-    warning = "no worker has claimed any"
+    warning, advice = "no worker has claimed any", "Start a worker for the queue ingestion."
     assert warning not in page(owner, JOBS)
     IngestionDocument.objects.update(queued_at=timezone.now() - datetime.timedelta(hours=1))
     row: Any = job.documents.get()
-    for url in (JOBS, DOCUMENTS, f"{JOBS}{job.pk}/change/", f"{DOCUMENTS}{row.pk}/change/"):
-        assert warning in page(owner, url), url
+    for url in (JOBS, DOCUMENTS):
+        assert f"{warning} for a while. {advice}" in page(owner, url), url
+    for url in (f"{JOBS}{job.pk}/change/", f"{DOCUMENTS}{row.pk}/change/"):
+        assert advice in page(owner, url), url
     assert warning not in page(staff_browser(world.users["admin"]), "/admin/rag/document/")
 
 

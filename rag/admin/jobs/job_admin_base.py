@@ -34,6 +34,13 @@ STATE_LABELS = {
     "lost": _("lost"),
     "waiting": _("waiting"),
 }
+# What an operator does about documents in a condition. What to do about waiting ones depends on the page.
+CONDITION_ADVICE: dict[str, Any] = {
+    Condition.QUEUED: _("Nothing: workers take documents in turn."),
+    Condition.STARVED: _(job_lookup.STARVED_ADVICE),
+    Condition.RUNNING: _("Nothing: a worker is at work."),
+    Condition.LOST: _("Nothing: the scheduler finds another worker within seconds."),
+}
 _DOCUMENT_LIST_URL = "admin:rag_ingestiondocument_changelist"
 
 
@@ -109,7 +116,8 @@ class JobAdminBase(ReadOnlyMixin, SourceContentAdmin):
         visible = IngestionDocument.objects.filter(pk__in=self.open_documents(request).values("pk"))
         documents: Any = visible.with_condition()
         if documents.filter(condition=Condition.STARVED).exists():
-            messages.warning(request, gettext(job_lookup.STARVED_ADVICE))
+            text = gettext("Documents are waiting, but no worker has claimed any for a while.")
+            messages.warning(request, f"{text} {gettext(job_lookup.STARVED_ADVICE)}")
 
     def open_documents(self, request: HttpRequest) -> QuerySet[IngestionDocument]:
         documents = IngestionDocument.objects.filter(state__in=IngestionDocument.OPEN_STATES)

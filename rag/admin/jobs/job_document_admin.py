@@ -18,9 +18,8 @@ from rag.admin.large_lists import LargeListMixin
 from rag.admin.operations.operations_filters import stage_label
 from rag.models import Condition, IngestionDocument
 from rag.services.ingestion.parsing_warnings import PAGES_NOT_READ
-from rag.services.jobs import job_lookup
 
-from .job_admin_base import STATE_LABELS, ConditionFilter, JobAdminBase
+from .job_admin_base import CONDITION_ADVICE, STATE_LABELS, ConditionFilter, JobAdminBase
 
 # The error codes of documents (docs/user). The filter also accepts other codes in the query string.
 _ERROR_CODES = (
@@ -119,11 +118,7 @@ class IngestionDocumentAdmin(LargeListMixin, JobAdminBase):
 
     @admin.display(description=_("what to do"))
     def what_to_do(self, document: IngestionDocument) -> str:
-        return (
-            gettext(job_lookup.STARVED_ADVICE)
-            if document.condition == Condition.STARVED
-            else _ADVICE.get(document.condition or document.state, "–")
-        )
+        return str(_ADVICE.get(document.condition or document.state, "–"))
 
     @admin.display(description=_("next attempt at"))
     def retry_time(self, document: IngestionDocument) -> str:
@@ -157,13 +152,10 @@ class IngestionDocumentAdmin(LargeListMixin, JobAdminBase):
 
 
 _ADVICE: dict[str, Any] = {
-    Condition.QUEUED: _("Nothing. A worker processes it when its turn comes."),
-    Condition.STARVED: _(job_lookup.STARVED_ADVICE),
-    Condition.RUNNING: _("Nothing. A worker is processing it."),
-    Condition.LOST: _("Nothing. The next sweep, within seconds, gives it to another worker."),
+    **CONDITION_ADVICE,
     Condition.WAITING: _("See the error: the embedding model did not respond. The document is retried automatically."),
     IngestionDocument.State.FAILED: _(
-        "See the error. If its cause is in the document, mend it and send it again, otherwise retry the document."
+        "See the error. If its cause is in the document, correct the document and send it again, otherwise retry it."
     ),
 }
 

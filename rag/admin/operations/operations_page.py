@@ -16,6 +16,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 
 from accounts.sign_in.admin_site import Site
+from rag.admin.jobs.job_admin_base import CONDITION_ADVICE, STATE_LABELS
 from rag.models import Condition
 from rag.services.ingestion import embedding_outages
 from rag.services.operations.installation_state import InstallationState, read_state
@@ -30,19 +31,8 @@ _HEADLINES = {
     Level.WARNING: _("The system works, but needs your attention."),
     Level.CRITICAL: _("Something is down."),
 }
-_CONDITIONS = {
-    Condition.QUEUED: _("queued"),
-    Condition.STARVED: _("starved"),
-    Condition.RUNNING: _("running"),
-    Condition.LOST: _("lost"),
-    Condition.WAITING: _("waiting"),
-}
-# Condition of a document → what an operator does about it.
 _ADVICE = {
-    Condition.QUEUED: _("Nothing: a worker will take them."),
-    Condition.STARVED: _("Start a worker."),
-    Condition.RUNNING: _("Nothing: a worker processes them."),
-    Condition.LOST: _("Nothing: the scheduler gives them to another worker within seconds."),
+    **CONDITION_ADVICE,
     Condition.WAITING: _(
         "Their model did not answer. They are tried again by themselves, or now with the button below."
     ),
@@ -80,13 +70,13 @@ def _build_context(state: InstallationState) -> dict[str, Any]:
     conditions = [
         {
             "name": condition.value,
-            "label": _CONDITIONS[condition],
+            "label": STATE_LABELS[condition.value],
             "count": state.conditions.get(condition, 0),
             "advice": gettext("They wait until everything above works again.")
             if level == Level.CRITICAL and condition in _WAITING_FOR_OPERATORS
-            else advice,
+            else _ADVICE[condition],
         }
-        for condition, advice in _ADVICE.items()
+        for condition in Condition
     ]
     queries, documents = state.queries_by_hour, state.documents_by_hour
     charts = [

@@ -16,10 +16,8 @@ from rag.models.ingestion.jobs import IngestionDocumentQuerySet
 from ragsite.postgres import identity
 
 State = IngestionDocument.State
-# The API shows it as it is, the admin translated.
 STARVED_ADVICE = gettext_noop(
-    "Documents are waiting, but no worker has claimed any for a while. Check that a worker is running, read its log, "
-    "and check the broker on /readyz."
+    "Start a worker for the queue ingestion. If one runs, read its log, and check the broker on /readyz."
 )
 
 

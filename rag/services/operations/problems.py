@@ -8,6 +8,7 @@ from django.contrib.humanize.templatetags.humanize import intcomma
 from django.utils.translation import gettext, ngettext
 
 from rag.models import Condition
+from rag.services.jobs.job_lookup import STARVED_ADVICE
 
 from .installation_state import InstallationState
 
@@ -98,9 +99,7 @@ def _problems_of_documents(state: InstallationState) -> list[Problem]:
             starved,
         )
         text = text.format(starved=intcomma(starved))
-        problems.append(
-            Problem(Level.CRITICAL, text, gettext("Start a worker for the queue ingestion, and read its log."))
-        )
+        problems.append(Problem(Level.CRITICAL, text, gettext(STARVED_ADVICE)))
     if lost := state.conditions.get(Condition.LOST, 0):
         text = ngettext("{lost} document has lost its worker.", "{lost} documents have lost their worker.", lost)
         text = text.format(lost=intcomma(lost))

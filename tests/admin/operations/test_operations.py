@@ -122,7 +122,7 @@ def test_a_worker_that_died_is_lost(operator: Client) -> None:
     assert "Workers died or lost the database: ingestion@host." in page
     assert "5 h 0 min ago" in page
     assert "<td>They wait until everything above works again.</td>" in page
-    assert "a worker will take them" not in page
+    assert "workers take documents in turn" not in page
 
 
 def test_redis_that_does_not_answer(operator: Client, settings: Any) -> None:
