@@ -20,17 +20,22 @@ from .rendering.document_text import show_quote
 from .sources import list_queryable_sources, may_trace
 
 # Labels of the stages, in their order (rag.services.queries.trace.search_trace.StageCounts).
-STAGE_LABELS = (
-    ("sources", _("searched data sources that you manage")),
+_STAGE_LABELS = (
+    ("sources", _("searched data sources")),
     ("chunks", _("their chunks")),
-    ("dense", _("candidates of the search by meaning")),
-    ("lexical", _("candidates of the search by words")),
+    ("dense", _("candidates of the vector search")),
+    ("lexical", _("candidates of the word search")),
     ("candidates", _("candidates of both, without duplicates")),
     ("above_threshold", _("at or above the minimum score")),
     ("deduplicated", _("after deduplication")),
-    ("ranked", _("passages after reranking")),
+    ("ranked", _("requested passages after reranking")),
     ("grounded", _("relevant enough to answer from")),
 )
+
+
+def label_counts(counts: search_trace.StageCounts) -> list[tuple[str, int]]:
+    """Return each stage's label and how much it left, in the order of the stages."""
+    return [(str(label), getattr(counts, name)) for name, label in _STAGE_LABELS]
 
 
 @page
@@ -47,12 +52,11 @@ def show_trace(request: HttpRequest) -> HttpResponse:
         text = gettext("Ask it again, and open its trace then.")
         return render_problem(request, 400, gettext("This question cannot be traced"), text)
     trace = search_trace.explain_search(form.to_question(), trace_permissions.TraceRequest(caller=caller))
-    stage_counts = [(label, getattr(trace.counts, name)) for name, label in STAGE_LABELS]
     context = {
         "title": gettext("Search trace"),
         "question": form.cleaned_data["question"],
         "trace": trace,
-        "stage_counts": stage_counts,
+        "stage_counts": label_counts(trace.counts),
         "passages": [(traced, show_quote(traced.passage.text)) for traced in trace.passages],
     }
     return render(request, "pages/trace.html", context)

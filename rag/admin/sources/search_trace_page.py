@@ -15,23 +15,12 @@ from rag.errors import RagError
 from rag.models import DataSource, Document
 from rag.pages.base import rate_limited
 from rag.pages.rendering.document_text import show_quote
+from rag.pages.trace import label_counts
 from rag.services.queries.trace import search_trace, trace_permissions
 from rag.types import MAX_QUESTION_CHARACTERS, Question
 
 from .source_page_base import get_managed_source, list_member_emails, render_page
 
-# Labels of the stages, in their order (rag.services.queries.trace.search_trace.StageCounts).
-_STAGE_LABELS = {
-    "sources": _("searched data sources"),
-    "chunks": _("their chunks"),
-    "dense": _("candidates of the vector search"),
-    "lexical": _("candidates of the word search"),
-    "candidates": _("candidates of both, without duplicates"),
-    "above_threshold": _("at or above the minimum score"),
-    "deduplicated": _("after deduplication"),
-    "ranked": _("requested passages after reranking"),
-    "grounded": _("relevant enough to answer from"),
-}
 # Names of the stages that can remove a document (rag.services.queries.trace.document_explanation.STAGES).
 _OUTCOME_STAGES = {
     "sources": _("data sources"),
@@ -74,12 +63,11 @@ def show_search_trace(request: HttpRequest, source_id: uuid.UUID) -> HttpRespons
         except RagError as error:
             result = {"error": error.message}
         else:
-            stage_counts = [(label, getattr(explanation.counts, name)) for name, label in _STAGE_LABELS.items()]
             outcome_stage = _OUTCOME_STAGES[explanation.document.stage] if explanation.document else ""
             passages = [(traced, show_quote(traced.passage.text)) for traced in explanation.passages]
             result = {
                 "explanation": explanation,
-                "stage_counts": stage_counts,
+                "stage_counts": label_counts(explanation.counts),
                 "outcome_stage": outcome_stage,
                 "passages": passages,
             }

@@ -69,7 +69,7 @@ def _excluded_at(document: Document, question: Question, retrieval: Retrieval, g
     chunk_ids = set(candidates.values_list("pk", flat=True))
     if not chunk_ids:
         return "candidates", gettext(
-            "None of its chunks is among the best candidates of the vector search or the term search."
+            "None of its chunks is among the best candidates of the vector search or the word search."
         )
     if not chunk_ids.intersection(trace.above_threshold):
         return "aboveThreshold", gettext("None of its chunks has a score of at least {score:g}.").format(
