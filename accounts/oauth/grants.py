@@ -5,7 +5,6 @@ Tokens are signed and not stored. Each use of an access token checks that its fa
 ends immediately.
 """
 
-import base64
 import copy
 import datetime
 import hashlib
@@ -31,6 +30,7 @@ from ragsite.postgres.models import uuid7
 
 from . import clients
 from .errors import OAuthError
+from .pkce import build_challenge
 
 SCOPE = "query"
 # Grants of a person. A further one ends the oldest.
@@ -149,7 +149,7 @@ def _use_code(stored: OAuthCode, client: OAuthClient, redirect_uri: str, verifie
         if TokenFamily.objects.filter(pk=stored.family).delete()[0]:
             audited_events.record_token_reuse(user)
         return None
-    is_proved = secrets.compare_digest(_challenge(verifier).encode(), stored.challenge.encode())
+    is_proved = secrets.compare_digest(build_challenge(verifier).encode(), stored.challenge.encode())
     is_valid = is_proved and redirect_uri == stored.redirect_uri and stored.expires_at >= timezone.now()
     if not is_valid or not _may_continue(user, by_password=stored.by_password, password_digest=stored.password_digest):
         stored.delete()
@@ -245,10 +245,6 @@ def _backend(resource: str) -> Any:
 def _refresh_expiry() -> datetime.datetime:
     lifetime: datetime.timedelta = settings.SIMPLE_JWT["REFRESH_TOKEN_LIFETIME"]
     return timezone.now() + lifetime
-
-
-def _challenge(verifier: str) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
 
 
 def _digest(code: str) -> str:

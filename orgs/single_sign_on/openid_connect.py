@@ -3,9 +3,7 @@
 OpenID Connect Core 1.0, RFC 7636 (PKCE), RFC 9207 (the issuer in the response), RFC 9700.
 """
 
-import base64
 import datetime
-import hashlib
 import secrets
 import time
 from dataclasses import dataclass
@@ -15,17 +13,17 @@ from urllib.parse import urlencode
 import jwt
 from django.utils.translation import gettext_noop
 
+from accounts.oauth.pkce import build_challenge
 from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
 from ragsite.postgres.models import is_storable
 
 from . import discovery
 from .attempts import SignInAttempt
+from .clocks import LEEWAY, MAX_SIGN_OUT_AGE
 from .provider_requests import IdentityProviderFailed, Provider, request
 
 # Signatures with a key pair. With a shared secret (HS256), a leaked secret would sign tokens.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
-_LEEWAY_SECONDS = 60
-_MAX_LOGOUT_AGE_SECONDS = 300
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _SCOPES = "openid email profile"
 # What a public key consists of (RFC 7517, 4; RFC 7518, 6). From the members of a private RSA key the library would
@@ -61,7 +59,6 @@ def authorization_url(client: Client, attempt: SignInAttempt, *, redirect_uri: s
         IdentityProviderFailed: If the provider does not describe itself.
     """
     endpoint = discovery.find_endpoint(client.provider, "authorization_endpoint")
-    challenge = base64.urlsafe_b64encode(hashlib.sha256(attempt.verifier.encode()).digest()).decode().rstrip("=")
     parameters = {
         "response_type": "code",
         "client_id": client.client_id,
@@ -69,7 +66,7 @@ def authorization_url(client: Client, attempt: SignInAttempt, *, redirect_uri: s
         "scope": _SCOPES,
         "state": attempt.state,
         "nonce": attempt.nonce,
-        "code_challenge": challenge,
+        "code_challenge": build_challenge(attempt.verifier),
         "code_challenge_method": "S256",
     }
     return endpoint + ("&" if "?" in endpoint else "?") + urlencode(parameters)
@@ -157,7 +154,7 @@ def verify_logout_token(provider: Provider, client_id: str, token: str) -> Logou
     is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict) and "nonce" not in claims
     _check_subject(subject)
     # The library has checked that it is not in the future.
-    is_recent = isinstance(issued_at, int | float) and issued_at >= time.time() - _MAX_LOGOUT_AGE_SECONDS
+    is_recent = isinstance(issued_at, int | float) and issued_at >= time.time() - MAX_SIGN_OUT_AGE.total_seconds()
     if not is_logout or not is_recent:
         raise InvalidResponse("This is not a logout token, or it is an old one.")
     return Logout(subject, datetime.datetime.fromtimestamp(issued_at, datetime.UTC))
@@ -193,7 +190,7 @@ def _decode(provider: Provider, client_id: str, token: str, *, require: list[str
             algorithms=_ALGORITHMS,
             audience=client_id,
             issuer=discovery.read_configuration(provider)["issuer"],
-            leeway=_LEEWAY_SECONDS,
+            leeway=LEEWAY,
             options={"require": require},
         )
     except (jwt.ImmatureSignatureError, jwt.ExpiredSignatureError):

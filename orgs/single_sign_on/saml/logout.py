@@ -11,12 +11,12 @@ from django.utils.translation import gettext_noop
 
 from orgs.models import IdentityProvider
 from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
+from orgs.single_sign_on.clocks import LEEWAY, MAX_SIGN_OUT_AGE
 
 from . import signatures, xml
-from .responses import LEEWAY, InvalidAssertion, check_issuer, decode, read_certificates
+from .responses import InvalidAssertion, check_issuer, decode, read_certificates
 from .service_provider import ServiceProvider
 
-_MAX_AGE = datetime.timedelta(minutes=5)
 _MAX_BYTES = 256_000
 # SAML Bindings, 3.4.3, allow 80 bytes. Some providers send more; each may become three characters of an address.
 _MAX_RELAY_STATE_BYTES = 1_000
@@ -73,7 +73,7 @@ def _read_request(message: xml.Element, provider: IdentityProvider, sp: ServiceP
     issued_at, not_on_or_after = xml.read_time(message, "IssueInstant"), xml.read_time(message, "NotOnOrAfter")
     now = timezone.now()
     has_expired = not_on_or_after is not None and not_on_or_after + LEEWAY <= now
-    if issued_at is None or not now - _MAX_AGE <= issued_at <= now + LEEWAY or has_expired:
+    if issued_at is None or not now - MAX_SIGN_OUT_AGE <= issued_at <= now + LEEWAY or has_expired:
         raise InvalidAssertion(
             gettext_noop(
                 "The request to sign somebody out has expired or is not valid yet. Check the clocks of both servers."

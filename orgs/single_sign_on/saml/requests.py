@@ -14,7 +14,7 @@ from orgs.single_sign_on.attempts import SignInAttempt
 from . import service_provider, signatures, xml
 from .service_provider import POST_BINDING, ServiceProvider
 
-_SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
+SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def signed_out_url(provider: IdentityProvider, sp: ServiceProvider, in_response_
     message = _message("samlp:LogoutResponse", url, sp, f"_{secrets.token_hex(20)}")
     message.set("InResponseTo", in_response_to)
     status = etree.SubElement(message, xml.name("samlp:Status"))
-    etree.SubElement(status, xml.name("samlp:StatusCode"), Value=_SUCCESS)
+    etree.SubElement(status, xml.name("samlp:StatusCode"), Value=SUCCESS)
     return _signed_url(provider, url, "SAMLResponse", message, relay_state)
 
 

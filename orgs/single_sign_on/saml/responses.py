@@ -13,16 +13,15 @@ from django.utils.translation import gettext_noop
 
 from orgs.models import IdentityProvider
 from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
+from orgs.single_sign_on.clocks import LEEWAY
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed
 from ragsite.postgres.models import is_storable
 
 from . import signatures, xml
-from .requests import SignedInPerson
+from .requests import SUCCESS, SignedInPerson
 from .service_provider import ServiceProvider
 
 MAX_CHARACTERS = 64_000
-LEEWAY = datetime.timedelta(seconds=60)
-_SUCCESS = "urn:oasis:names:tc:SAML:2.0:status:Success"
 _BEARER = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
 _TRANSIENT = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
 _EMAIL_FORMAT = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress"
@@ -108,7 +107,7 @@ def _check_envelope(response: xml.Element, provider: IdentityProvider, consumer_
 
 
 def _check_status(response: xml.Element) -> None:
-    if xml.find_only(response, "samlp:Status/samlp:StatusCode").get("Value") != _SUCCESS:
+    if xml.find_only(response, "samlp:Status/samlp:StatusCode").get("Value") != SUCCESS:
         raise InvalidAssertion(gettext_noop("The identity provider has not signed you in."))
 
 
