@@ -7,7 +7,6 @@ ends immediately.
 
 import copy
 import datetime
-import hashlib
 import secrets
 import uuid
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from accounts.models import OAuthClient, OAuthCode, TokenFamily, User
 from accounts.sign_in import password_backend, refresh_tokens
 from accounts.sign_out_everywhere import require_not_ended
 from ragsite.postgres import identity
+from ragsite.postgres.credential_fields import hash_secret
 from ragsite.postgres.models import uuid7
 
 from . import clients
@@ -67,7 +67,7 @@ def create_code(user: User, authorization: Authorization) -> str:
     require_not_ended(user)
     code = secrets.token_urlsafe(32)
     OAuthCode.objects.create(
-        hash=_digest(code),
+        hash=hash_secret(code),
         client=authorization.client,
         user=user,
         redirect_uri=authorization.redirect_uri,
@@ -89,7 +89,7 @@ def exchange_code(code: str, *, client: OAuthClient, redirect_uri: str, verifier
         OAuthError: If the code is not valid for this client, address and verifier.
     """
     with transaction.atomic():  # what a wrong use ends stays ended, so the error is raised outside
-        stored = _lock_code(OAuthCode.objects.filter(hash=_digest(code), client=client))
+        stored = _lock_code(OAuthCode.objects.filter(hash=hash_secret(code), client=client))
         tokens = _use_code(stored, client, redirect_uri, verifier) if stored else None
     if tokens is None:
         raise OAuthError("invalid_grant", _ENDED)
@@ -245,7 +245,3 @@ def _backend(resource: str) -> Any:
 def _refresh_expiry() -> datetime.datetime:
     lifetime: datetime.timedelta = settings.SIMPLE_JWT["REFRESH_TOKEN_LIFETIME"]
     return timezone.now() + lifetime
-
-
-def _digest(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()

@@ -1,6 +1,5 @@
 """Checks the API key of a request: which one it is, whether it is usable, and when it was used or refused."""
 
-import hashlib
 import math
 import re
 import uuid
@@ -14,13 +13,12 @@ from orgs.models import ApiKey
 from orgs.models.api_keys import RefusalReason
 from ragsite.http.addresses import Address
 from ragsite.postgres import identity
+from ragsite.postgres.credential_fields import hash_secret
 
 from .read_key_in_one_statement import read_with_refusal_facts
 
 # A key is the prefix and this many random bytes in base64url (RFC 4648, 5).
 PREFIX, SECRET_BYTES = "rk_", 32
-# The precision of `last_used_at`, so that not every request causes a write.
-_USE_INTERVAL = timedelta(minutes=1)
 _REFUSAL_INTERVAL = timedelta(hours=1)
 _KEY_PATTERN = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{{math.ceil(SECRET_BYTES * 8 / 6)}}}")
 
@@ -59,14 +57,6 @@ def is_usable(key: ApiKey) -> bool:
     return stored_key is not None and stored_key.refusal_reason is None
 
 
-def record_use(key: ApiKey) -> None:
-    """Set `last_used_at`, at most once a minute for all processes together."""
-    now = timezone.now()
-    if key.last_used_at is None or key.last_used_at < now - _USE_INTERVAL:
-        stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_INTERVAL)
-        ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
-
-
 def record_refusal(key: ApiKey) -> bool:
     """Set `refused_at`, at most once an hour for all processes together. Returns whether it was set."""
     now = timezone.now()
@@ -80,8 +70,3 @@ def flag_insecure_use(secret: str) -> None:
     """Record that the key was sent over plain HTTP, where others may have read it. Its owner sees the first time."""
     with identity.run_as(identity.SIGN_IN):
         ApiKey.objects.filter(hash=hash_secret(secret), flagged_at=None).update(flagged_at=timezone.now())
-
-
-def hash_secret(secret: str) -> str:
-    """Return what is stored of a key: keys are random, so a fast hash suffices."""
-    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

@@ -14,9 +14,10 @@ from accounts.models import User
 from orgs.models import ApiKey, Membership, Organization
 from orgs.models.api_keys import PREFIX_CHARACTERS, ApiKeyQuerySet
 from ragsite.postgres import identity
+from ragsite.postgres.credential_fields import hash_secret
 from ragsite.postgres.locks import advisory_xact_locks
 
-from .check_key import PREFIX, SECRET_BYTES, hash_secret, is_usable
+from .check_key import PREFIX, SECRET_BYTES, is_usable
 
 MAX_LIVE_KEYS = 100
 # Revoked and expired keys that are kept of a user; the oldest are deleted first.

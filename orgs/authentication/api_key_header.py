@@ -15,6 +15,7 @@ from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
 
 from .base import authenticated
+from .last_use import record_use
 
 _INVALID = "This API key is invalid, expired or revoked."
 _WRONG_HEADER = (
@@ -46,7 +47,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         if key is None or reason:
             raise AuthenticationFailed(_WRONG_HEADER if _is_token(secret) else _INVALID)
         result = authenticated(Caller.from_key(key))
-        check_key.record_use(key)
+        record_use(key)
         return result
 
     def authenticate_header(self, request: Request) -> str:

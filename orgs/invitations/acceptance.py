@@ -7,8 +7,9 @@ from accounts.models import User
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Invitation, Membership, Organization
 from ragsite.postgres import identity
+from ragsite.postgres.credential_fields import hash_secret
 
-from .invitation_lifecycle import hash_token, require_may_grant
+from .invitation_lifecycle import require_may_grant
 
 
 class InvitationEnded(Exception):
@@ -19,7 +20,7 @@ def find(token: str) -> Invitation | None:
     """Return the open invitation with this token."""
     with identity.run_as(identity.SIGN_IN):  # nobody has signed in, and invitations are credentials
         invitations = Invitation.objects.open().select_related("organization")
-        return invitations.filter(token_hash=hash_token(token), organization__is_active=True).first()
+        return invitations.filter(token_hash=hash_secret(token), organization__is_active=True).first()
 
 
 def has_account(invitation: Invitation) -> bool:
@@ -64,7 +65,7 @@ def join_with_new_account(token: str, *, name: str, password: str) -> User:
 def _lock(token: str) -> Invitation:
     """Return the open invitation with this token. Others who follow the same link wait, and find it used."""
     open_invitations = Invitation.objects.open().select_related("organization", "invited_by")
-    invitation = open_invitations.select_for_update(of=("self",)).filter(token_hash=hash_token(token)).first()
+    invitation = open_invitations.select_for_update(of=("self",)).filter(token_hash=hash_secret(token)).first()
     if invitation is None or not invitation.organization.is_active:
         raise InvitationEnded
     return invitation

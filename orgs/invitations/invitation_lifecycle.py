@@ -1,6 +1,5 @@
 """Issues, sends, renews, revokes and deletes invitations by e-mail. Only the hash of a link's token is stored."""
 
-import hashlib
 import secrets
 from collections.abc import Iterable
 from datetime import timedelta
@@ -21,6 +20,7 @@ from orgs.access.effective_permissions import effective_permissions
 from orgs.access.permissions import Permission, describe_permissions
 from orgs.models import Invitation, Membership, Organization, Role, Team
 from ragsite.postgres import identity
+from ragsite.postgres.credential_fields import hash_secret
 from ragsite.postgres.locks import advisory_xact_locks
 
 logger = structlog.get_logger(__name__)
@@ -96,7 +96,7 @@ def issue(
         organization=organization,
         email=email,
         invited_by=inviter,
-        token_hash=hash_token(token),
+        token_hash=hash_secret(token),
         sends=1,
         sent_at=now,
         expires_at=now + LIFETIME,
@@ -163,7 +163,7 @@ def renew(invitation: Invitation, *, inviter: User) -> str:
     # `sends` counts all sends of an invitation; those of this one were checked above.
     _require_rate(Invitation.objects.filter(organization=stored.organization).exclude(pk=stored.pk))
     token = secrets.token_urlsafe(32)
-    stored.token_hash, stored.invited_by = hash_token(token), inviter
+    stored.token_hash, stored.invited_by = hash_secret(token), inviter
     stored.sends, stored.sent_at, stored.expires_at = stored.sends + 1, now, now + LIFETIME
     stored.save(update_fields=["token_hash", "invited_by", "sends", "sent_at", "expires_at"])
     return token
@@ -187,10 +187,6 @@ def send(invitation: Invitation, url: str) -> bool:
         logger.warning("invitation_not_sent", invitation=str(invitation.pk), error=type(error).__name__)
         return False
     return True
-
-
-def hash_token(token: str) -> str:
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 def delete_ended() -> None:

@@ -1,31 +1,27 @@
 """The token of an organisation's directory: it is shown once, and only its hash is stored."""
 
-import datetime
-import hashlib
 import re
 import secrets
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Q
-from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from orgs.authentication.last_use import record_use
 from orgs.models import ScimToken
 from orgs.models.scim import PREFIX_CHARACTERS
 from ragsite.http.require_https import require_https
 from ragsite.postgres import identity
+from ragsite.postgres.credential_fields import hash_secret
 
 _PATTERN = re.compile(r"scim_[A-Za-z0-9_-]{43}")
-# The precision of `last_used_at`, so that not every request causes a write.
-_USE_INTERVAL = datetime.timedelta(minutes=1)
 
 
 def set_new_secret(row: ScimToken) -> str:
     """Set a new secret and return it. Does not save; once saved, the old secret no longer works."""
     secret = f"scim_{secrets.token_urlsafe(32)}"
-    row.prefix, row.hash = secret[:PREFIX_CHARACTERS], _hash(secret)
+    row.prefix, row.hash = secret[:PREFIX_CHARACTERS], hash_secret(secret)
     row.last_used_at = None
     return secret
 
@@ -54,14 +50,8 @@ class ScimAuthentication(BaseAuthentication):
 def _find_and_note_use(secret: str) -> ScimToken | None:
     rows = ScimToken.objects.select_related("organization")
     row: ScimToken | None = rows.filter(
-        hash=_hash(secret), organization__is_active=True, organization__deleted_at=None
+        hash=hash_secret(secret), organization__is_active=True, organization__deleted_at=None
     ).first()
     if row is not None:
-        now = timezone.now()
-        unused = Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_INTERVAL)
-        ScimToken.objects.filter(unused, pk=row.pk).update(last_used_at=now)
+        record_use(row)
     return row
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()

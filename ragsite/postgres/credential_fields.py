@@ -5,6 +5,7 @@ Most database roles may not read these columns (grants.sql). Queries select NULL
 """
 
 import contextlib
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,14 @@ from django.db.models.query_utils import DeferredAttribute
 
 from . import identity
 from .identity import Identity
+
+
+def hash_secret(secret: str) -> str:
+    """Return what is stored of a random credential, which is too long to guess: a fast hash suffices.
+
+    Lone surrogates, which requests may have, are replaced.
+    """
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
 def load(rows: Sequence[models.Model], *names: str) -> None:

@@ -13,7 +13,8 @@ from accounts.audit import events
 from accounts.audit.events import AuditEvent
 from accounts.models import User
 from orgs.access.permissions import Visibility
-from orgs.api_keys import check_key, key_lifecycle
+from orgs.api_keys import key_lifecycle
+from orgs.authentication.last_use import record_use
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import DataSource, Grant, Reembedding
 from tests.accounts.audit_helpers import export_csv, newest_event
@@ -108,7 +109,7 @@ def test_events_name_the_api_key_that_was_used(world: World) -> None:
 
 def test_creating_and_revoking_a_key_is_recorded(world: World, list_events: Any) -> None:
     key = world.key("member", "query").key
-    check_key.record_use(key)
+    record_use(key)
     assert key_lifecycle.revoke(ApiKey.objects.all()) == 1
     assert key_lifecycle.revoke(ApiKey.objects.all()) == 0
     created, revoked = list_events()
