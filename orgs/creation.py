@@ -16,9 +16,14 @@ from .models.organizations import Membership, Organization, Role, Team
 def create_organization(*, name: str, slug: str) -> Organization:
     """Create the organisation and its default roles. Existing rows are not changed."""
     organization, _ = Organization.objects.get_or_create(slug=slug, defaults={"name": name})
+    create_default_roles(organization)
+    return organization
+
+
+def create_default_roles(organization: Organization) -> None:
+    """Create those of the default roles that the organisation lacks."""
     for role, permissions in DEFAULT_ROLES.items():
         organization.roles.get_or_create(name=role, defaults={"permissions": permissions})
-    return organization
 
 
 @transaction.atomic

@@ -11,11 +11,12 @@ from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from orgs.access.permissions import DEFAULT_ROLES, Permission
+from orgs.access.permissions import Permission
 from orgs.admin.bases.delegated_admin import RefusalAdmin
 from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, manageable_organizations
 from orgs.admin.bases.versioned_form import VersionedForm
-from orgs.models import Organization, Role
+from orgs.creation import create_default_roles
+from orgs.models import Organization
 
 _LIMITS = ("queries_per_minute", "ingestions_per_minute", "agent_requests_per_minute", "service_searches_per_minute")
 
@@ -57,7 +58,4 @@ class OrganizationAdmin(ScopedAdmin, RefusalAdmin):
     ) -> None:
         super().save_model(request, obj, form, change)
         if not change:
-            Role.objects.bulk_create(
-                Role(organization=obj, name=name, permissions=permissions)
-                for name, permissions in DEFAULT_ROLES.items()
-            )
+            create_default_roles(obj)
