@@ -8,6 +8,11 @@ import enum
 from typing import Any
 
 
+def gettext_noop(message: str) -> str:
+    """Mark a message that pages translate. Django's function would load Django in processes that read files."""
+    return message
+
+
 class ErrorKind(enum.Enum):
     """The kinds of errors that responses distinguish."""
 
@@ -160,14 +165,14 @@ class AccessEnded(RagError):
     """During a request the credential became invalid, or the caller lost access to a source that it uses."""
 
     kind, code = ErrorKind.FORBIDDEN, "ACCESS_ENDED"
-    default_message = "Your access ended, or changed, during this request. Ask again."
+    default_message = gettext_noop("Your access ended, or changed, during this request. Ask again.")
 
 
 class NoAccessibleSources(RagError):
     """The caller may not query any data source."""
 
     kind, code = ErrorKind.FORBIDDEN, "NO_ACCESSIBLE_SOURCES"
-    default_message = "There is no data source that you may query."
+    default_message = gettext_noop("There is no data source that you may query.")
 
 
 class NoResults(RagError):
@@ -229,7 +234,7 @@ class TooManyLongRequests(RagError):
     """The account has as many long requests in progress as it may, or a slot is not free (rag.providers.limits)."""
 
     kind, code = ErrorKind.LIMITED, "TOO_MANY_REQUESTS"
-    default_message = (
+    default_message = gettext_noop(
         "Too many of your requests wait for a model or another server, or stream an answer. Try again in a moment."
     )
 
@@ -238,7 +243,7 @@ class TooManyReads(RagError):
     """The account has as many requests that only read in progress as it may (rag.providers.limits.read_limiter)."""
 
     kind, code = ErrorKind.LIMITED, "TOO_MANY_REQUESTS"
-    default_message = "Too many of your requests are in progress. Try again in a moment."
+    default_message = gettext_noop("Too many of your requests are in progress. Try again in a moment.")
 
 
 class ProviderFailed(RagError):

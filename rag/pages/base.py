@@ -43,14 +43,10 @@ _TITLES = {
 # What pages say instead of the message of an error, which names fields of the contracts, or is English.
 _TEXTS: dict[type[RagError], Any] = {
     UnknownConversation: _("There is no such conversation; perhaps it was deleted. Select “Ask” to begin a new one."),
-    AccessEnded: _("Your access ended, or changed, during this request. Ask again."),
-    NoAccessibleSources: _("There is no data source that you may query."),
     ContextOverflow: _("Your question is too long for this search. Ask a shorter one, or its parts one by one."),
-    TooManyLongRequests: _(
-        "Too many of your requests wait for a model or another server, or stream an answer. Try again in a moment."
-    ),
-    TooManyReads: _("Too many of your requests are in progress. Try again in a moment."),
 }
+# Errors whose own messages pages show, in the language of the page.
+_TRANSLATED = (AccessEnded, NoAccessibleSources, TooManyLongRequests, TooManyReads)
 
 
 def page(view: PageView) -> PageView:
@@ -115,6 +111,8 @@ def explain(error: RagError) -> str:
     """Return what a page says about an error."""
     if type(error) in _TEXTS:
         return str(_TEXTS[type(error)])
+    if type(error) in _TRANSLATED:
+        return gettext(error.default_message)
     if error.kind is ErrorKind.NOT_FOUND:
         return gettext("It does not exist, or it is not visible to you.")
     return error.message
