@@ -26,11 +26,9 @@ class ScimError(exceptions.APIException):
         self.status_code, self.scim_type = status, scim_type
 
 
-class TooManyLists(exceptions.APIException):
-    """503: no slot became free in time. `wait`: seconds after which the client may try again (Retry-After)."""
+class TooManyLists(Unavailable):
+    """No slot became free in time."""
 
-    status_code = 503
-    wait = 2
     default_detail = "Too many lists are being read. Try again in a few seconds."
 
 

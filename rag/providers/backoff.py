@@ -46,4 +46,4 @@ MAX_RETRY_AFTER_WITHIN_CALL_SECONDS = 5.0
 DOCUMENTS = Backoff(first_seconds=10, max_seconds=240)
 REEMBEDDING = Backoff(first_seconds=10, max_seconds=600)
 # A longer Retry-After of a provider is shortened to this.
-MAX_RETRY_AFTER_SECONDS = 3600.0
+MAX_RETRY_AFTER_SECONDS = 3600

@@ -37,6 +37,8 @@ TITLES = {
 
 NO_DATABASE = "The database does not answer. Try again in a moment."
 ACCESS_ENDED = "Your access ended, or changed, during this request. Ask again."
+# After how long a client may try again: about the time that a restarting server is unavailable.
+DEFAULT_RETRY_AFTER_SECONDS = 2
 # A response lists at most this many errors of a body.
 _MAX_ERRORS = 20
 # The beginnings of DRF's own messages, which do not name the field and speak of Python's types, and what they mean.
@@ -92,7 +94,7 @@ class Unavailable(exceptions.APIException):
     """
 
     status_code = status.HTTP_503_SERVICE_UNAVAILABLE
-    wait = 2
+    wait = DEFAULT_RETRY_AFTER_SECONDS
 
 
 class Conflict(exceptions.APIException):

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from rag.errors import AccessEnded, DatabaseUnavailable, ErrorKind, ProviderFailed, RagError
+from rag.providers import backoff
 from ragsite.http import error_envelope
 from ragsite.http.request_id import request_id
 from ragsite.postgres.roles.refusals import is_refusal
@@ -112,16 +113,11 @@ def _name_cause(cause: BaseException | None) -> str:
     return type(cause).__name__ + reason if cause else ""
 
 
-# About the time that a restarting server is unavailable.
-_DEFAULT_RETRY_AFTER_SECONDS = 2
-_MAX_RETRY_AFTER_SECONDS = 3600
-
-
 def _retry_after_seconds(error: RagError) -> int:
     """Return the seconds until a retry may succeed; 0 if it cannot succeed."""
     if not isinstance(error, ProviderFailed):
-        return _DEFAULT_RETRY_AFTER_SECONDS
+        return error_envelope.DEFAULT_RETRY_AFTER_SECONDS
     if not error.is_retryable:
         return 0
     seconds = error_envelope.whole_seconds(error.retry_after_seconds or 0)
-    return max(_DEFAULT_RETRY_AFTER_SECONDS, min(seconds, _MAX_RETRY_AFTER_SECONDS))
+    return max(error_envelope.DEFAULT_RETRY_AFTER_SECONDS, min(seconds, backoff.MAX_RETRY_AFTER_SECONDS))

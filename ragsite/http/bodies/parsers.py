@@ -83,6 +83,7 @@ class BoundedJSONParser(parsers.JSONParser):
 class TooManyLargeBodies(exceptions.APIException):
     """503: no slot became free in time. `wait`: seconds after which the client may try again (Retry-After)."""
 
+    # No subclass of Unavailable: REST framework, which error_envelope imports, imports this module.
     status_code = status.HTTP_503_SERVICE_UNAVAILABLE
     wait = 2
     default_detail = "Too many large requests are in progress. Try again in a few seconds, or send smaller ones."
