@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from rag.parsing import formats
 from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 
+from .table_marks import CELL_BORDER, TABLE_ROW, TABLE_RULE
+
 _LINE = re.compile(r"[^\n]*\n?")
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s+")
 _ITEM = re.compile(r"(\s*)(?:([-*•+])|\d{1,3}[.)])\s+")
-_TABLE_ROW = re.compile(r"\s*\|.*\|\s*$")
-_CELL_BORDER = re.compile(r"(?<!\\)\|")
-_TABLE_RULE = re.compile(r"\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
 # What Markdown writes around words, and is not shown: emphasis, code, and the addresses of links and pictures.
 # Links are bounded, because each of very many brackets is the beginning of one.
 _NOT_SHOWN = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|`+|!?\[(?=[^\]\n]{0,300}\]\()|\]\([^)\s]{0,1000}\)")
@@ -93,7 +92,7 @@ def _kind(line: str, line_above: str) -> str:
         return "code"
     if _HEADING.match(line):
         return "heading"
-    if _TABLE_ROW.match(line):
+    if TABLE_ROW.match(line):
         return "table"
     return "item" if _ITEM.match(line) else "paragraph"
 
@@ -130,7 +129,7 @@ def _build_block(kind: str, text: str, lines: Sequence[tuple[int, int]], marked:
             level = min(6, len(prefix[1]) + 1)
             return TextBlock(kind, ((_words(text, (start + prefix.end(), end), marked),),), level)
         case "table":
-            rows = [line for line in lines if not _TABLE_RULE.match(text[slice(*line)])]
+            rows = [line for line in lines if not TABLE_RULE.match(text[slice(*line)])]
             return TextBlock(kind, tuple(tuple(_cells(text, row, marked)) for row in rows))
         case "item":
             prefix = _ITEM.match(first)
@@ -142,7 +141,7 @@ def _build_block(kind: str, text: str, lines: Sequence[tuple[int, int]], marked:
 
 
 def _cells(text: str, row: tuple[int, int], marked: tuple[int, int]) -> Iterator[tuple[LinePart, ...]]:
-    borders = [match.start() for match in _CELL_BORDER.finditer(text, *row)]
+    borders = [match.start() for match in CELL_BORDER.finditer(text, *row)]
     for left, right in itertools.pairwise(borders):
         cell = text[left + 1 : right]
         start = left + 1 + len(cell) - len(cell.lstrip())

@@ -10,13 +10,12 @@ from enum import StrEnum
 
 from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 
+from .table_marks import CELL_BORDER, TABLE_ROW, TABLE_RULE
+
 _HEADING = re.compile(r"^#{1,6}\s+(\S.*)$")
 _BULLET = re.compile(r"^(\s*)[-*•+]\s+(\S.*)$")
 # Years and amounts at the start of a line have more digits.
 _NUMBERED = re.compile(r"^(\s*)(\d{1,3})[.)]\s+(\S.*)$")
-_TABLE_ROW = re.compile(r"^\s*\|.*\|\s*$")
-_TABLE_RULE = re.compile(r"^\s*\|(?:\s*:?-+:?\s*\|)+\s*$")
-_CELL_BORDER = re.compile(r"(?<!\\)\|")
 _INDENTATION_OF_NESTED_ITEMS = 2
 
 
@@ -73,7 +72,7 @@ def _kind(line: str, next_line: str = "", line_above: str = "") -> BlockKind:
         return BlockKind.CODE
     if _HEADING.match(line):
         return BlockKind.HEADING
-    if _TABLE_ROW.match(line) and _TABLE_RULE.match(next_line):
+    if TABLE_ROW.match(line) and TABLE_RULE.match(next_line):
         return BlockKind.TABLE
     if _BULLET.match(line):
         return BlockKind.BULLETS
@@ -97,7 +96,7 @@ def _end_of_block(kind: BlockKind, lines: Sequence[str], start: int) -> int:
 
 def _continues(kind: BlockKind, line: str, next_line: str, line_above: str) -> bool:
     if kind == BlockKind.TABLE:
-        return bool(_TABLE_ROW.match(line))
+        return bool(TABLE_ROW.match(line))
     if not line.strip():
         # A list may have blank lines between its items.
         return kind in (BlockKind.BULLETS, BlockKind.NUMBERED) and _kind(next_line) == kind
@@ -111,7 +110,7 @@ def _block(kind: BlockKind, lines: list[str]) -> Block:
         is_closed = len(lines) > 1 and closes_block(lines[-1], find_opening_marks(lines[0], ""))
         return Block(kind, (Entry(("\n".join(lines[1:-1] if is_closed else lines[1:]),)),))
     if kind == BlockKind.TABLE:
-        rows = [line for line in lines if not _TABLE_RULE.match(line)]
+        rows = [line for line in lines if not TABLE_RULE.match(line)]
         return Block(kind, tuple(Entry(_cells(row)) for row in rows))
     if kind in (BlockKind.BULLETS, BlockKind.NUMBERED):
         numbered = _NUMBERED.match(lines[0])
@@ -124,7 +123,7 @@ def _block(kind: BlockKind, lines: list[str]) -> Block:
 
 def _cells(row: str) -> tuple[str, ...]:
     inner = row.strip().removeprefix("|").removesuffix("|")
-    return tuple(cell.strip().replace("\\|", "|") for cell in _CELL_BORDER.split(inner))
+    return tuple(cell.strip().replace("\\|", "|") for cell in CELL_BORDER.split(inner))
 
 
 def _items(lines: Sequence[str]) -> Iterator[Entry]:

@@ -21,7 +21,10 @@ from ragsite.postgres.models import as_uuid
 class Names(fields.BoundedList):
     def __init__(self, name: str) -> None:
         super().__init__(
-            name, child=fields.Text(name, max_length=MAX_EMAIL_CHARACTERS), max_entries=MAX_GRANTS_PER_KIND, required=False
+            name,
+            child=fields.Text(name, max_length=MAX_EMAIL_CHARACTERS),
+            max_entries=MAX_GRANTS_PER_KIND,
+            required=False,
         )
 
 
