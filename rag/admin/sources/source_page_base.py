@@ -12,7 +12,8 @@ from accounts.models import User
 from rag.admin.base import find_source, managed_organizations
 from rag.models import Action, DataSource
 
-_MAX_SUGGESTIONS = 200
+# How many people, roles or teams an input suggests. Others are accepted as well.
+MAX_SUGGESTIONS = 200
 
 
 def get_managed_source(request: HttpRequest, source_id: uuid.UUID) -> DataSource:
@@ -38,6 +39,6 @@ def render_page(request: HttpRequest, template: str, source: DataSource, title: 
 
 
 def list_member_emails(source: DataSource) -> list[str]:
-    """Return e-mail addresses of members of the source's organisation, at most 200, as suggestions for an input."""
+    """Return e-mail addresses of members of the source's organisation as suggestions for an input."""
     members = User.objects.filter(memberships__organization=source.organization_id).order_by("email")
-    return list(members.values_list("email", flat=True)[:_MAX_SUGGESTIONS])
+    return list(members.values_list("email", flat=True)[:MAX_SUGGESTIONS])

@@ -7,10 +7,9 @@ from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
 from orgs.models import Membership, Organization
+from rag.admin.sources.source_page_base import MAX_SUGGESTIONS
 from rag.models import Grant
 
-# How many of each kind are suggested. Others are accepted as well.
-_MAX_SUGGESTIONS = 200
 _WORDS = {"user": gettext_noop("Person"), "role": gettext_noop("Role"), "team": gettext_noop("Team")}
 
 
@@ -29,10 +28,10 @@ def label(grant: Grant) -> str:
 def suggestions(organization: Organization) -> Iterator[str]:
     """Yield the organisation's teams, roles and people as a form suggests them."""
     for kind in ("team", "role"):
-        for name in _groups(organization, kind).order_by("name").values_list("name", flat=True)[:_MAX_SUGGESTIONS]:
+        for name in _groups(organization, kind).order_by("name").values_list("name", flat=True)[:MAX_SUGGESTIONS]:
             yield f"{gettext(_WORDS[kind])}: {name}"
     members = Membership.objects.filter(organization=organization, is_active=True).order_by("user__email")
-    for email in members.values_list("user__email", flat=True)[:_MAX_SUGGESTIONS]:
+    for email in members.values_list("user__email", flat=True)[:MAX_SUGGESTIONS]:
         yield f"{gettext(_WORDS['user'])}: {email}"
 
 
