@@ -106,14 +106,6 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     def state(self, invitation: Invitation) -> str:
         return str(_STATES[invitation.state])
 
-    @admin.display(description=_("roles"))
-    def role_names(self, invitation: Invitation) -> str:
-        return ", ".join(role.name for role in invitation.roles.all()) or "—"
-
-    @admin.display(description=_("teams"))
-    def team_names(self, invitation: Invitation) -> str:
-        return ", ".join(team.name for team in invitation.teams.all()) or "—"
-
     @admin.action(description=_("Send the selected invitations again"), permissions=["view"])
     def send_again(self, request: HttpRequest, invitations: QuerySet[Invitation]) -> None:
         """Each gets a new link, which ends the old one."""

@@ -104,11 +104,3 @@ class MembershipAdmin(OneOrganizationAdmin, GuardedAdmin):
         # With what names a row: somebody who loses their own membership during a request cannot read that any more.
         rows = super().get_queryset(request).select_related("user", "organization")
         return rows.prefetch_related("roles", "teams")
-
-    @admin.display(description=_("roles"))
-    def role_names(self, membership: Membership) -> str:
-        return ", ".join(role.name for role in membership.roles.all()) or "—"
-
-    @admin.display(description=_("teams"))
-    def team_names(self, membership: Membership) -> str:
-        return ", ".join(team.name for team in membership.teams.all()) or "—"

@@ -3,8 +3,6 @@
 Users with `members.manage` in an organisation manage this organisation, superusers all of them.
 """
 
-from typing import Any
-
 from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.forms import ModelForm
@@ -36,9 +34,6 @@ class OrganizationAdmin(ScopedAdmin, RefusalAdmin):
         # Slugs are unique on the whole platform, so choosing one would reveal which others exist. An organisation does
         # not decide itself how much of the platform it may use.
         return () if request.user.is_superuser else ("slug", "max_chunks", "max_bytes", *_LIMITS)
-
-    def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
-        return {} if obj else super().get_prepopulated_fields(request, obj)
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Organization]:
         return manageable_organizations(request)

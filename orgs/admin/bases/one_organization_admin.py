@@ -3,9 +3,11 @@
 from typing import Any
 
 from django import forms
+from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import MAX_ORGANIZATION_NAME_CHARACTERS
 from ragsite.postgres.models import as_uuid
@@ -41,7 +43,10 @@ class OneOrganizationForm(forms.ModelForm):  # type: ignore[type-arg]  # not sub
 
 
 class OneOrganizationAdmin(OrganizationRowsAdmin):
-    """Asks for the organisation before the form of a new row, if its user manages several."""
+    """Asks for the organisation before the form of a new row, if its user manages several.
+
+    The rows have roles and teams, whose names `role_names` and `team_names` list.
+    """
 
     form = OneOrganizationForm
 
@@ -71,3 +76,15 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         return super().formfield_for_manytomany(db_field, request, widget=forms.CheckboxSelectMultiple, **kwargs)
+
+    @admin.display(description=_("roles"))
+    def role_names(self, row: Any) -> str:
+        return _list_names(row.roles)
+
+    @admin.display(description=_("teams"))
+    def team_names(self, row: Any) -> str:
+        return _list_names(row.teams)
+
+
+def _list_names(related: Any) -> str:
+    return ", ".join(row.name for row in related.all()) or "—"

@@ -153,6 +153,10 @@ class ScopedAdmin(ObjectPagesMixin):
             *(self.get_ordering(request) or self.model._meta.ordering or ("pk",))
         )
 
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
+        """Return the fields that the form of a new row fills in from others; a stored slug keeps its value."""
+        return {} if obj else super().get_prepopulated_fields(request, obj)
+
     def get_list_display(self, request: HttpRequest) -> list[Any]:
         """Return the columns; without that of the organisation for those who see only one."""
         names = list(super().get_list_display(request))

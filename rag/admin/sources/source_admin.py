@@ -152,9 +152,6 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         # The page Re-embed changes the model; grants and documents belong to the organisation.
         return ("organization", "embedding_model", "storage_totals") if obj else ()
 
-    def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
-        return {} if obj else super().get_prepopulated_fields(request, obj)
-
     def count_deletions(self, objects: Sequence[DataSource]) -> Mapping[str, int]:
         sources = DataSource.objects.filter(pk__in=[source.pk for source in objects])
         return {
