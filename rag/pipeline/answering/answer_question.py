@@ -38,12 +38,12 @@ from rag.types import (
 from ragsite.observability import measurement_buffer
 
 from .find_passages_to_answer import add_probability_of_parts, find_passages_to_answer
-from .find_quote_evidence import find_quote_evidence
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
 from .no_answer_sentences import ENGLISH, sentences_for
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
-from .required_facts import has_required_facts
+from .quote_checks.find_quote_evidence import find_quote_evidence
+from .quote_checks.required_facts import has_required_facts
 from .verify_citations import CitedAnswer, extract_citations
 
 CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"

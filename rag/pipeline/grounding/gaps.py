@@ -36,8 +36,15 @@ _GENERAL_WORDS = {
 }  # fmt: skip
 # What separates the things that one question asks for, in English, German, French and Spanish.
 _CLAUSE_END = re.compile(r"[,;:?!]\s|\b(?:and|or|und|oder|sowie|et|ou|y)\b")
-# "E-12", "KD-6002", "HX500" and "N2", but not "m2" and "CO2": the letters and the digits.
-_CODE = re.compile(r"(?<![\w-])(?!(?:[kcmd]?m|co|h|o|mp)\d(?!\d))([a-z]+)[-_]?(\d+)")
+# "E-12", "KD-6002" and "HX500", but not "m2" and "MP3": the letters and the digits.
+_CODE = re.compile(r"(?<![\w-])([a-z]+)(?=[-_]|\d\d)[-_]?(\d+)")
+# "N2" is one if the question says what it is: "the N2 night bus", "room B2".
+_SHORT_CODE = re.compile(r"(?<![\w-])([a-z])(\d)(?![\w-])")
+_SERIES = (
+    "bus|line|route|tram|train|gate|platform|room|hall|error|buslinie|linie|zug|gleis|raum|saal|fehler|ligne|salle|erreur"
+    "|línea|sala"
+)
+_NAMED_SHORT_CODE = re.compile(rf"\b(?:{_SERIES}) ([a-z])(\d)(?![\w-])|(?<![\w-])([a-z])(\d) (?:\w+ )?(?:{_SERIES})\b")
 _TOKEN = re.compile(r"\w+(?:[.,:/’'-]\w+)*")
 
 
@@ -137,11 +144,18 @@ def asks_about_other_code(query: str, passages: Sequence[Passage]) -> bool:
     What they say about those is no answer. A series has two codes or more: a single one may be a limit or a version. A
     code in a clause that does not ask may only describe the occasion. "E-12", "E12" and "e 12" are the same code.
     """
-    codes = {code for clause in asking_clauses(query) for code in _CODE.findall(clause.lower())}
-    if not codes:
+    clauses = [clause.lower() for clause in asking_clauses(query)]
+    codes = {code for clause in clauses for code in _CODE.findall(clause)}
+    short_codes = {
+        match[:2] if match[0] else match[2:] for text in clauses for match in _NAMED_SHORT_CODE.findall(text)
+    }
+    if not codes | short_codes:
         return False
     texts = [passage.text_with_headings.lower() for passage in passages]
     passage_codes = {code for text in texts for code in _CODE.findall(text)}
+    if short_codes:
+        codes |= short_codes
+        passage_codes |= {code for text in texts for code in _SHORT_CODE.findall(text)}
     series = {letters for letters, count in Counter(letters for letters, _ in passage_codes).items() if count > 1}
     return any(letters in series for letters, _ in codes) and not any(
         _has_code(text, *code) for code in codes for text in texts
@@ -153,7 +167,9 @@ def _has_code(text: str, letters: str, digits: str) -> bool:
     number = digits.lstrip("0") or "0"
     return bool(
         re.search(rf"(?<![^\W_]){letters}[\W_]{{0,3}}0*{number}(?!\d)", text)
-        or re.search(rf"(?<![^\W_]){letters}[-_]?\d+ ?(?:to|–|-|bis|à|a) ?{letters}[-_]?\d", text)
+        or re.search(
+            rf"(?<![^\W_]){letters}[-_]?\d+ ?(?:to|up to|through|–|-|\.{{2,3}}|…|bis|à|a) ?(?:{letters})?[-_]?\d", text
+        )
     )
 
 

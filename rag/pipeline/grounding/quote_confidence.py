@@ -24,8 +24,9 @@ _MAX_WITH_ONE_DOUBT = 0.75
 # With two of these reasons, of different kinds, 19 of 35 quotes in ten sets were right, and 79 of 131 in texts without
 # sections. With one of them, and a word of the question that no passage mentions, 23 of 38 in eleven sets were, and 87
 # of 108 without such a word. No words show whether a quote in another language is the answer: 30 of 53 for questions
-# in other languages were, and 25 of 73 for English ones, which most often are about English documents.
-_MAX_WITH_DOUBTS, _MAX_BETWEEN_LANGUAGES, _MAX_FOR_ENGLISH = 0.67, 0.5, 0.4
+# in other languages were, and 25 of 73 for English ones, which most often are about English documents. Of seven
+# answers to "how many" without a number near the noun, none was.
+_MAX_WITH_DOUBTS, _MAX_BETWEEN_LANGUAGES, _MAX_FOR_ENGLISH, _MAX_WITHOUT_COUNT = 0.67, 0.5, 0.4, 0.5
 _MIN_WORD_SHARE, _MIN_WORD_COUNT, _MIN_RELEVANCE = 0.82, 2, 0.996
 
 
@@ -41,6 +42,7 @@ class QuoteEvidence:
         has_all_words: Whether the passages that were found mention all words of the question.
         word_count: The number of the question's content words, with names of several words as one.
         has_answer_type: Whether a quote has what the question asks for, such as a time, if it asks for that.
+        has_count: Whether a quote has a number near what the question wants to be counted, if it asks "how many".
         has_statement: Whether the quotes say more than where to read on.
         has_all_steps: Whether the quotes are more than one of the numbered sections that say how something is done.
         has_same_negation: Whether question and quotes are about what is, or both about what is not.
@@ -56,6 +58,7 @@ class QuoteEvidence:
     has_all_words: bool = True
     word_count: int = _MIN_WORD_COUNT
     has_answer_type: bool = True
+    has_count: bool = True
     has_statement: bool = True
     has_all_steps: bool = True
     has_same_negation: bool = True
@@ -76,6 +79,8 @@ def confidence_of_quotes(probability: float, evidence: QuoteEvidence) -> float:
     doubts = _count_doubts(evidence)
     if evidence.is_between_languages:
         return min(confidence, _MAX_FOR_ENGLISH if evidence.is_for_english else _MAX_BETWEEN_LANGUAGES)
+    if not evidence.has_count:
+        return min(confidence, _MAX_WITHOUT_COUNT)
     if doubts:
         return min(confidence, _MAX_WITH_ONE_DOUBT if doubts == 1 and evidence.has_all_words else _MAX_WITH_DOUBTS)
     return confidence

@@ -34,7 +34,7 @@ DAYS = _words(
     "samstags sonntag sonntags lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves "
     "viernes sábado domingo"
 )
-# Unit → its words. The French "an" is not among those of a year, because it is an English article.
+# Unit → its words. The French "an" is an English article, and "second" an ordinal.
 _TIME_WORDS = {
     "year": "year years jahr jahre jahren ans année années año años",
     "month": "month months monat monate monaten mois mes meses",
@@ -43,7 +43,7 @@ _TIME_WORDS = {
     "night": "night nights nacht nächte nächten nuit nuits noche noches",
     "hour": "h hour hours stunde stunden std heure heures hora horas",
     "minute": "min minute minutes minuten minuto minutos",
-    "second": "second seconds sekunde sekunden seconde secondes segundo segundos",
+    "second": "seconds sekunde sekunden seconde secondes segundo segundos",
     "millisecond": "ms millisecond milliseconds",
 }
 _MONEY_WORDS = {
@@ -79,7 +79,7 @@ UNIT_OF_WORD = {
     word: unit for words in (_TIME_WORDS, _MONEY_WORDS, _OTHER_WORDS) for unit in words for word in words[unit].split()
 }
 # Words of more than a letter, because "7 h" may be a time.
-TIME_UNITS = ("an", *(word for words in _TIME_WORDS.values() for word in words.split() if len(word) > 1))
+TIME_UNITS = ("an", "second", *(word for words in _TIME_WORDS.values() for word in words.split() if len(word) > 1))
 CURRENCIES = tuple(word for words in _MONEY_WORDS.values() for word in words.split() if len(word) > 1)
 
 

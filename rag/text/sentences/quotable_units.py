@@ -134,7 +134,7 @@ def _classify_lines(text: str) -> list[_Line | None]:
     literal_lines, terms = plain_structure.find_literal_lines(whole_lines), plain_structure.find_terms(whole_lines)
     front_matter = plain_structure.front_matter_lines(whole_lines)
     aligned_rows, faq_questions = find_aligned_rows(whole_lines), find_question_lines(whole_lines)
-    mail_headers = {number: header for header in find_mail_headers(whole_lines) for number in header.lines}
+    subject_lines = {header.subject_line for header in find_mail_headers(whole_lines)}
     classified: list[_Line | None] = []
     is_command = is_preformatted = False
     rows = zip(spans, stripped_lines, looks_like_code, strict=True)
@@ -155,11 +155,9 @@ def _classify_lines(text: str) -> list[_Line | None]:
             kind, is_preformatted = UnitKind.CODE, not html_tags.ends_code(line)
         elif plain_structure.is_underlined(whole_lines, number):
             kind = UnitKind.HEADING
-        elif number in mail_headers:
-            kind = UnitKind.HEADING if number == mail_headers[number].subject_line else UnitKind.RULE
         else:
             kind = _kind(line, is_code)
-            if kind is UnitKind.SENTENCE and number in faq_questions:
+            if kind is UnitKind.SENTENCE and (number in faq_questions or number in subject_lines):
                 kind = UnitKind.HEADING
             elif kind is UnitKind.SENTENCE and number in aligned_rows:
                 kind = UnitKind.ROW

@@ -20,9 +20,14 @@ TABLE = "| code | meaning |\n| --- | --- |\n| E-11 | The door is open. |\n| E-12
         ("What does e12 mean?", TABLE, False),
         ("What does E-12 mean?", "Error E12: the filter is full. Error E14: the door is open.", False),
         ("What does E-12 mean?", "Error E 12: the filter is full. Error E-14: the door is open.", False),
-        ("When does the N2 leave?", "The N1 and N3 leave at night.", True),
-        ("When does the N1 leave?", "The N1 and N3 leave at night.", False),
-        ("How much CO2 is in an m2 of A4?", "The room has 30 m3, CO1, MP3 and MP4. It has km2 and km3.", False),
+        ("When does the N2 night bus leave?", "The N1 and N3 leave at night.", True),
+        ("When does bus N2 leave?", "The N1 and N3 leave at night.", True),
+        ("When does bus N1 leave?", "The N1 and N3 leave at night.", False),
+        ("When does bus N2 leave?", "The buses N1 to N4 leave at night, N9 in the morning.", False),
+        ("When does bus N2 leave?", "The buses N1 through N4 leave at night, N9 in the morning.", False),
+        # Without a word for the series it may be anything
+        ("What paper size is A4?", "Posters are A2 or A3. The default paper is 210 x 297 mm.", False),
+        ("How was Q2?", "Q1 and Q3 were bad. The second quarter was good.", False),
         # One of two is enough
         ("What is the difference between E-11 and E-27?", TABLE, False),
         # The passages have no such series

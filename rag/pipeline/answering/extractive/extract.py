@@ -62,8 +62,10 @@ def _select(
     query: str, passages: Sequence[Passage], similarity: SentenceSimilarity
 ) -> tuple[list[PassageStructure], Selection, list[Quote]]:
     """Return the structures of the best passages, what is selected of them, and its quotes in reading order."""
-    structures = [PassageStructure(passage) for passage in passages[:MAX_PASSAGES]]
     question = analyse_question(query, [passage.lang for passage in passages[:MAX_PASSAGES]])
+    structures = [
+        PassageStructure(passage, quotes_mail_headers=question.asks_about_mail) for passage in passages[:MAX_PASSAGES]
+    ]
     selection = leave_out_other_rows(select_parts(structures, question, similarity), structures, query)
     quotes = [
         quote

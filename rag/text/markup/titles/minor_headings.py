@@ -31,14 +31,20 @@ def add_minor_headings(headings: Sequence[Heading], lines: Sequence[str], starts
 
 
 def _with_subjects(headings: Sequence[Heading], lines: Sequence[str], starts: Sequence[int]) -> list[Heading]:
-    """Return the headings with the subjects of mails, and all that follow the first one below these."""
+    """Return the headings with the subjects of mails.
+
+    If the text begins with a mail, its other headings are within the mails. Otherwise a mail is within a section, and
+    the headings below it may begin the next one.
+    """
     subjects = [(starts[header.lines.start], header.title) for header in find_mail_headers(lines)]
     if not subjects:
         return list(headings)
     before = [heading for heading in headings if heading.start < subjects[0][0]]
-    level = max((heading.level for heading in before), default=0) + 1
-    within = [Heading(heading.start, level + heading.level, heading.title) for heading in headings[len(before) :]]
-    return [*before, *(Heading(start, level, title) for start, title in subjects), *within]
+    if not before:
+        within = [Heading(heading.start, heading.level + 1, heading.title) for heading in headings]
+        return [*(Heading(start, 1, title) for start, title in subjects), *within]
+    level = max(heading.level for heading in before) + 1
+    return [*headings, *(Heading(start, level, title) for start, title in subjects)]
 
 
 def _without_inner_questions(titles: Sequence[tuple[int, str]], lines: Sequence[str]) -> list[tuple[int, str]]:

@@ -1,9 +1,11 @@
 """The layout of a passage: its parts, and the headings and terms above them."""
 
 import functools
+import itertools
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rag.text.markup import html_tags, references
 from rag.text.markup.titles.faq_questions import (
@@ -12,7 +14,7 @@ from rag.text.markup.titles.faq_questions import (
     is_labelled_question,
     without_question_label,
 )
-from rag.text.markup.titles.mail_headers import subject_of
+from rag.text.markup.titles.mail_headers import find_mail_headers, subject_of
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import stems
 from rag.types import Passage
@@ -36,9 +38,19 @@ _MAX_QUOTE_CHARACTERS = 600
 class PassageLayout:
     """The parts of a passage, in reading order."""
 
-    def __init__(self, passage: Passage) -> None:
+    def __init__(self, passage: Passage, *, quotes_mail_headers: bool = False) -> None:
+        """Split a passage into parts.
+
+        Args:
+            passage: The passage.
+            quotes_mail_headers: Whether who wrote a mail to whom and when may be quoted. Otherwise its subject is a
+                heading.
+        """
         self.passage = passage
         self.parts, self._headers = split_parts(passage.text, passage.lang)
+        self._quotes_mail_headers = quotes_mail_headers
+        if quotes_mail_headers:
+            self.parts = self._with_headers_as_paragraphs()
         # A backslash at the end of a line in Markdown only breaks it.
         self._texts = [passage.text[part.start : part.end].removesuffix("\\") for part in self.parts]
         # The indexes of the first and the last part of each block.
@@ -167,10 +179,34 @@ class PassageLayout:
         """Return whether a heading is the title of a document: of the first level, or its first words."""
         return bool(_TITLE.match(self.text(index))) or (index == 0 and self.passage.start == 0)
 
+    def _with_headers_as_paragraphs(self) -> list[Part]:
+        parts = list(self.parts)
+        for index, part in enumerate(parts):
+            if self.is_mail_header(index):
+                continues = index > 0 and self.is_mail_header(index - 1)
+                block = parts[index - 1].block if continues else part.block
+                parts[index] = replace(part, kind=UnitKind.SENTENCE, block=block)
+        return parts
+
+    def is_mail_header(self, index: int) -> bool:
+        """Return whether a part is a line of a mail's header, which says who wrote to whom and when."""
+        start = self.parts[index].start
+        position = bisect_right(self._mail_headers, (start, len(self.passage.text)))
+        return position > 0 and start < self._mail_headers[position - 1][1]
+
+    @functools.cached_property
+    def _mail_headers(self) -> list[tuple[int, int]]:
+        lines = self.passage.text.splitlines(keepends=True)
+        offsets = [0, *itertools.accumulate(map(len, lines))]
+        headers = find_mail_headers([line.rstrip("\r\n") for line in lines])
+        return [(offsets[header.lines.start], offsets[header.lines.stop]) for header in headers]
+
     def is_readable(self, index: int) -> bool:
         """Return whether a part may be shown between others: whole, not a table's header, and not without meaning."""
         part = self.parts[index]
-        return part.is_whole and not self._is_header(part) and not says_nothing(part.kind, self.text(index))
+        is_hidden = self.is_mail_header(index) and not self._quotes_mail_headers
+        is_whole = part.is_whole and not self._is_header(part) and not is_hidden
+        return is_whole and not says_nothing(part.kind, self.text(index))
 
     def header_cells(self, index: int) -> list[str]:
         """Return the names of the columns of a row's table; empty if the passage does not have them."""

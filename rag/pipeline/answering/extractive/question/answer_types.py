@@ -26,38 +26,40 @@ class AnswerType(enum.Enum):
 
 # "What is the phone number of the vet?", "E-mail address of the vet"; not "What is the format of a phone number?", nor
 # "How do I change my e-mail address?".
-_ASKS_FOR_CONTACT = (
-    r"(?:(?:what|which)(?:'s|’s| is| are) (?:(?!of\b|for\b)[\w’'-]+ ){{0,4}}(?:{english})s?(?! (?:format|limit|field))"
-    r"|(?:wie lautet|was ist|welche)(?: ist)? (?:die |eure |ihre |deine )?(?:{german})"
-    r"|quel(?:le)? est (?:le |la |l['’]|votre )?(?:{french})|cuál es (?:el |la |su )?(?:{spanish})"
-    # "invoice desk e-mail address" is asked without a verb.
-    r"|\A\W*(?!.*\b(?:{not_asked})\b)"
-    r"(?:[\w’'-]+ ){{0,4}}(?:{english})\W*\Z"
-    r"|\A\W*(?:(?:{english}) (?:of|for)|(?:{german}) (?:de[rsm]|von|vom|für)|(?:{french}) (?:de|du|des|pour)"
-    r"|(?:{spanish}) (?:de|del|para)))"
-)
 _NOT_ASKED = (
-    "a|add|am|an|another|are|can|change|confirm|delete|did|do|does|edit|enter|forgot|format|has|have|how|i|invalid|is|lost"
-    "|may|my|need|new|no|other|remove|same|second|set|share|several|should|two|update|use|verify|we|where|who|whose|why"
-    "|without|wrong|you|your"
+    r"(?:a|add|am|an|another|are|block|can|change|confirm|delete|did|do|does|edit|enter|export|forgot|format|has|have|hide|how"
+    r"|i|invalid|is|lost|may|merge|missing|my|need|new|no|other|remove|same|second|set|share|several|should|two|update|use"
+    r"|verify|we|where|who|whose|why|without|wrong|you|your)"
+)
+_ASKS_FOR_CONTACT = (
+    r"(?:(?:what|which)(?:'s|’s| is| are) (?:the|your|our|their|his|her|\w+['’]s) (?:(?!of\b|for\b)[\w’'-]+ ){{0,3}}"
+    r"(?:{english})(?=\W*\Z| (?:of|that|to) )"
+    r"|(?:wie lautet|was ist) (?:die |eure |ihre |deine )?(?:{german})(?=\W*\Z| (?:de[rsm]|von|vom) )"
+    r"|quel(?:le)? est (?:le |la |l['’]|votre )?(?:{french})(?=\W*\Z| (?:de|du|des) )"
+    r"|cuál es (?:el |la |su )?(?:{spanish})(?=\W*\Z| (?:de|del) )"
+    # "invoice desk e-mail address" is asked without a verb.
+    r"|\A\W*(?!.*\b{not_asked}\b)(?:[\w’'-]+ ){{0,4}}(?:{english})\W*\Z"
+    r"|\A\W*(?:{english}) of |\A\W*(?:{german}) (?:de[rs]|von|vom) [\w-]+(?: [\w-]+)?\W*\Z"
+    r"|\A\W*(?:{french}) (?:de|du|des) |\A\W*(?:{spanish}) (?:de|del) )"
 )
 _QUESTIONS = {
     AnswerType.PHONE_NUMBER: _ASKS_FOR_CONTACT.format(
         not_asked=_NOT_ASKED,
-        english="(?:tele|mobile )?phone number|(?:fax|emergency) number|telephone",
+        english="(?:tele|mobile )?phone number|fax number",
         german=r"\w*(?:telefon|handy|fax|ruf)nummer",
-        french="(?:numéro de )?(?:téléphone|portable|fax)",
-        spanish="(?:número de )?(?:teléfono|móvil|fax)",
+        french="numéro de (?:téléphone|portable|fax)",
+        spanish="número de (?:teléfono|móvil|fax)",
     )
     + r"|(?:which|what) number (?:do|can|should|must) (?:i|we) (?:call|dial|ring|phone)",
     AnswerType.EMAIL_ADDRESS: _ASKS_FOR_CONTACT.format(
         not_asked=_NOT_ASKED,
-        english="e-?mail address(?:es)?",
+        english="e-?mail address",
         german=r"(?:e-?)?mail-?adresse",
         french="adresse (?:e-?mail|mail|électronique|de courriel)",
-        spanish="(?:dirección de )?correo(?: electrónico)?",
+        spanish="dirección de correo(?: electrónico)?|correo electrónico",
     ),
-    AnswerType.YEAR: r"(?:which|what) year|(?:welchem|welches) jahr|quelle année|qué año",
+    AnswerType.YEAR: r"(?:which|what) years? (?:was|were|is|did|does|has|have)|in welchem jahr (?!de[rs]\b)"
+    r"|quelle année|qué año",
     # "Can I keep it when I leave?" does not ask for a time.
     AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|depuis|desde) )?(?:when|wann|quand|cuándo)"
     r"|what time|(?:which|what) (?:day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
@@ -67,7 +69,7 @@ _QUESTIONS = {
     r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
     r"|what (?:is|was|are) the (?:price|cost|fee|rent|salary)|was kostet|wie teuer|combien coûte|cuánto cuesta"
     # "Annual fee for teachers" is asked without a verb.
-    r"|\A\W*(?:\w+ )?(?:price|cost|fee|charge|fare|rent|salary|wage|preise?|kosten|gebühr(?:en)?|prix|tarife?|precio"
+    r"|\A\W*(?:\w+ )?(?:price|cost|fee|fare|rent|salary|wage|preise?|kosten|gebühr(?:en)?|prix|tarife?|precio"
     r"|tarifa)s? (?:of|for|per|für|der|des|de|du|pour|del)",
     AnswerType.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
     r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|(?:which|what) (?:\w+ )?version"
@@ -99,9 +101,10 @@ _ANSWERS = {
     AnswerType.PRICE: r"[$€£¥₹₽₺]|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
     rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{any_of(CURRENCIES)})\b)|\b(?:{_FREE})\b",
     AnswerType.NUMBER: rf"\d|\b(?:{_NUMBERS})\b",
-    AnswerType.YEAR: r"(?<![\w.,])(?:1[5-9]|20)\d\d(?![\w€$£]|[.,]\d)",
+    AnswerType.YEAR: r"(?<!\d)(?<!\d[,'’])(?:1[0-9]|20)\d\d(?!\d|[.,]\d)",
     # At least six digits, but no date; or few ones behind a word that says what they are.
-    AnswerType.PHONE_NUMBER: r"(?<![\w.,/€$£-])\+?\(?\d(?!\d?[./-]\d\d?[./-]\d)(?:[ ()/.–-]{0,2}\d){5,14}(?![\w€$£])"
+    AnswerType.PHONE_NUMBER: r"(?<![\w.,/€$£-])\+?\(?\d(?!\d?[./-]\d\d?[./-]\d{2,4}(?![./-]?\d))"
+    r"(?:[ ()/.–-]{0,2}\d){5,14}(?![\w€$£])"
     r"|(?:extension|ext\.?|internal|durchwahl|poste|extensión|interno|call|dial|ring|phone|tel\.?|telephone|fax|notruf"
     r"|telefon|nummer|number|téléphone|numéro|teléfono|número)\W{1,4}\d[\d ]{1,14}(?!\w)",
     AnswerType.EMAIL_ADDRESS: r"\w@\w|\w ?[(\[](?:at|ät)[)\]] ?\w",

@@ -76,6 +76,13 @@ _COMPARISON = re.compile(
 _NEGATION = re.compile(
     r"\b(?:without|not|cannot|never|ohne|nicht|nie|keine?[mnrs]?|sans|ne|jamais|sin|nunca)\b|n['’]t\b", re.IGNORECASE
 )
+# "Who wrote the memo?", "When was the reply sent?"
+_MAIL_QUESTION = re.compile(
+    r"\b(?:e-?mails?|mails?|memos?|messages?|repl(?:y|ied|ies)|sen[dt]|sender|recipients?|wrote|written|write"
+    r"|(?:mail|nachricht|schreiben)\w*|absender\w*|geschickt|geschrieben|schrieb\w*|gesendet|courriels?|envoy\w+|écrit\w*"
+    r"|correos?|mensajes?|envi\w+|escri\w+|remitente)\b",
+    re.IGNORECASE,
+)
 _YES = re.compile(r"\s*(?:yes|ja|oui|sí)[.!]\s*", re.IGNORECASE)
 _YES_OR_NO = re.compile(r"\s*(?:yes|no|ja|nein|oui|non|sí)[,.:;!](?:\s|$)", re.IGNORECASE)
 
@@ -122,6 +129,7 @@ class AnalysedQuestion:
         is_procedure: Whether it asks how something is done, or what to do.
         asks_about_answer: Whether a second question asks about the answer to the first one.
         asks_two_things: Whether it may have two answers in different places.
+        asks_about_mail: Whether it is about a message itself: who wrote it, to whom or when.
         compared: The two things whose difference is asked for; empty if it asks for something else.
         is_negated: Whether it contains a negation ("not", "without", "never" …).
         codes: The codes and names of models that it has, such as E-12, in lower case.
@@ -137,6 +145,7 @@ class AnalysedQuestion:
     is_procedure: bool = False
     asks_two_things: bool = False
     asks_about_answer: bool = False
+    asks_about_mail: bool = False
     compared: tuple[str, ...] = ()
     is_negated: bool = False
     codes: tuple[str, ...] = ()
@@ -179,6 +188,7 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
     words = tuple(dict.fromkeys([*content_words(question, lang), *numbers]))
     return AnalysedQuestion(
         words,
+        asks_about_mail=bool(_MAIL_QUESTION.search(question[:_MAX_CHARACTERS])),
         answer_type=expected_answer_type(question),
         term=asked_term(question),
         is_open=_asks(question, _OPEN_QUESTION),

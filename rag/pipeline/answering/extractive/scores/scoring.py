@@ -62,6 +62,8 @@ _PROCEDURE_BONUS = 0.5
 _YES_OR_NO_PENALTY = 2.0
 # Penalty for a sentence that only says where to read on, in standard deviations.
 _POINTER_PENALTY = 2.0
+# Penalty for the lines above a mail if the question is not about the mail itself, in standard deviations.
+_MAIL_HEADER_PENALTY = 5.0
 
 
 def word_weights(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
@@ -217,6 +219,8 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
         bonus -= _YES_OR_NO_PENALTY
     if mostly_points(text):
         bonus -= _POINTER_PENALTY
+    if not question.asks_about_mail and structure.is_mail_header(index):
+        bonus -= _MAIL_HEADER_PENALTY
     if structure.parts[index].kind is UnitKind.SENTENCE:
         bonus -= _incompleteness_penalty(text)
     if groups and group is groups[0] and structure.section_of(index) > 0 and structure.term_above(group[0]) is None:

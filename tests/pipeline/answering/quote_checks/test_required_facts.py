@@ -4,7 +4,7 @@ import pytest
 
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes
 from rag.pipeline.answering.generate import PreparedGeneration
-from rag.pipeline.answering.required_facts import has_required_facts
+from rag.pipeline.answering.quote_checks.required_facts import has_required_facts
 from tests.support.growth import takes_linear_time
 from tests.support.passages import passage
 
@@ -29,12 +29,20 @@ def has_facts(question: str, text: str, *gaps: str, **fields: object) -> bool:
     [
         (PHONE, "The vet's phone number is +33 4 68 39 01 12."),
         (PHONE, "The vet is at extension 14."),
-        (PHONE, "The vet is called by tel. 118"),
+        (PHONE, "The vet: 04.68.39.01.12"),
+        (PHONE, "The vet: 1-800-FLOWERS"),
+        (PHONE, "Call the vet on 4711."),
         ("telephone number of the vet", "The vet can be called: 0664/1234567."),
         ("Which number do I call at night?", "At night you call 112."),
         ("Wie lautet die Notrufnummer?", "Notruf: 112"),
         ("Quel est le numéro de téléphone du vétérinaire ?", "Le vétérinaire répond au 04 68 39 01 12."),
+        ("What is the phone number used for?", "Messages are sent there."),
+        ("hide phone number", "Open the page of your account."),
+        ("register phone number", "Open the page of your account."),
+        ("Telefonnummer der Mitarbeiter ändern", "Im Profil auf Ändern klicken."),
+        ("What is a telephone interview?", "It takes place before the first meeting."),
         (ADDRESS, "The vet reads vet@hut.example every day."),
+        (ADDRESS, "The vet reads what you send at https://hut.example/vet."),
         ("E-mail address of the vet", "The vet reads vet (at) hut.example every day."),
         ("vet e-mail address", "The vet reads vet@hut.example every day."),
         ("change e-mail address", "Open the page of your account, and choose Change."),
@@ -42,26 +50,30 @@ def has_facts(question: str, text: str, *gaps: str, **fields: object) -> bool:
         ("How do I change my e-mail address?", "Open the page of your account, and choose Change."),
         ("What is the format of a phone number?", "A phone number begins with a plus sign."),
         ("What happens if I change my phone number?", "A message is sent to the old one."),
-        ("Which phone can I use?", "Any phone with a browser can be used."),
         (PRICE, "A night in the hut costs 20 euros."),
+        (PRICE, "A night in the hut costs CHF 45, or 45.-"),
         (PRICE, "A night in the hut is free of charge."),
+        (PRICE, "A night in the hut is 45 per person."),
+        (PRICE, "A night in the hut costs forty-five."),
+        (PRICE, "The price of a night in the hut depends on the season."),
         (PRICE, "| hut | price |\n| --- | --- |\n| one night in the hut | 12.50 |"),
+        ("What is the fee for a late night?", "There is no late fee."),
         ("How high is the fee for a late night?", "The fee for a late night is 20 per cent."),
-        ("In which year was the hut built?", "The hut was built in 1887."),
-        ("In welchem Jahr wurde die Hütte gebaut?", "Die Hütte wurde 1887 gebaut."),
+        ("What is the cost center for nights?", "It is chosen by the porter."),
         ("Was kostet eine Nacht?", "Eine Nacht ist im Beitrag inbegriffen."),
-        ("Combien coûte une nuit ?", "La nuit est gratuite pour les membres."),
-        ("¿Cuánto cuesta una noche?", "La noche está incluida."),
+        ("Was kostet eine Nacht?", "Für eine Nacht wird nichts berechnet."),
+        ("Combien coûte une nuit ?", "La nuit est offerte aux membres."),
+        ("¿Cuánto cuesta una noche?", "La noche no tiene coste."),
+        ("In which year was the hut built?", "The hut was built in 1887."),
+        ("In which year was the hut built?", "The hut was built in the 13th century."),
+        ("In which year was the hut built?", "The hut was built two years ago."),
+        ("In welchem Jahr wurde die Hütte gebaut?", "Die Hütte wurde am 03.05.1987 gebaut."),
         (COUNT, "Each member receives three keys."),
-        ("Who won the race in 2023?", "The race of 2023 was won by Anna."),
-        ("Who won the race in 2023?", "Anna won the race."),
-        ("Who won the race in 2023?", "Anna won the race in the season 2022/23."),
-        ("Who won the race in 2025?", "Anna won the race in the season 2024-2025."),
-        ("Who won the race in 2023?", "Anna won all races from 2021 to 2024."),
-        ("What is the fee in 2025?", "The fee is 20 euros since May 2019."),
-        ("Was kostet eine Nacht 2025?", "Eine Nacht kostet ab 1. Januar 2019 20 Euro."),
-        ("What is the fee in 2025?", "The fee is 20 euros until 2030."),
-        ("We joined in 2019. What is the fee?", "The fee is 20 euros since 2024."),
+        (COUNT, "Everybody who comes receives several."),
+        (COUNT, "The porter gives out an unlimited number."),
+        ("How many people work here?", "The company has 250 employees."),
+        ("How many members are on the board?", "The board has a chair, a treasurer and a secretary."),
+        ("How many nights may I stay?", "You may stay a week."),
     ],
 )  # fmt: skip
 def test_quotes_that_may_be_the_answer(question: str, text: str) -> None:
@@ -72,24 +84,37 @@ def test_quotes_that_may_be_the_answer(question: str, text: str) -> None:
     ("question", "text"),
     [
         (PHONE, "The vet has a phone number, which is on the door since 11.05.2024, from 10:00 to 12:30."),
-        ("telephone number of the vet", "If the dog falls ill, we call the vet, and the bill of €1,500 is yours."),
-        ("Wie lautet die Telefonnummer der Tierärztin?", "Die Tierärztin kommt am Montag um 10.30 Uhr."),
-        ("¿Cuál es el teléfono del veterinario?", "El veterinario viene los lunes de 10.00 a 12.30 horas."),
+        ("telephone number of the vet", "If the dog falls ill, we call the vet, and the bill is yours."),
+        ("Wie lautet die Telefonnummer der Tierärztin?", "Die Tierärztin kommt am 3. Mai um 10.30 Uhr."),
         (ADDRESS, "The vet's e-mail address is on the door."),
         ("Wie lautet die E-Mail-Adresse der Tierärztin?", "Die Adresse steht an der Tür."),
-        (PRICE, "A night in the hut has breakfast for 12 people at 07:30."),
+        (PRICE, "A night in the hut has breakfast at 07:30, and 800 m of stairs before it."),
+        (PRICE, "A night in the hut is booked by 20 per cent of all guests."),
         ("Was kostet eine Nacht?", "Eine Nacht in der Hütte beginnt um 18.30 Uhr und endet am 12.05.2024."),
-        ("What does a night in the hut cost?", "A night in the hut is booked by 20 per cent of all guests."),
-        ("vet e-mail address", "The vet's e-mail address is on the door."),
-        ("In which year was the hut built?", "The hut was built in spring, with 1,950 stones."),
-        (COUNT, "Keys are given out in the office from 9 to 12."),
-        ("Who won the race in 2023?", "Anna won the race in 2024."),
-        ("Who won the race in 2023?", "In 2021 and 2022 it was cold. Anna won the race."),
-        ("price of the race 2025", "The price of the race is 20 euros in 2024."),
+        (COUNT, "Keys are given out in the office by the porter."),
+        ("In which year was the hut built?", "The hut was built in spring, by 12 people."),
     ],
 )
 def test_quotes_that_lack_what_the_question_asks_for(question: str, text: str) -> None:
     assert not has_facts(question, text)
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "gap", "expected"),
+    [
+        ("price of the race 2025", "The price of the race 2024 is 20 euros.", "2025", False),
+        ("Who won the race in 2023?", "The race in 2022 was won by Anna.", "2023", False),
+        ("Who won the race in 2023?", "The race in 2024 was won by Anna.", "2023", True),
+        ("Who won the race in 2023?", "Anna won the race.", "2023", True),
+        ("price of the race 2025", "The price of the race has been 20 euros since 2024.", "2025", True),
+        ("Does it run in Office 2019?", "It runs in Office 2016 and newer.", "Office 2019", True),
+        ("When does the season 2026 begin?", "The season begins in November 2025.", "2026", True),
+        ("price of the race 2025", "The price of the race is 20 euros. (c) 2019 Hut", "2025", True),
+        ("price of the race 2025", "The price of the race 2024 is 20 euros.", "", True),
+    ],
+)
+def test_quotes_about_earlier_years(question: str, text: str, gap: str, expected: bool) -> None:
+    assert has_facts(question, text, *filter(None, [gap])) is expected
 
 
 @pytest.mark.parametrize("question", [PRICE, COUNT])
@@ -112,7 +137,16 @@ def test_nothing_is_counted_in_another_language() -> None:
         ("The Park and Ride has 420 spaces.", "Westgate Park and Ride", True),
         ("Our park and ride has 420 spaces.", "Westgate Park and Ride", True),
         ("## Eastgate Park and Ride\n\nIt has 420 spaces.", "Westgate Park and Ride", False),
-        ("The hut opens in March 2024.", "March 2025", False),
+        ("The Westgate P & R has 420 spaces.", "Westgate Park and Ride", True),
+        ("Python 3.10 or later is needed.", "Python 3.12", True),
+        ("It needs at least Python 3.10.", "Python 3.12", True),
+        ("Room 10 to 14 are upstairs.", "Room 12", True),
+        ("Rooms 10-14 are upstairs. Room 10 has a sink.", "Room 12", True),
+        ("The hut is closed from 23 December to 2 January.", "24 December", True),
+        ("The Customer Center is open.", "Customer Centre", True),
+        ("The Mueller Hall is in the south.", "Müller Hall", True),
+        ("Sales Anna Meyer leads the department.", "Sales Team", True),
+        ("The Annual Members Meeting is on Sunday.", "Annual General Meeting", True),
         ("The hut is open.", "late opening", True),
         ("Anna has the keys.", "Ben", True),
     ],

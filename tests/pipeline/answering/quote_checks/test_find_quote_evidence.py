@@ -3,8 +3,8 @@
 import pytest
 
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes
-from rag.pipeline.answering.find_quote_evidence import find_quote_evidence
 from rag.pipeline.answering.generate import PreparedGeneration
+from rag.pipeline.answering.quote_checks.find_quote_evidence import find_quote_evidence
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
 from rag.types import Grounding, Passage
 from tests.support.passages import passage

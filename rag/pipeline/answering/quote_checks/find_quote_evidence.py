@@ -7,17 +7,17 @@ from rag.pipeline.answering.extractive.parts.pointing_sentences import mostly_po
 from rag.pipeline.answering.extractive.question.answer_types import (
     expected_answer_type,
     has_answer_of_type,
+    has_count,
 )
 from rag.pipeline.answering.extractive.question.question_type import is_negated, is_procedure
 from rag.pipeline.answering.extractive.quotes import Quote
+from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.assess_grounding import CONFIDENCE_UNKNOWN
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import count_question_words, share_in_quotes
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence
 from rag.text.question_language import is_english
 from rag.types import Citation, Grounding, Passage
-
-from .generate import PreparedGeneration
 
 # "2. Start the server", "Step 3: Enable it": the heading of one of several steps.
 _STEP = re.compile(r"(?:step|schritt|étape|paso)\s+\d|\d{1,2}[.)]\s", re.IGNORECASE)
@@ -41,6 +41,7 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
         has_all_words=not grounding.gaps,
         word_count=count_question_words(query),
         has_answer_type=answer_type is None or any(has_answer_of_type(quote.quote, answer_type) for quote in citations),
+        has_count=has_count(generation.quoted_text, query, first.citations[0].passage.lang if first else ""),
         has_statement=not mostly_points(" ".join(quote.quote for quote in citations)),
         has_all_steps=first is None or not (is_procedure(query) and _STEP.match(_heading(first))),
         has_same_negation=first is None or _has_same_negation(query, _heading(first), citations),

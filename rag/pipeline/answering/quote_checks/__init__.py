@@ -1,0 +1,1 @@
+"""What is known of the quotes of an answer, and whether they can be one."""

@@ -1,0 +1,149 @@
+"""Step: a question and the quotes for it -> whether they have what every answer to it must have.
+
+Only what is surely missing counts: a wrong refusal hides an answer.
+"""
+
+import re
+from collections.abc import Sequence
+
+from rag.pipeline.answering.extractive.question.answer_types import (
+    AnswerType,
+    expected_answer_type,
+    has_answer_of_type,
+    has_count,
+)
+from rag.pipeline.answering.generate import PreparedGeneration
+from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
+from rag.text.languages import snowball_algorithm
+from rag.text.quantities.quantity_words import CURRENCIES, MONTHS, NUMBER_WORDS, TIME_UNITS, UNIT_OF_WORD, any_of
+from rag.text.words import content_words, stem
+from rag.types import Citation
+
+from .similar_names import has_similar_name
+
+_CONTACTS = frozenset({AnswerType.PHONE_NUMBER, AnswerType.EMAIL_ADDRESS})
+# Whether a text has a price or a number of something can only be seen in these.
+_LANGUAGES = frozenset({"english", "german", "french", "spanish"})
+_MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
+# Numbers that are neither prices nor parts of a telephone number.
+_TIME_OR_DATE = re.compile(
+    r"(?<![\d.,:/])(?:\d\d?[./]\d\d?[./](?:\d\d){1,2}|\d\d?[:.]\d\d(?: ?(?:uhr|h|[ap]\.?m\.?)\b|(?<=:\d\d))"
+    rf"|\d\d?(?:st|nd|rd|th|\.)? (?:{_MONTH_NAMES})\b(?: (?:19|20)\d\d)?"
+    r"|\b(?:in|im|en|since|seit|depuis|desde) (?:19|20)\d\d\b)",
+    re.IGNORECASE,
+)
+_MEASURES = any_of(
+    word for word, unit in UNIT_OF_WORD.items() if unit not in "€$£%" and word not in CURRENCIES and word.isalpha()
+)
+_MEASURE = re.compile(rf"(?<![\d.,])\d[\d.,]*[ -]?(?:{_MEASURES})(?!\w)", re.IGNORECASE)
+_PERCENT = re.compile(r"(?<![\d.,])\d[\d.,]*\s?(?:%|per ?cent|prozent|pour cent|por ciento)", re.IGNORECASE)
+_SHARE = re.compile(
+    r"bonus|discount|fee|charge|commission|rate|interest|tax|gebühr|provision|rabatt|zins|frais|taux|comisión",
+    re.IGNORECASE,
+)
+# "The cost center for travel" and "the price list" are no prices.
+_OTHER_COSTS = re.compile(
+    r"\b(?:cent(?:er|re)|code|list|of living|policy|process|reduction|review|schedule|structure|type|did)\b",
+    re.IGNORECASE,
+)
+# What is said instead of a price: that there is none, who pays it, or on what it depends.
+_NO_PRICE = re.compile(
+    rf"[€$£¥₹₽₺]|\b(?:{any_of((*CURRENCIES, *NUMBER_WORDS))}|double|free|included"
+    r"|complimentary|covered|waived|nothing|no|not|without|none|depends?"
+    r"|varies|request|discount|reduced|pays?|paid|frei|kein\w*|nichts?|ohne|kosten(?:los|frei)|gebührenfrei|unentgeltlich"
+    r"|gratis|umsonst|inklusive|inbegriffen|enthalten|anfrage|rabatt|ermäßig\w*|trägt|übernimmt|aucune?|pas|sans|gratuit\w*"
+    r"|inclu\w*|libre|offert\w*|devis|remise|ningun\w*|sin|no|descuento|cubiert\w*)\b",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(
+    rf"\d|,[^,.]{{1,40}}(?:,|\b(?:and|und|et|y)\b)|\b(?:an?|eine?[nmr]?|une?|una) (?:{any_of(TIME_UNITS)})\b"
+    rf"|\b(?:{any_of(NUMBER_WORDS)}|one|single|both|several|few|couple|dozens?|many|unlimited|limit|any|no|none|nobody|kein\w*"
+    r"|beide|mehrere|einige|wenige|dutzend|beliebig\w*|unbegrenzt\w*|viele|aucune?|deux|plusieurs|douzaine|illimité\w*"
+    r"|quelques|ningun\w*|ambos|varios|docena|ilimitad\w*|algun[oa]s)\b",
+    re.IGNORECASE,
+)
+_ANY_YEAR = re.compile(
+    r"\d{3}|['’]\d\d\b|\d[./-]\d\d\b|\b(?:[MDCLX][MDCLXVI]{3,}|\w*jahr\w*|years?|ago|century|decade|année|ans?|siècle|años?|siglo)\b",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?<!\d)(?<!\d[,'’])(?:19[5-9]|20[0-3])\d(?!\d|[.,]\d)")
+_WORD = re.compile(r"\w+")
+_MAX_WORDS_BETWEEN = 3
+_CONTACT_IN_WORDS = re.compile(r"\b(?:what|which|wie|was|quel|quelle|cuál|of|de|du|des|der|von|vom)\b", re.IGNORECASE)
+_GERMAN_VERB = re.compile(r"(?:ändern|löschen|ieren|prüfen|anzeigen|eintragen|hinterlegen|speichern)\W*\Z")
+_ADDRESS = re.compile(r"https?://|\w\.\w{2,}/|\bat\b.{1,40}\bdot\b", re.IGNORECASE)
+# "Since 2019" is about all later years.
+_OPEN_END = re.compile(
+    r"\b(?:since|from|as of|after|at least|minimum|seit|ab|von|nach|mindestens|depuis|dès|à partir|desde|a partir)\b"
+    r"|\d ?\+|\b(?:later|newer|higher|above|up|onwards?|neuer|später|supérieur|ultérieur|posterior)",
+    re.IGNORECASE,
+)
+
+
+def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequence[str]) -> bool:
+    """Return whether quotes can be the answer to a question.
+
+    They cannot if they have no telephone number, address or year that was asked for, nothing that may be a price or a
+    number of things, or only earlier years or a thing of a similar name.
+
+    Args:
+        query: The question.
+        generation: The answer with its quotes.
+        gaps: The phrases of the question that no passage mentions.
+    """
+    text, citations = generation.quoted_text, generation.quotes or ()
+    shown = "\n".join([text, *generation.headings])
+    answer_type = expected_answer_type(query)
+    if any(has_similar_name(shown, gap) for gap in gaps):
+        return False
+    if answer_type is not AnswerType.TIME and any(_is_about_earlier_years(query, shown, gap) for gap in gaps):
+        return False
+    if answer_type in _CONTACTS and (_GERMAN_VERB.search(query) or not _CONTACT_IN_WORDS.search(query)):
+        return True
+    match answer_type:
+        case AnswerType.PHONE_NUMBER:
+            return has_answer_of_type(text, answer_type) or bool(re.search(r"\d", _TIME_OR_DATE.sub("", text)))
+        case AnswerType.EMAIL_ADDRESS:
+            return has_answer_of_type(text, answer_type) or bool(_ADDRESS.search(text))
+        case AnswerType.YEAR:
+            return bool(_ANY_YEAR.search(text))
+        case AnswerType.PRICE:
+            return not _is_known(citations) or _may_be_price(query, text)
+        case _:
+            return not _is_known(citations) or _may_be_count(query, text, citations)
+
+
+def _is_known(citations: Sequence[Citation]) -> bool:
+    return all((snowball_algorithm(citation.passage.lang) or "english") in _LANGUAGES for citation in citations)
+
+
+def _may_be_price(query: str, text: str) -> bool:
+    text = text if _SHARE.search(query) else _PERCENT.sub("", text)
+    if _OTHER_COSTS.search(query) or _NO_PRICE.search(text):
+        return True
+    return any(map(str.isdigit, _MEASURE.sub("", _TIME_OR_DATE.sub("", text))))
+
+
+def _may_be_count(query: str, text: str, citations: Sequence[Citation]) -> bool:
+    if _COUNT.search(text) or is_in_other_language(query, [citation.passage for citation in citations]):
+        return True
+    return has_count(text, query, citations[0].passage.lang if citations else "")
+
+
+def _is_about_earlier_years(query: str, text: str, gap: str) -> bool:
+    """Return whether a phrase that no passage mentions has a year, and a text names earlier ones next to its subject.
+
+    The year when a text was written ("last changed in 2023") says nothing of what it is about.
+    """
+    asked_years = [int(year) for year in _YEAR.findall(gap)]
+    years = [int(year) for year in _YEAR.findall(text)]
+    if not (asked_years and years) or max(years) >= min(asked_years) or _OPEN_END.search(text):
+        return False
+    subjects = {stem(word, "") for word in content_words(query, "") if not word[0].isdigit()}
+    words = [word.lower() for word in _WORD.findall(text)]
+    neighbours = (
+        words[max(0, index - _MAX_WORDS_BETWEEN) : index + _MAX_WORDS_BETWEEN + 1]
+        for index, word in enumerate(words)
+        if _YEAR.fullmatch(word)
+    )
+    return any(stem(word, "") in subjects for group in neighbours for word in group)
