@@ -8,7 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from rag.errors import AccessEnded, DatabaseUnavailable, ErrorKind, ProviderFailed, RagError
-from rag.providers import backoff
+from rag.providers.http import backoff
 from ragsite.http import error_envelope
 from ragsite.http.request_id import request_id
 from ragsite.postgres.roles.refusals import is_refusal

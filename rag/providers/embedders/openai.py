@@ -11,9 +11,8 @@ import httpx2
 import numpy as np
 
 from rag.errors import EmbeddingFailed
-from rag.providers import backoff
 from rag.providers.base import Vectors
-from rag.providers.http import bounded_responses
+from rag.providers.http import backoff, bounded_responses
 from rag.providers.http.openai_client import open_client, translate_error
 from rag.providers.limits.model_call_limiter import EMBEDDER_CALLS
 

@@ -12,8 +12,7 @@ import httpx2
 from opentelemetry.trace import Span
 
 from rag.errors import GenerationFailed
-from rag.providers import backoff
-from rag.providers.http import bounded_responses
+from rag.providers.http import backoff, bounded_responses
 from rag.providers.http.openai_client import open_async_client, open_client, translate_error
 from rag.providers.limits.model_call_limiter import LANGUAGE_MODEL_CALLS
 from rag.text.markup.pictures import PictureFilter, disable_in_answer

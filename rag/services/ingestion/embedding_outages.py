@@ -12,7 +12,7 @@ from django.db import transaction
 
 from rag import task_queue
 from rag.models import IngestionDocument, ModelOutage
-from rag.providers import backoff
+from rag.providers.http import backoff
 from ragsite.postgres.models import database_now
 
 logger = structlog.get_logger(__name__)

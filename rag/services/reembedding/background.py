@@ -14,8 +14,8 @@ from rag import task_queue
 from rag.errors import IndexUnavailable, ModelChanged, ProviderFailed, RagError, UnknownSource
 from rag.models import Reembedding
 from rag.pipeline.ingestion import reembed
-from rag.providers import backoff
 from rag.providers.base import Vectors
+from rag.providers.http import backoff
 from rag.providers.stores.store_writes import StoredChunk
 from rag.services.evaluation import quality
 from ragsite.postgres.locks import session_lock
