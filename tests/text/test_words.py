@@ -5,7 +5,7 @@ import pytest
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.grounding.assess_grounding import assess_grounding
-from rag.pipeline.grounding.validate import find_supporting_passages, validate_answer
+from rag.pipeline.validation.validate import find_supporting_passages, validate_answer
 from rag.services.queries.agent import selected_text_passage
 from rag.text import question_language, words
 from rag.types import Context, Passage

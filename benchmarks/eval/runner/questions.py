@@ -11,8 +11,8 @@ from benchmarks.eval.runner import modes
 from rag.models import Document
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
-from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval import retrieve
+from rag.pipeline.validation.validate import validate_answer
 from rag.types import Context, Filters, Passage, Question, SearchScope
 
 # (path, start, end, text) of a chunk.

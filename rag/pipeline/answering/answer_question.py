@@ -14,10 +14,10 @@ from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
-from rag.pipeline.grounding.remove_unsupported import remove_unsupported_end
-from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.query.correct_spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
+from rag.pipeline.validation.remove_unsupported import remove_unsupported_end
+from rag.pipeline.validation.validate import validate_answer
 from rag.text.markup.pictures import disable_pictures
 from rag.text.markup.writing_direction import end_directions
 from rag.types import (

@@ -39,7 +39,7 @@ class CitationStyle:
 
 
 BY_NUMBER = CitationStyle(
-    # An answer is validated by its words, so a translation would be declined (rag.pipeline.grounding.validate).
+    # An answer is validated by its words, so a translation would be declined (rag.pipeline.validation.validate).
     f"{_SYSTEM} Cite the passage of every statement by its number in square brackets, as [1]. Write in the language of "
     "the passages, even if the question is in another one.",
     lambda number, passage: format_marker(number),

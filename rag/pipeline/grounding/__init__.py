@@ -1,1 +1,1 @@
-"""Checks answers against sources: groundability before generation, validation after it."""
+"""Decides before generation whether passages can answer a question, and how probably."""

@@ -17,10 +17,10 @@ from rag.pipeline.answering.prompt import MAX_PROMPT_TOKENS
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
-from rag.pipeline.grounding.validate import find_supporting_passages
 from rag.pipeline.retrieval.user_selected_text import SelectedText, score_selected_text
 from rag.pipeline.retrieval.user_selected_text import selected_text_passage as selected_text_passage
 from rag.pipeline.untrusted_notice import untrusted_notice
+from rag.pipeline.validation.validate import find_supporting_passages
 from rag.providers import provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.types import MAX_QUESTION_CHARACTERS, AgentReply, Context, Grounding, Passage, Question

@@ -7,8 +7,8 @@ from typing import Any, TypedDict
 
 from rag.errors import InvalidRequest, NoAccessibleSources
 from rag.pipeline.answering.sanitize import sanitize
-from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
+from rag.pipeline.validation.validate import validate_answer
 from rag.services.access import access_rechecks
 from rag.text.token_counts import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question

@@ -11,7 +11,7 @@ from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.prompt import build_prompt, validate_template
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.answering.verify_citations import extract_citations
-from rag.pipeline.grounding.validate import validate_answer
+from rag.pipeline.validation.validate import validate_answer
 from rag.services.queries.agent import selected_text_passage
 from rag.text import words
 from rag.text.citation_markers import neutralize_at_line_starts

@@ -16,8 +16,8 @@ from rag.pipeline.grounding.gaps import (
     share_in_quotes,
 )
 from rag.pipeline.grounding.quote_confidence import QuoteEvidence, confidence_of_quotes
-from rag.pipeline.grounding.validate import validate_answer
 from rag.pipeline.retrieval.relative_similarity import add_relative_similarities
+from rag.pipeline.validation.validate import validate_answer
 from rag.services.queries.agent import selected_text_passage
 from rag.types import Citation, Context, Passage
 

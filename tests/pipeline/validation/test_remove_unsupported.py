@@ -2,8 +2,8 @@
 
 import pytest
 
-from rag.pipeline.grounding.remove_unsupported import remove_unsupported_end
-from rag.pipeline.grounding.validate import validate_answer
+from rag.pipeline.validation.remove_unsupported import remove_unsupported_end
+from rag.pipeline.validation.validate import validate_answer
 
 CONTEXT = "The house is old. Bicycles are parked in the yard. The porter has 3 keys."
 

@@ -1,0 +1,1 @@
+"""Checks written answers against their sources, sentence by sentence, after generation."""
