@@ -3,6 +3,7 @@
 import functools
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -97,6 +98,18 @@ class ContextIndex:
 def distinct_stems(text: str, lang: str) -> frozenset[str]:
     """Return the distinct stems of a text."""
     return frozenset(stem(word, lang) for word in split_words(text, lang))
+
+
+def join_spans(spans: Iterable[tuple[int, int]], max_characters: int) -> list[tuple[int, int]]:
+    """Join neighbouring spans, such as those of sentences, up to a maximum length; longer spans are split."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and end - joined[-1][0] <= max_characters:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            starts = range(start, end, max_characters)
+            joined += [(part_start, min(part_start + max_characters, end)) for part_start in starts]
+    return joined
 
 
 def _normalize(text: str) -> str:

@@ -10,7 +10,7 @@ from rag.errors import EmbeddingFailed
 from rag.providers import provider_factory
 from rag.types.token_vectors import Similarities, TokenVectors
 
-from .context_index import ContextIndex, distinct_stems
+from .context_index import ContextIndex, distinct_stems, join_spans
 
 logger = structlog.get_logger(__name__)
 
@@ -95,7 +95,7 @@ def _select_parts(context: ContextIndex, answer_stems: frozenset[str]) -> list[t
     """
     if len(context.text) <= _MAX_CONTEXT_CHARACTERS:
         return [(0, len(context.text))] if context.text.strip() else []
-    paragraphs = _paragraphs(context)
+    paragraphs = join_spans(context.sentences, _MAX_PARAGRAPH_CHARACTERS)
     shared = [len(answer_stems & distinct_stems(context.text[start:end], context.lang)) for start, end in paragraphs]
     selected, remaining_characters = [], _MAX_CONTEXT_CHARACTERS
     for index in sorted(range(len(paragraphs)), key=lambda index: (-shared[index], index)):
@@ -104,15 +104,3 @@ def _select_parts(context: ContextIndex, answer_stems: frozenset[str]) -> list[t
             selected.append(paragraphs[index])
             remaining_characters -= end - start
     return sorted(selected)
-
-
-def _paragraphs(context: ContextIndex) -> list[tuple[int, int]]:
-    """Join whole sentences up to the maximum length; longer sentences are split."""
-    limit = _MAX_PARAGRAPH_CHARACTERS
-    paragraphs: list[tuple[int, int]] = []
-    for start, end in context.sentences:
-        if paragraphs and end - paragraphs[-1][0] <= limit:
-            paragraphs[-1] = (paragraphs[-1][0], end)
-        else:
-            paragraphs += [(part_start, min(part_start + limit, end)) for part_start in range(start, end, limit)]
-    return paragraphs
