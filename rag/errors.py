@@ -299,6 +299,12 @@ class GroundingFailed(ProviderFailed):
     code = "GROUNDING_FAILED"
 
 
+class EntailmentFailed(ProviderFailed):
+    """An entailment model failed."""
+
+    code = "ENTAILMENT_FAILED"
+
+
 class StorageFailed(ProviderFailed):
     """The file storage does not answer, or has lost a file."""
 

@@ -1,1 +1,4 @@
-"""Adapters of embedding models, language models, rerankers and chunk stores, behind the protocols of base.py."""
+"""Adapters of embedding models, language models, rerankers, entailment models and chunk stores.
+
+They are behind the protocols of base.py.
+"""

@@ -1,4 +1,4 @@
-"""The protocols of providers: embedders, language models and rerankers. Stores: rag.providers.stores.base.
+"""The protocols of embedders, language models, rerankers and entailment models. Stores: rag.providers.stores.base.
 
 Each provider translates the exceptions of foreign libraries into RagErrors.
 """
@@ -111,5 +111,20 @@ class Reranker(Protocol):
 
         Raises:
             RerankFailed: If the reranker did not answer.
+        """
+        ...
+
+
+class EntailmentModel(Protocol):
+    """Says whether texts entail others."""
+
+    name: str
+
+    def entail(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Return for each pair the probability, 0…1, that the first text entails the second, in their order.
+
+        Raises:
+            EntailmentFailed: If the model did not answer.
+            TooManyLongRequests: If the account has too many long requests in progress.
         """
         ...

@@ -13,7 +13,7 @@ from rag.models import EmbeddingModel, SyncConnection, SyncKind
 from rag.providers.embedders.fallback_endpoint import FallbackEmbedder
 from ragsite.postgres import encryption
 
-from .base import Embedder, LanguageModel, Reranker, TokenEmbedder
+from .base import Embedder, EntailmentModel, LanguageModel, Reranker, TokenEmbedder
 from .connectors.base import Connector, ListingFailed
 from .connectors.local_folder import FolderConnector
 from .connectors.website import WebsiteConnector
@@ -21,6 +21,7 @@ from .embedders import multilingual
 from .embedders.local import LocalEmbedder
 from .embedders.multilingual import MultilingualEmbedder
 from .embedders.openai import OpenAIEmbedder
+from .entailment.remote import RemoteEntailmentModel
 from .language_models.agent_loop import AgentLoop
 from .language_models.openai import OpenAILanguageModel, is_reachable
 from .rerankers.cohere import CohereReranker
@@ -31,6 +32,7 @@ from .stores.qdrant.client import QdrantClient
 from .stores.qdrant.store import QdrantStore
 
 _RERANK_TIMEOUT_SECONDS = 10.0
+_ENTAILMENT_TIMEOUT_SECONDS = 10.0
 _QDRANT_TIMEOUT_SECONDS = 10.0
 # The endpoint's health is requested at most once in this time.
 _HEALTH_CACHE_SECONDS = 5
@@ -163,6 +165,25 @@ def _remote_reranker(name: str, base_url: str, api_key: str, dialect: str) -> Re
         api_key=api_key,
         timeout=_RERANK_TIMEOUT_SECONDS,
         is_tei=dialect == "tei",
+    )
+
+
+def entailment_model() -> EntailmentModel | None:
+    """Return the configured entailment model, which validates written answers; None if none is configured."""
+    if not settings.RAG_ENTAILMENT_MODEL:
+        return None
+    return _entailment_model(
+        settings.RAG_ENTAILMENT_MODEL,
+        settings.RAG_ENTAILMENT_BASE_URL,
+        settings.RAG_ENTAILMENT_API_KEY,
+        settings.RAG_ENTAILMENT_DIALECT,
+    )
+
+
+@functools.lru_cache(maxsize=4)
+def _entailment_model(name: str, base_url: str, api_key: str, dialect: str) -> EntailmentModel:
+    return RemoteEntailmentModel(
+        name=name, base_url=base_url, api_key=api_key, timeout=_ENTAILMENT_TIMEOUT_SECONDS, dialect=dialect
     )
 
 

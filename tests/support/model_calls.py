@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from rag.errors import EmbeddingFailed, GenerationFailed, RerankFailed
+from rag.errors import EmbeddingFailed, EntailmentFailed, GenerationFailed, RerankFailed
 from rag.providers.embedders.openai import OpenAIEmbedder
+from rag.providers.entailment.remote import SCORE, TEI, RemoteEntailmentModel
 from rag.providers.language_models.agent_loop import AgentLoop
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.rerankers.cohere import CohereReranker
@@ -37,6 +38,16 @@ def rank(upstream: Upstream, timeout: float = 1.0) -> list[float]:
     return reranker.rank("bicycles", [selected_text_passage("Bicycles are parked in the yard.")])
 
 
+def entail(upstream: Upstream, timeout: float = 1.0, dialect: str = TEI) -> list[float]:
+    base_url = upstream.address
+    model = RemoteEntailmentModel(name="test-nli", base_url=base_url, api_key="", timeout=timeout, dialect=dialect)
+    return model.entail([("Bicycles are parked in the yard.", "The yard has bicycles.")])
+
+
+def score(upstream: Upstream, timeout: float = 1.0) -> list[float]:
+    return entail(upstream, timeout, SCORE)
+
+
 def embed(upstream: Upstream, timeout: float = 1.0) -> Any:
     options: dict[str, Any] = {"base_url": upstream.address, "api_key_variable": "", "max_retries": 0}
     return OpenAIEmbedder(model="test-embedder", dimensions=384, timeout=timeout, **options).embed(["bicycles"])
@@ -56,5 +67,5 @@ def token(text: str) -> bytes:
 
 
 Call = Callable[[Upstream, float], Any]
-FAILURES = (GenerationFailed, RerankFailed, EmbeddingFailed)
-CALLS = pytest.mark.parametrize("call", [complete, stream, rank, embed])
+FAILURES = (GenerationFailed, RerankFailed, EntailmentFailed, EmbeddingFailed)
+CALLS = pytest.mark.parametrize("call", [complete, stream, rank, entail, score, embed])

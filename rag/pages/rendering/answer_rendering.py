@@ -26,6 +26,7 @@ _NOTES = {
     "RERANK_FAILED": _("The passages could not be put into their best order, so better ones may be missing."),
     "EMBEDDING_FAILED": _("The search by meaning was not available, so only passages with the same words were found."),
     "GROUNDING_FAILED": _("The language model could not check whether the passages suffice; a simpler check was used."),
+    "ENTAILMENT_FAILED": _("The model that checks answers did not respond; only words and numbers were compared."),
     "CONTEXT_IGNORED": _("The language model answered without the passages. Its answer is not shown."),
     "CITATIONS_DROPPED": _("Some citations were removed, because the cited passages do not support the sentences."),
 }

@@ -16,8 +16,10 @@ from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.retrieval.query.correct_spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
+from rag.pipeline.validation.entailment import AnswerValidator
 from rag.pipeline.validation.remove_unsupported import remove_unsupported_end
 from rag.pipeline.validation.validate import validate_answer
+from rag.providers import provider_factory
 from rag.text.markup.pictures import disable_pictures
 from rag.text.markup.writing_direction import end_directions
 from rag.types import (
@@ -162,7 +164,9 @@ def _generate_answer(
         return _no_answer(question.text, grounding, CONTEXT_IGNORED, model=generation.model)
     # Validated against the passages, not the prompt: the question itself cannot support the answer.
     passages = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
-    cited, validation = _validate(cited, passages, [passage.lang for passage in context.numbered_passages])
+    validator = AnswerValidator(provider_factory.entailment_model())
+    cited, validation = _validate(validator, cited, passages, [passage.lang for passage in context.numbered_passages])
+    grounding = dataclasses.replace(grounding, warnings=(*grounding.warnings, *validator.warnings))
     if not (cited.citations and validation.is_valid):
         if options.strict:
             raise NotGrounded(f"The sources do not support the generated answer: {validation.details}")
@@ -178,17 +182,21 @@ def _generate_answer(
     )
 
 
-def _validate(cited: CitedAnswer, known: str, langs: Sequence[str]) -> tuple[CitedAnswer, Validation]:
+def _validate(
+    validator: AnswerValidator, cited: CitedAnswer, known: str, langs: Sequence[str]
+) -> tuple[CitedAnswer, Validation]:
     """Validate an answer. If it is invalid, do so again without the sentences at its end that nothing supports."""
-    validation = validate_answer(cited.text, known, langs)
-    if validation.is_valid or not cited.citations:
+    if not cited.citations:  # it is declined in any case
+        return cited, validate_answer(cited.text, known, langs)
+    validation = validator.validate(cited.text, known, langs)
+    if validation.is_valid:
         return cited, validation
     text, removed = remove_unsupported_end(cited.text, validation.sentences)
     if not removed:
         return cited, validation
     unsupported = (*cited.unsupported_sentences, *removed)
     shortened = dataclasses.replace(cited, text=text, unsupported_sentences=unsupported)
-    return shortened, validate_answer(text, known, langs)
+    return shortened, validator.validate(text, known, langs)
 
 
 def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citation, ...]:

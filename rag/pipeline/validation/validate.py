@@ -30,8 +30,22 @@ def validate_answer(answer: str, context: str, langs: Sequence[str] = ()) -> Val
         context: The text that must support it.
         langs: The languages of the context, as documents declare them.
     """
-    lang = query_language(answer, langs)
-    claims = score_claims(citation_markers.blank_markers(answer), context, lang)
+    return summarize_claims(answer, find_claims(answer, context, langs))
+
+
+def find_claims(answer: str, context: str, langs: Sequence[str] = ()) -> list[Claim]:
+    """Return the sentences of an answer that state something, with their scores.
+
+    Args:
+        answer: The text to check; citations such as [1] are ignored.
+        context: The text that must support it.
+        langs: The languages of the context, as documents declare them.
+    """
+    return score_claims(citation_markers.blank_markers(answer), context, query_language(answer, langs))
+
+
+def summarize_claims(answer: str, claims: Sequence[Claim]) -> Validation:
+    """Decide by the scores of an answer's sentences, and by their numbers, whether it is valid."""
     score = _answer_score(claims)
     unknown_numbers = list(dict.fromkeys(number for claim in claims for number in claim.unknown_numbers))
     unknown_names = list(dict.fromkeys(name for claim in claims for name in claim.unknown_names))

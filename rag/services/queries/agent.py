@@ -67,7 +67,12 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
     model = provider_factory.agent_loop()
     if model is not None:
         permitted_queries.require_membership(selection.caller)
-    toolbox = Toolbox(question, selection, token_budget=MAX_PROMPT_TOKENS if model else None)
+    toolbox = Toolbox(
+        question,
+        selection,
+        token_budget=MAX_PROMPT_TOKENS if model else None,
+        entailment_model=provider_factory.entailment_model() if model else None,  # quotes need no validation by it
+    )
     # Search once before the model runs, so that there is a context even if the model calls no tool.
     toolbox.retrieve({"query": question.text})
     with _admission(selection, selected_text):

@@ -8,7 +8,8 @@ from typing import Any, TypedDict
 from rag.errors import InvalidRequest, NoAccessibleSources
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
-from rag.pipeline.validation.validate import validate_answer
+from rag.pipeline.validation.entailment import AnswerValidator
+from rag.providers.base import EntailmentModel
 from rag.services.access import access_rechecks
 from rag.text.token_counts import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
@@ -50,7 +51,12 @@ class Toolbox:
     """
 
     def __init__(
-        self, question: Question, selection: permitted_queries.SourceSelection, *, token_budget: int | None = None
+        self,
+        question: Question,
+        selection: permitted_queries.SourceSelection,
+        *,
+        token_budget: int | None = None,
+        entailment_model: EntailmentModel | None = None,
     ) -> None:
         """Create the tools.
 
@@ -58,10 +64,12 @@ class Toolbox:
             question: The question. No call can exceed its `top_k` or go below its `min_score`.
             selection: The caller, and the sources to search.
             token_budget: The limit of all returned texts together, in OpenAI tokens; None for no limit.
+            entailment_model: Validates responses; None to compare words, token vectors, names and numbers only.
         """
         self._question = question
         self._selection = selection
         self._remaining_tokens = token_budget
+        self._entailment_model = entailment_model
         self._passages: dict[uuid.UUID, Passage] = {}
         self.is_language_pending = False
 
@@ -136,7 +144,8 @@ class Toolbox:
         sources = arguments.get("sources", [])
         if not isinstance(sources, list) or not all(isinstance(source, str) for source in sources):
             raise InvalidRequest("sources must be an array of strings", field="sources")
-        validation = validate_answer(response, context, [passage.lang for passage in self.passages])
+        validator = AnswerValidator(self._entailment_model)
+        validation = validator.validate(response, context, [passage.lang for passage in self.passages])
         urls = [source_url(passage) for passage in self.passages]
         unknown = set(sources) - {*urls, *map(sanitize, urls)}
         details = validation.details

@@ -1,4 +1,4 @@
-"""Models: embedding, language and rerank models, and how many calls of them run at a time."""
+"""Models: embedding, language, rerank and entailment models, and how many calls of them run at a time."""
 
 import os
 from pathlib import Path
@@ -64,3 +64,14 @@ RAG_RERANK_API_KEY = env.str("RAG_RERANK_API_KEY", default="")
 RAG_RERANK_MODEL = env.str("RAG_RERANK_MODEL", default="")
 RAG_RERANK_DIALECT = env.str("RAG_RERANK_DIALECT", default="cohere")
 RAG_RERANK_OTHER_MODELS = env.json("RAG_RERANK_OTHER_MODELS", default={})
+
+# The entailment model that validates written answers: behind Text Embeddings Inference (dialect "tei") or vLLM's score
+# API ("score"). Without RAG_ENTAILMENT_MODEL only words, token vectors, names and numbers are compared.
+RAG_ENTAILMENT_MODEL = env.str("RAG_ENTAILMENT_MODEL", default="")
+RAG_ENTAILMENT_BASE_URL = env.str("RAG_ENTAILMENT_BASE_URL", default="")
+if RAG_ENTAILMENT_MODEL and not RAG_ENTAILMENT_BASE_URL:
+    raise ImproperlyConfigured("RAG_ENTAILMENT_MODEL needs RAG_ENTAILMENT_BASE_URL, the address of the model.")
+RAG_ENTAILMENT_API_KEY = env.str("RAG_ENTAILMENT_API_KEY", default="")
+RAG_ENTAILMENT_DIALECT = env.str("RAG_ENTAILMENT_DIALECT", default="tei")
+if RAG_ENTAILMENT_DIALECT not in ("tei", "score"):
+    raise ImproperlyConfigured("RAG_ENTAILMENT_DIALECT must be tei or score.")

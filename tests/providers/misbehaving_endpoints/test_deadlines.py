@@ -1,4 +1,4 @@
-"""Requests to language models, rerankers and embedding models end, however slowly their endpoints send and read."""
+"""Requests to all kinds of models end, however slowly their endpoints send and read."""
 
 import socket
 import threading
@@ -9,7 +9,7 @@ import pytest
 
 from rag.providers.http import bounded_responses
 from rag.providers.language_models.openai import is_reachable
-from tests.support.model_calls import CALLS, FAILURES, STREAM, Call, complete, embed, rank
+from tests.support.model_calls import CALLS, FAILURES, STREAM, Call, complete, embed, entail, rank
 from tests.support.servers.upstream import Upstream
 
 
@@ -38,7 +38,7 @@ def test_the_health_check_ends_although_headers_trickle(upstream: Upstream) -> N
     assert not is_reachable(upstream.address, "")
 
 
-@pytest.mark.parametrize("call", [complete, rank, embed])
+@pytest.mark.parametrize("call", [complete, rank, entail, embed])
 def test_a_proxy_that_trickles_times_out(upstream: Upstream, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
     monkeypatch.setenv("HTTP_PROXY", upstream.address)
     upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)

@@ -1,7 +1,7 @@
-"""Misbehaving language models, rerankers and embedding models.
+"""Misbehaving language models, rerankers, entailment models and embedding models.
 
 Whatever they send, memory stays bounded, no request goes to another address, and the exception is GenerationFailed,
-RerankFailed or EmbeddingFailed.
+RerankFailed, EntailmentFailed or EmbeddingFailed.
 """
 
 import gzip
@@ -24,9 +24,11 @@ from tests.support.model_calls import (
     complete,
     completion,
     embed,
+    entail,
     model,
     rank,
     run_agent,
+    score,
     stream,
     token,
 )
@@ -41,6 +43,8 @@ def test_a_compressed_response_is_not_decompressed(upstream: Upstream, call: Cal
         complete: completion("The yard."),
         stream: token("The yard.") + b"data: [DONE]\n\n",
         rank: b'{"results": [{"index": 0, "relevance_score": 0.5}]}',
+        entail: b'[[{"label": "entailment", "score": 0.5}]]',
+        score: b'{"data": [{"index": 0, "score": 0.5}]}',
         embed: json.dumps({"data": [{"index": 0, "embedding": [0.1] * 384}]}).encode(),
     }
     body = answers[call]
@@ -71,7 +75,7 @@ def test_an_endless_response_is_not_read_completely(upstream: Upstream, call: Ca
     assert not caught.value.is_timeout, "the size limit ended it, not the deadline"
 
 
-@pytest.mark.parametrize("call", [complete, rank, embed])
+@pytest.mark.parametrize("call", [complete, rank, entail, embed])
 @pytest.mark.parametrize("status", [b"500 Error", b"400 Bad Request", b"302 Found"])
 def test_the_body_of_an_error_is_not_read(upstream: Upstream, call: Call, status: bytes) -> None:
     upstream.without_end(JSON.replace(b"200 OK", status), b"x" * 65536)
@@ -130,6 +134,8 @@ def test_a_broken_connection_is_a_failure_of_the_service(upstream: Upstream, cal
         b'{"choices": [{"delta": {"content": 1}, "message": {"content": 1}}]}',
         b'{"results": [{"index": 1e400, "relevance_score": 1}]}',
         b'{"results": [{"index": 0, "relevance_score": 1' + b"0" * 400 + b"}]}",
+        b'[[{"label": "entailment", "score": 1' + b"0" * 400 + b"}]]",
+        b'{"data": [{"index": 0, "score": 1e999}]}',
         b"\xff\xfe" * 10,
         b"[" * 100_000,
     ],

@@ -98,10 +98,18 @@ def test_the_changelog_contains_the_released_version() -> None:
     assert f"## [{ragsite.__version__}] - " in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_an_unknown_choice_is_rejected_at_start() -> None:
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("RAG_TOKEN_SIGNATURES", "remote", "RAG_TOKEN_SIGNATURES must be local, all or off."),
+        ("RAG_ENTAILMENT_DIALECT", "cohere", "RAG_ENTAILMENT_DIALECT must be tei or score."),
+        ("RAG_ENTAILMENT_MODEL", "nli", "RAG_ENTAILMENT_MODEL needs RAG_ENTAILMENT_BASE_URL"),
+    ],
+)
+def test_an_unknown_choice_is_rejected_at_start(name: str, value: str, message: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as failure:
-        settings(RAG_TOKEN_SIGNATURES="remote")
-    assert "RAG_TOKEN_SIGNATURES must be local, all or off." in failure.value.stderr
+        settings(**{name: value})
+    assert message in failure.value.stderr
 
 
 @pytest.mark.parametrize(

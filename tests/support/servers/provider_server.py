@@ -1,8 +1,9 @@
-"""A model provider on loopback: OpenAI-compatible embeddings and chat completions, and reranking in three dialects.
+"""A model provider on loopback: OpenAI-compatible embeddings and chat completions, reranking in three dialects, and
+entailment in two.
 
-It computes vectors from the words of a text, so texts with common words are similar, and ranks by common words. Its
-chat answers with `replies`, or repeats the last message. Tests can queue faults: error statuses with headers,
-delays and invalid bodies.
+It computes vectors from the words of a text, so texts with common words are similar, and ranks by common words. Each
+text entails the others, except those in `probabilities`. Its chat answers with `replies`, or repeats the last message.
+Tests can queue faults: error statuses with headers, delays and invalid bodies.
 """
 
 import contextlib
@@ -33,6 +34,7 @@ class ProviderServer:
         self.answered = 0  # answered requests, without those whose client gave up before the answer
         self.replies: list[str | dict[str, Any]] = []  # texts, or complete messages (with tool calls)
         self.faults: list[tuple[int, dict[str, str], bytes | None]] = []
+        self.probabilities: dict[str, float] = {}  # of hypotheses; 0.9 for others
         self.break_on = ""  # embedding a text that contains this fails
         # While this is cleared, answers wait until it is set, at most a minute.
         self.stall = threading.Event()
@@ -113,6 +115,8 @@ class ProviderServer:
             return self.complete(body)
         if path in ("/v1/rerank", "/voyage/rerank", "/tei/rerank"):
             return self._ranking(path, body)
+        if path in ("/tei/predict", "/v1/score"):
+            return self._entailments(body)
         if path != "/v1/embeddings":
             return 404, {}, b'{"error": {"message": "no such path"}}'
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
@@ -162,6 +166,25 @@ class ProviderServer:
         rows.sort(key=lambda row: -row[score])
         reply: Any = rows if is_tei else {"object": "list", "data": rows} if is_voyage else {"results": rows}
         return 200, {}, json.dumps(reply).encode()
+
+    def _entailments(self, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        """Predict labels as Text Embeddings Inference does, or answer vLLM's score API with rows in another order."""
+        if "inputs" in body:
+            if len(body["inputs"]) > 32:
+                return 413, {}, b"{}"
+            predictions = []
+            for _, hypothesis in body["inputs"]:
+                probability = self.probabilities.get(hypothesis, 0.9)
+                scores = {"contradiction": (1 - probability) / 2, "ENTAILMENT": probability}
+                scores["neutral"] = scores["contradiction"]
+                predictions.append([{"label": label, "score": score} for label, score in scores.items()])
+            return 200, {}, json.dumps(predictions).encode()
+        assert len(body["text_1"]) == len(body["text_2"])
+        rows = [
+            {"index": index, "object": "score", "score": self.probabilities.get(hypothesis, 0.9)}
+            for index, hypothesis in enumerate(body["text_2"])
+        ]
+        return 200, {}, json.dumps({"object": "list", "model": body["model"], "data": rows[::-1]}).encode()
 
     def _vector(self, text: str) -> np.ndarray:
         words = [word.strip(".,?!") for word in text.lower().split()]

@@ -72,6 +72,7 @@ RENDERED = {
     "EmbeddingFailed": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "RerankFailed": (503, 500, 500, "RETRIEVAL_FAILED", "service_unavailable"),
     "GroundingFailed": (503, 500, 500, "GROUNDING_FAILED", "service_unavailable"),
+    "EntailmentFailed": (503, 500, 500, "AGENT_ERROR", "service_unavailable"),
     "StorageFailed": (503, 500, 500, "AGENT_ERROR", "service_unavailable"),
     "GenerationFailed": (503, 500, 500, "AGENT_ERROR", "service_unavailable"),
     "NoLanguageModel": (503, 503, 500, "AGENT_ERROR", "service_unavailable"),
