@@ -20,7 +20,7 @@ from orgs.models import IdentityProvider, LinkedIdentity, SignInDomain
 from orgs.single_sign_on import discovery, linked_accounts, provider_requests
 from orgs.single_sign_on.provider_requests import IdentityProviderFailed, Provider
 from orgs.single_sign_on.saml.metadata import read_metadata
-from tests.accounts.sign_in_requests import current_totp
+from tests.accounts.sign_in.sign_in_requests import current_totp
 from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.openid_sign_in import sign_in

@@ -15,7 +15,7 @@ from django.test import Client
 from accounts.models import User
 from accounts.sign_in.password_backend import PASSWORD_CHECKS, TooManyPasswordChecks
 from ragsite.http.fair_slots import FairSlots
-from tests.accounts.sign_in_requests import LOCAL_IP, OTHER_IP, request_token, sign_in
+from tests.accounts.sign_in.sign_in_requests import LOCAL_IP, OTHER_IP, request_token, sign_in
 from tests.support.factories import World
 
 

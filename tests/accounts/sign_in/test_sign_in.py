@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from ragsite.http.addresses import parse_address, rate_limit_key
-from tests.accounts.sign_in_requests import OTHER_IP, request_token, sign_in
+from tests.accounts.sign_in.sign_in_requests import OTHER_IP, request_token, sign_in
 from tests.support.factories import World
 from tests.support.http import without_request_id
 

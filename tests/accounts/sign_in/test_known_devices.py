@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.sign_in import known_devices
-from tests.accounts.sign_in_requests import sign_in
+from tests.accounts.sign_in.sign_in_requests import sign_in
 from tests.support.factories import PASSWORD, World
 
 ADDRESS, OTHER_ADDRESS = "192.0.2.7", "192.0.2.8"

@@ -17,7 +17,7 @@ from orgs.api_keys import key_lifecycle
 from orgs.authentication.last_use import record_use
 from orgs.models import ApiKey, Membership, Organization, Role, Team
 from rag.models import DataSource, Grant, Reembedding
-from tests.accounts.audit_helpers import export_csv, newest_event
+from tests.accounts.audit.audit_helpers import export_csv, newest_event
 from tests.admin.sources.test_source_pages import form
 from tests.support import factories
 from tests.support.browsers import staff_browser

@@ -8,7 +8,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from accounts.models import User
 from accounts.sign_in import second_factor
-from tests.accounts.sign_in_requests import current_totp, request_token, sign_in
+from tests.accounts.sign_in.sign_in_requests import current_totp, request_token, sign_in
 
 
 def test_setting_up_the_second_factor(staff: User) -> None:

@@ -11,7 +11,7 @@ from accounts.audit.events import AuditEvent
 from accounts.models import User
 from rag.models import DataSource, Document
 from rag.services.sources import documents
-from tests.accounts.audit_helpers import PAGE, export_csv, newest_event
+from tests.accounts.audit.audit_helpers import PAGE, export_csv, newest_event
 from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
