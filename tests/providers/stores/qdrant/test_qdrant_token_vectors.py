@@ -17,10 +17,9 @@ from rag.providers.stores.qdrant.token_vectors import MAX_TOKENS
 from rag.providers.stores.search_types import Candidates, ScopeQuery
 from rag.types import Mode, Question, SearchScope
 from rag.types.token_vectors import TokenVectors
+from tests.providers.stores.conformance import new_document, scope, signatures_of, unit_vector, write
 from tests.support.factories import World, ingest_text
 from tests.support.servers.qdrant_server import QdrantServer
-
-from .conformance import new_document, scope, signatures_of, unit_vector, write
 
 _SEARCH = "POST /points/query/batch"
 # Mostly zeros, so that requests are short.
