@@ -19,7 +19,7 @@ from ragsite.run import gunicorn_config
 from tests.access.database.injection import web_process
 from tests.support.factories import World
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 MESSAGE = "This database was created by a version before 0.1.0 and cannot be upgraded"
 # What Django stored when the first migration of an earlier version was applied.
 EARLIER_VERSION = """
