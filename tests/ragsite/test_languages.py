@@ -19,7 +19,7 @@ from rag.errors import IndexFull
 from rag.models import Usage
 from rag.pipeline.ingestion import quota
 from tests.browser.crawl import crawl
-from tests.contracts.common.test_endpoints_by_role import ROWS
+from tests.contracts.common.endpoints.test_endpoints_by_role import ROWS
 from tests.support.browsers import staff_browser
 from tests.support.factories import PASSWORD, World, ingest_text
 
