@@ -18,7 +18,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.replicas import positions, routing
 from ragsite.postgres.roles import checks
 from tests.access.database.injection import web_process
-from tests.access.database.replica_searches import SearchOutcome, search, search_again, used_replica
+from tests.access.database.replicas.replica_searches import SearchOutcome, search, search_again, used_replica
 from tests.support.factories import World, ingest_text, process_queue
 from tests.support.servers.pgbouncer import PROGRAM
 from tests.support.servers.replicas import Replica

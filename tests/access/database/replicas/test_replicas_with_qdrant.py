@@ -14,7 +14,7 @@ from rag.providers import provider_factory
 from rag.providers.stores.qdrant import confirm_found_points
 from rag.types import Mode
 from ragsite.postgres.replicas import positions
-from tests.access.database.replica_searches import SearchOutcome, search
+from tests.access.database.replicas.replica_searches import SearchOutcome, search
 from tests.support.factories import World, ingest_text
 from tests.support.servers.qdrant_server import QdrantServer
 from tests.support.servers.replicas import Replica

@@ -10,7 +10,7 @@ from ragsite.postgres import identity
 from ragsite.postgres.identity import Identity
 from tests.access import check_counts
 from tests.access.database import injection
-from tests.access.database.injection_worlds import FilledWorld, in_random_worlds, read_foreign
+from tests.access.database.injected_sql.injection_worlds import FilledWorld, in_random_worlds, read_foreign
 from tests.access.rule import oracle
 from tests.support.factories import World, ingest_text
 

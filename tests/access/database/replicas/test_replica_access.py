@@ -20,7 +20,7 @@ from ragsite.postgres.replicas import routing
 from tests.access import check_counts
 from tests.access.database.access_changes import Changes
 from tests.access.database.injection import web_process
-from tests.access.database.replica_searches import SearchOutcome, search, search_again
+from tests.access.database.replicas.replica_searches import SearchOutcome, search, search_again
 from tests.support.factories import World, ingest_text
 from tests.support.servers.replicas import Replica
 

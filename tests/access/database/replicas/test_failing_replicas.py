@@ -16,7 +16,7 @@ from ragsite.postgres import base
 from ragsite.postgres.base import read_rows
 from ragsite.postgres.replicas import routing
 from tests.access.database.injection import web_process
-from tests.access.database.replica_searches import SearchOutcome, search, search_again
+from tests.access.database.replicas.replica_searches import SearchOutcome, search, search_again
 from tests.support.factories import World, ingest_text
 from tests.support.servers.replicas import Replica
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 # As documented, but without passwords of the roles that only a web server logs in as.
 GRANTS = """
 CREATE ROLE ragsite_reader LOGIN;
