@@ -14,7 +14,7 @@ import pytest
 from rag.models import DataSource, Original
 from tests.support.factories import PASSWORD, World, ingest_text
 from tests.support.web import MB, Web
-from tests.system.abuse import oversized
+from tests.system.abuse.attacks import oversized
 
 V3, RETRIEVAL, AGENT = {"error", "message", "details"}, {"status", "error", "message", "details"}, {"error"}
 PART_BYTES = 64 * 1024

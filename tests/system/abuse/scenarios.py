@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from .expensive import Outcome, percentile, send_documents, send_expensive_requests
+from .attacks.expensive import Outcome, percentile, send_documents, send_expensive_requests
+from .attacks.flood import flood
+from .attacks.hostile import search_meanwhile
+from .attacks.oversized import cases, send_case
+from .attacks.slow_clients import NO_ANSWER_SECONDS, SlowClients, measure_requests
 from .faults import FAULTS
-from .flood import flood
-from .hostile import search_meanwhile
 from .ledger import Findings, Ledger
-from .oversized import cases, send_case
 from .product import Product
-from .slow_clients import NO_ANSWER_SECONDS, SlowClients, measure_requests
 from .traffic import Call, Person, endless_calls
 from .under_faults import inject, wait_for_jobs
 from .world import create_people

@@ -6,9 +6,10 @@ import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tests.system.abuse.traffic import FORM_HEADERS, form
+from tests.system.abuse.verdicts import UNEXPECTED
+
 from .flood import parse_response
-from .traffic import FORM_HEADERS, form
-from .verdicts import UNEXPECTED
 
 # Size of a chunk of a chunked body.
 _CHUNK_BYTES = 256 * 1024

@@ -12,8 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from tests.support import conformance
-
-from .traffic import Call, Person, send
+from tests.system.abuse.traffic import Call, Person, send
 
 # Half of the documents are refused because of their cost; the other half may be embedded, for about 3.5 seconds each.
 _REQUESTS = 50

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .traffic import Call
-from .verdicts import Kind, judge
+from tests.system.abuse.traffic import Call
+from tests.system.abuse.verdicts import Kind, judge
 
 # The server limits the requests in progress of one address.
 _ADDRESSES = itertools.cycle([f"127.0.1.{number}" for number in range(1, 41)])

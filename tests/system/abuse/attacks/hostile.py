@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from tests.system.abuse.traffic import Person
+
 from .expensive import describe
-from .traffic import Person
 
 HOSTILE_ADDRESS, SEARCHER_ADDRESS = "127.0.0.2", "127.0.0.3"
 _BUSY_SECONDS = float(os.environ.get("ABUSE_HOSTILE_SECONDS", "25"))
