@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from .network import missing_requirement, run_in_own_namespaces
+from .hosts.network import missing_requirement, run_in_own_namespaces
 
 _INSIDE = "CLUSTER_INSIDE"
 
@@ -34,8 +34,8 @@ def run_inside(folder: Path) -> int:
     parts = (os.environ.get("CLUSTER_PARTS") or "faults,scaling").split(",")
     from tests.system.chaos.endpoint import Endpoint
 
-    from .installation import Installation
-    from .network import CLIENT_ADDRESS
+    from .hosts.installation import Installation
+    from .hosts.network import CLIENT_ADDRESS
 
     with Endpoint(CLIENT_ADDRESS).running() as endpoint, Installation(folder) as installation:
         assert isinstance(endpoint, Endpoint)

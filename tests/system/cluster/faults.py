@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from .installation import DRAIN_SECONDS, RESTART_SECONDS, WEB_HOSTS, WORKER_HOSTS, Installation
+from .hosts.installation import DRAIN_SECONDS, RESTART_SECONDS, WEB_HOSTS, WORKER_HOSTS, Installation
 from .schedules import ScheduleWatch
 from .verdict import Restart
 

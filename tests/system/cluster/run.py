@@ -15,10 +15,10 @@ from tests.system.chaos import snapshots
 from tests.system.chaos.endpoint import Endpoint
 
 from .faults import Fault, Faults
-from .installation import DRAIN_SECONDS, Installation
-from .people import SOURCE, UNDISTURBED, People, create_people
+from .hosts.installation import DRAIN_SECONDS, Installation
+from .load.people import SOURCE, UNDISTURBED, People, create_people
+from .load.traffic import Traffic
 from .schedules import WATCHED_TASK, ScheduleWatch
-from .traffic import Traffic
 from .verdict import ClientFigures, SentTask, judge_requests, judge_scheduler, longest_pause, table
 
 _SENDERS, _READERS = 3, 2

@@ -19,7 +19,7 @@ from ragsite.run import commands
 from tests.system.chaos.documents import DocumentGenerator
 from tests.system.chaos.endpoint import Endpoint
 
-from .installation import WORKER_HOSTS, Installation
+from .hosts.installation import WORKER_HOSTS, Installation
 from .usage import Usage, measured_usage
 from .verdict import Speed, efficiencies, table
 

@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis of the data host: python -m tests.system.cluster.data_host FOLDER ADDRESS PASSWORD.
+"""PostgreSQL and Redis of the data host: python -m tests.system.cluster.hosts.data_host FOLDER ADDRESS PASSWORD.
 
 The embedded ones, which also listen on the host's network.
 """

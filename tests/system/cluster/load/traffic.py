@@ -12,10 +12,10 @@ from typing import Any, Self
 from ragsite_client import NewDocument, NotAllowed, NotFound
 
 from tests.system.chaos.documents import DocumentGenerator
+from tests.system.cluster.verdict import Request
 
 from .people import SOURCE, People
 from .recorded_client import RecordedClient
-from .verdict import Request
 
 _PAUSE_SECONDS = 0.4
 _NEW_DOCUMENTS, _SECTIONS = 3, 2

@@ -8,7 +8,7 @@ from typing import TypeVar
 import httpx2
 from ragsite_client import Client, RagsiteError
 
-from .verdict import Attempt, Request
+from tests.system.cluster.verdict import Attempt, Request
 
 _MAX_RETRIES, _TIMEOUT_SECONDS = 8, 20
 Result = TypeVar("Result")

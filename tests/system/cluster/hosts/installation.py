@@ -24,7 +24,7 @@ _WEB_PORT = 8000
 DRAIN_SECONDS, STOP_SECONDS = 6, 20
 RESTART_SECONDS = 2  # as in deploy/systemd
 _MAX_START_SECONDS = 180
-_CONFIGURATION = Path(__file__).parents[3] / "deploy" / "haproxy.cfg"
+_CONFIGURATION = Path(__file__).parents[4] / "deploy" / "haproxy.cfg"
 # The clocks of two hosts differ from the others' by so many seconds.
 CLOCK_DIFFERENCES = {"web-2": 8, "worker-2": -8}
 _CLOCK = Path(__file__).with_name("clock.c")
