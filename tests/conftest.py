@@ -18,17 +18,17 @@ from pytest_django.live_server_helper import LiveServer
 from rag.services.sources import original_files
 from ragsite.postgres import identity
 from ragsite.settings.rag.files import folder_storage
-from tests.support.cache import delete_own_keys
-from tests.support.data_stack import call_on_large_chunk
-from tests.support.database import delete_all_rows
-from tests.support.database_copies import prepare_database
-from tests.support.embeddings import keep_embeddings
+from tests.support.data.cache import delete_own_keys
+from tests.support.data.database import delete_all_rows
+from tests.support.data.database_copies import prepare_database
+from tests.support.data.sessions import keep_sessions
 from tests.support.factories import World
 from tests.support.http import Client, LocalClient
+from tests.support.processes.web import Web
+from tests.support.processes.worker import Worker, purge_queue
 from tests.support.servers.provider_server import ProviderServer
-from tests.support.sessions import keep_sessions
-from tests.support.web import Web
-from tests.support.worker import Worker, purge_queue
+from tests.support.speed.data_stack import call_on_large_chunk
+from tests.support.speed.embeddings import keep_embeddings
 
 gc.disable()  # until the tests are collected: what is imported stays
 
@@ -95,7 +95,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
-    """Run each test as pytest does, but on a large chunk of the data stack: see tests.support.data_stack."""
+    """Run each test as pytest does, but on a large chunk of the data stack: see tests.support.speed.data_stack."""
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     call_on_large_chunk(runtestprotocol, item, nextitem=nextitem)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
@@ -116,7 +116,7 @@ def django_db_setup(
     django_db_createdb: bool,
     django_db_modify_db_settings: None,
 ) -> Iterator[None]:
-    """Replace Django's own: see tests.support.database_copies. Processes of one run create the template once."""
+    """Replace Django's own: see tests.support.data.database_copies. Processes of one run create the template once."""
     run = getattr(request.config, "workerinput", {}).get("testrunuid") or str(uuid.uuid4())
     with django_db_blocker.unblock():
         prepare_database(run=run if django_db_createdb else "")
@@ -127,21 +127,21 @@ def django_db_setup(
 
 @pytest.fixture(scope="session", autouse=True)
 def fast_teardown() -> None:
-    """Replace Django's flush after each test that commits: see tests.support.database."""
+    """Replace Django's flush after each test that commits: see tests.support.data.database."""
     test_case: Any = TransactionTestCase
     test_case._fixture_teardown = lambda self: delete_all_rows()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache_keys() -> None:
-    """Let cache.clear() leave the keys of other test processes: see tests.support.cache."""
+    """Let cache.clear() leave the keys of other test processes: see tests.support.data.cache."""
     redis_cache: Any = RedisCache
     redis_cache.clear = delete_own_keys
 
 
 @pytest.fixture(scope="session", autouse=True)
 def kept_embeddings() -> None:
-    """Compute the embeddings of the same texts once: see tests.support.embeddings."""
+    """Compute the embeddings of the same texts once: see tests.support.speed.embeddings."""
     keep_embeddings()
 
 

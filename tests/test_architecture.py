@@ -4,7 +4,7 @@ import ast
 import sys
 from collections.abc import Iterable, Mapping, Set
 
-from tests.support.modules import DOTTED_NAME, MODULES, ROOT, Module, module_of
+from tests.support.checks.modules import DOTTED_NAME, MODULES, ROOT, Module, module_of
 
 # From the top to the bottom. A module may import its own layer and the layers below it. A package belongs to the layer
 # of its longest prefix here.

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from tests.support.modules import MODULES, ROOT, Module, module_of
+from tests.support.checks.modules import MODULES, ROOT, Module, module_of
 
 TEST_MODULES = [
     Module(".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), file)

@@ -13,8 +13,8 @@ from accounts.models import User
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.models import Membership, Organization, Role
 from tests.access.rule.oracle import PERMISSIONS
-from tests.support.database import rolled_back
-from tests.support.rows import insert_rows
+from tests.support.data.database import rolled_back
+from tests.support.data.rows import insert_rows
 
 pytestmark = pytest.mark.django_db
 

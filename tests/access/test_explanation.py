@@ -19,7 +19,7 @@ from rag.models import Action, DataSource
 from rag.services.access import explain_access
 from tests.access.rule import oracle
 from tests.access.worlds import build, worlds
-from tests.support.database import rolled_back
+from tests.support.data.database import rolled_back
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from tests.access import check_counts
 from tests.access.calls import Calls
 from tests.access.rule import oracle
 from tests.access.worlds import Rows, add_content, build, worlds
-from tests.support.database import rolled_back
+from tests.support.data.database import rolled_back
 
 pytestmark = pytest.mark.django_db
 QUERY = "query"

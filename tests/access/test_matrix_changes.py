@@ -15,8 +15,8 @@ from rag.models import Action, DataSource, Grant
 from rag.services.access import matrix_changes
 from rag.services.access.matrix_changes import list_changes
 from tests.support.browsers import staff_browser
+from tests.support.data.rows import insert_rows
 from tests.support.factories import World
-from tests.support.rows import insert_rows
 
 URL = "/admin/rag/datasource/matrix/change/"
 

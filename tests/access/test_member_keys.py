@@ -10,7 +10,7 @@ from ragsite.postgres import identity
 from tests.access import check_counts
 from tests.access.rule import oracle
 from tests.access.worlds import build, worlds
-from tests.support.database import rolled_back
+from tests.support.data.database import rolled_back
 
 pytestmark = pytest.mark.django_db
 

@@ -26,7 +26,7 @@ from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant, Inges
 from rag.models.content.pgvector_tables import Embedding384
 from ragsite.postgres.models import uuid7
 from tests.access.rule import oracle
-from tests.support.rows import insert_rows
+from tests.support.data.rows import insert_rows
 
 usually = st.sampled_from((True,) * 7 + (False,))
 seldom = st.sampled_from((False,) * 7 + (True,))

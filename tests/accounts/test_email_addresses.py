@@ -5,8 +5,8 @@ from django.test import Client
 
 from accounts.models import User
 from tests.accounts.sign_in.sign_in_requests import request_token, sign_in
+from tests.support.checks.normalization import record_normalized_lengths
 from tests.support.factories import World
-from tests.support.normalization import record_normalized_lengths
 
 
 @pytest.mark.parametrize(

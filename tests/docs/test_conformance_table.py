@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-from tests.support.snapshots import FOLDER
+from tests.support.checks.snapshots import FOLDER
 
 TESTS = Path(__file__).parents[1]
 TABLES = [TESTS.parent / "docs" / name for name in ("conformance.md", "security-tests.md")]

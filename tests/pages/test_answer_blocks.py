@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 
 from rag.pages.rendering.answer_rendering import show_blocks
 from rag.pages.rendering.markdown_blocks import divide
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 
 TEXT = """# Feeding
 The zebra eats **twice** a day.

@@ -14,8 +14,8 @@ from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from rag.services.sources import sources_for_agents
 from ragsite.postgres import identity
 from tests.support.browsers import browser
+from tests.support.checks.growth import takes_linear_time
 from tests.support.factories import World
-from tests.support.growth import takes_linear_time
 
 TEXT = """# Keys
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rag.parsing.encodings import decode_text
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 
 from .conftest import Read
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import parse
 from rag.parsing.parse_markdown import parse_markdown
-from tests.support.deferred import extracted_markdown
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
+from tests.support.speed.deferred import extracted_markdown
 
 from . import files
 from .conftest import Read, error_message

@@ -13,7 +13,7 @@ from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.language_models.reasoning import AnswerFilter, remove_reasoning
 from rag.text.markup.pictures import PictureFilter
 from rag.types import Message
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 from tests.support.servers.provider_server import ProviderServer
 
 HELLO = [Message("system", "Be brief."), Message("user", "Hello?")]

@@ -22,7 +22,7 @@ from rag.services.ingestion.timings import StageTimings
 from rag.services.maintenance.indexes import apply_index_changes
 from rag.types import IndexOutcome, Submission
 from ragsite.postgres.models import new_revision
-from tests.support.rows import insert_rows
+from tests.support.data.rows import insert_rows
 
 PASSWORD = "correct horse battery"
 # Name, organisation, role.

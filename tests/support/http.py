@@ -15,7 +15,7 @@ import django.test
 
 from accounts.models import User
 from accounts.sign_in.refresh_tokens import RefreshToken
-from tests.support import conformance
+from tests.support.checks import conformance
 from tests.support.factories import PASSWORD
 
 

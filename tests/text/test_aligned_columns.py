@@ -3,7 +3,7 @@
 import pytest
 
 from rag.text.markup.aligned_columns import find_aligned_rows
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 
 TABLE = ["cup       price", "mug       3 euros", "tumbler   2 euros"]
 

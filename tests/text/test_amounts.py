@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rag.text.quantities.amounts import Amount, AmountRange, find_amounts, find_unit, parse_range
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 
 
 @pytest.mark.parametrize(

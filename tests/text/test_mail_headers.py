@@ -8,7 +8,7 @@ from rag.parsing import parse
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.plain_text import parse_plain
 from rag.text.markup.titles.mail_headers import find_mail_headers, subject_of
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 from tests.support.passages import answer, passage
 
 THREAD = """\

@@ -9,7 +9,7 @@ from rag.parsing import parse
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.plain_text import parse_plain
 from rag.text.sentences.quotable_units import split_units
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 
 HANDBOOK = """\
 # Handbook of the ferry

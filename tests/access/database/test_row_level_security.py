@@ -27,7 +27,7 @@ from tests.access import check_counts
 from tests.access.database.injection import web_process
 from tests.access.rule import oracle
 from tests.access.worlds import add_content, build, worlds
-from tests.support.database import rolled_back
+from tests.support.data.database import rolled_back
 from tests.support.factories import World
 
 # `make prove` sets a larger number.

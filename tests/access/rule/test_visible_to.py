@@ -20,7 +20,7 @@ from rag.models import Action, Chunk, DataSource, Document, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
 from tests.access.rule import oracle
 from tests.access.worlds import ADDRESSES, Rows, add_content, build, secret, worlds
-from tests.support.database import rolled_back
+from tests.support.data.database import rolled_back
 from tests.support.factories import World
 
 pytestmark = pytest.mark.django_db

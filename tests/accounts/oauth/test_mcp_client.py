@@ -18,9 +18,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import OAuthClient, TokenFamily
 from orgs.access.permissions import Visibility
-from tests.support.consent import decide_over_http
-from tests.support.deferred import mcp, mcp_auth, mcp_http, mcp_metadata
+from tests.accounts.oauth.consent import decide_over_http
 from tests.support.factories import World, ingest_text
+from tests.support.speed.deferred import mcp, mcp_auth, mcp_http, mcp_metadata
 
 PAGE = Path(__file__).parents[3] / "docs" / "user" / "mcp.md"
 ROOT = Path(__file__).parents[3]
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[3]
 BROWSER = """
 import sys
 import httpx2
-from tests.support.consent import decide_over_http
+from tests.accounts.oauth.consent import decide_over_http
 
 httpx2.get(decide_over_http(sys.argv[2], sys.argv[1]), timeout=60)
 """

@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from rag.contracts.agent.views import Agent
 from rag.models import EmbeddingModel
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer

@@ -17,9 +17,9 @@ from pytest_django.live_server_helper import LiveServer
 
 from orgs.access.permissions import Visibility
 from rag.models import Document
-from tests.support.deferred import mcp, mcp_http
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
+from tests.support.speed.deferred import mcp, mcp_http
 
 QUESTION = "Where are the bicycles parked?"
 PAGE = Path(__file__).parents[3] / "docs" / "user" / "mcp.md"

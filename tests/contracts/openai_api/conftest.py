@@ -6,8 +6,8 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from orgs.access.permissions import Visibility
-from tests.support.deferred import openai
 from tests.support.factories import World, ingest_text
+from tests.support.speed.deferred import openai
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from rag.contracts.openai_api.completions import CORRECTION
 from rag.models import Conversation
-from tests.support.deferred import openai
 from tests.support.factories import World
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
+from tests.support.speed.deferred import openai
 
 QUESTION = "Where are the bicycles parked?"
 ANSWER = "Bicycles are parked in the yard. [1]"

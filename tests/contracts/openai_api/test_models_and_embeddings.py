@@ -14,9 +14,9 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from rag.services.openai_api import text_embeddings
-from tests.support.deferred import openai
 from tests.support.factories import World
 from tests.support.http import Client
+from tests.support.speed.deferred import openai
 
 MODEL = "all-MiniLM-L6-v2"
 PAGE = Path(__file__).parents[3] / "docs" / "user" / "openai-api.md"

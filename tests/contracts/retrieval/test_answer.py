@@ -10,7 +10,7 @@ from orgs.access.permissions import Visibility
 from rag.models import DataSource, EmbeddingModel
 from rag.text.token_counts import count_tokens
 from rag.types import Submission
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import World, ingest_text, ingest_together
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer

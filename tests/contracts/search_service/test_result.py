@@ -13,7 +13,7 @@ from orgs.access.permissions import Visibility
 from orgs.creation import add_member
 from orgs.models import Membership
 from rag.models import DataSource, Document, Grant, SearchRecord
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 

@@ -8,7 +8,7 @@ from orgs.models import Membership
 from rag.models import Conversation, DataSource, EmbeddingModel
 from rag.pipeline.answering.chat_system_prompt import NOTICE
 from tests.contracts.v3.helpers import TEXT, USER, Api, chat
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer

@@ -12,7 +12,8 @@ from orgs.access.permissions import Visibility
 from orgs.creation import add_member
 from rag.models import Chunk, DataSource, Document, IngestionDocument
 from rag.services.ingestion import synchronous_ingestion
-from tests.support import factories, snapshots
+from tests.support import factories
+from tests.support.checks import snapshots
 from tests.support.factories import World
 from tests.support.http import Client, without_request_id
 

@@ -12,7 +12,7 @@ from django.db import connection
 from rag.models import DataSource
 from rag.models.content.pgvector_tables import Embedding384
 from ragsite.postgres import identity
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client, LocalClient
 

@@ -12,7 +12,7 @@ from rest_framework_simplejwt.settings import api_settings
 from rest_framework_simplejwt.tokens import AccessToken, RefreshToken
 
 from ragsite.http.require_https import require_https
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import PASSWORD, World
 from tests.support.http import Client, without_request_id
 

@@ -25,8 +25,8 @@ from tests.orgs.admin.test_single_sign_on import PROVIDERS, form
 from tests.orgs.single_sign_on.conftest import EMAIL
 from tests.orgs.single_sign_on.openid_sign_in import sign_in
 from tests.support.browsers import staff_browser
+from tests.support.checks.normalization import record_normalized_lengths
 from tests.support.factories import PASSWORD, World
-from tests.support.normalization import record_normalized_lengths
 from tests.support.servers.saml_provider import SamlProvider
 from tests.support.servers.upstream import Upstream
 

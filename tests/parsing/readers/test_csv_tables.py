@@ -5,7 +5,7 @@ import csv
 from rag.parsing.readers.csv_tables import read_csv
 from rag.parsing.sandbox.limits import Limits
 from tests.parsing.conftest import Read
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 
 LIMITS = Limits(timeout_seconds=60, memory_bytes=1 << 30, text_bytes=1 << 26)
 

@@ -1,6 +1,6 @@
 """The Markdown that is extracted from PDF and office files."""
 
-from tests.support.deferred import extracted_markdown
+from tests.support.speed.deferred import extracted_markdown
 
 
 def test_a_bold_line_in_a_pdf_is_a_heading() -> None:

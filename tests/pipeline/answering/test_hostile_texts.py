@@ -18,7 +18,7 @@ from rag.text.citation_markers import neutralize_at_line_starts
 from rag.text.sentences.quotable_units import split_units
 from rag.text.sentences.split_sentences import split_sentences
 from rag.text.token_counts import count_tokens
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 
 MAX_CHARACTERS = 25_000
 RUNS = ["\n", "=", " ", "\t", "。", ".'", "= ", "== ", "a'", "1,", "[1] ", "[1]", "[Source:", "\r", "y", "[1], ", "!"]

@@ -20,8 +20,8 @@ from rag.pipeline.grounding.assess_grounding import JUDGE_INSTRUCTIONS
 from rag.services.queries import agent, permitted_queries
 from rag.services.queries.agent_tools import chunk_out
 from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question, Submission
+from tests.pipeline.answering.injections import EXFILTRATION, INJECTIONS, Injection
 from tests.support.factories import World, ingest_together
-from tests.support.injections import EXFILTRATION, INJECTIONS, Injection
 from tests.support.passages import passages
 from tests.support.servers.provider_server import ProviderServer
 

@@ -5,7 +5,7 @@ import pytest
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.gaps import asks_about_other_code
 from rag.types import Context
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 from tests.support.passages import passage, passages
 
 TABLE = "| code | meaning |\n| --- | --- |\n| E-11 | The door is open. |\n| E-12 | The filter is full. |"

@@ -9,7 +9,16 @@ import pytest
 
 from rag.providers.http import bounded_responses
 from rag.providers.language_models.openai import is_reachable
-from tests.support.model_calls import CALLS, FAILURES, STREAM, Call, complete, embed, entail, rank
+from tests.providers.misbehaving_endpoints.model_calls import (
+    CALLS,
+    FAILURES,
+    STREAM,
+    Call,
+    complete,
+    embed,
+    entail,
+    rank,
+)
 from tests.support.servers.upstream import Upstream
 
 

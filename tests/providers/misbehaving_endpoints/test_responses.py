@@ -13,8 +13,7 @@ import pytest
 
 from rag.errors import GenerationFailed
 from rag.providers.http import bounded_responses
-from tests.support.deferred import openai
-from tests.support.model_calls import (
+from tests.providers.misbehaving_endpoints.model_calls import (
     CALLS,
     FAILURES,
     JSON,
@@ -33,6 +32,7 @@ from tests.support.model_calls import (
     token,
 )
 from tests.support.servers.upstream import Upstream
+from tests.support.speed.deferred import openai
 
 
 @CALLS

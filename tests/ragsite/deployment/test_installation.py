@@ -60,7 +60,7 @@ def test_a_file_with_another_or_no_hash_is_refused(project: Path, lock: str) -> 
 def test_a_server_starts_without_the_packages_for_local_runs_and_is_small() -> None:
     """requirements.txt is all that it needs: no PostgreSQL and Redis from wheels, nothing of the tests and checks."""
     result = subprocess.run(
-        [sys.executable, "-m", "tests.support.production_start"],
+        [sys.executable, "-m", "tests.support.processes.production_start"],
         cwd=ROOT,
         env={**os.environ, "DJANGO_SETTINGS_MODULE": "ragsite.settings"},
         capture_output=True,

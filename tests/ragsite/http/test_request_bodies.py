@@ -13,7 +13,7 @@ import pytest
 
 from rag.models import DataSource, Original
 from tests.support.factories import PASSWORD, World, ingest_text
-from tests.support.web import MB, Web
+from tests.support.processes.web import MB, Web
 from tests.system.abuse.attacks import oversized
 
 V3, RETRIEVAL, AGENT = {"error", "message", "details"}, {"status", "error", "message", "details"}, {"error"}

@@ -1,4 +1,4 @@
-"""The tests' own sessions (tests.support.sessions): what one test leaves in a session, the next one does not see."""
+"""The tests' own sessions (tests.support.data.sessions): what a test leaves in one, the next test does not see."""
 
 from typing import Any
 

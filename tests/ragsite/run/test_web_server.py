@@ -15,8 +15,8 @@ from django.conf import settings
 
 from ragsite.run.web import THREADS
 from tests.support.factories import World
+from tests.support.processes.web import Web
 from tests.support.servers.provider_server import ProviderServer
-from tests.support.web import Web
 
 V3 = {"error", "message", "details"}
 # More connections than the server has threads.

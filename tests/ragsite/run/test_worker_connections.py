@@ -15,7 +15,7 @@ from rag.tasks import sweep_ingestion
 from rag.types import ChunkingOptions, Submission
 from ragsite.postgres import identity
 from tests.support.factories import World
-from tests.support.worker import Worker
+from tests.support.processes.worker import Worker
 
 # Sessions of other processes that began before a moment, and have run a statement since then.
 _KEPT = """

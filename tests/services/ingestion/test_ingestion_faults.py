@@ -30,8 +30,8 @@ from ragsite.celery import app
 from ragsite.postgres import identity
 from tests.support import factories
 from tests.support.factories import World, process_claimed, process_queue
+from tests.support.processes.worker import Worker, purge_queue
 from tests.support.servers.provider_server import GatedProviderServer, ProviderServer
-from tests.support.worker import Worker, purge_queue
 
 Eventually = Callable[..., Any]
 OPTIONS = ChunkingOptions(512, 50)

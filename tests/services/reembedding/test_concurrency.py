@@ -18,8 +18,8 @@ from ragsite.postgres.locks import session_lock
 from tests.services.reembedding.helpers import ANIMALS, State, chunks, filled_source, rebuild, search, state, vectors
 from tests.support import factories
 from tests.support.factories import World, ingest_text
+from tests.support.processes.worker import Worker
 from tests.support.servers.provider_server import GatedProviderServer, ProviderServer
-from tests.support.worker import Worker
 
 Eventually = Callable[..., Any]
 

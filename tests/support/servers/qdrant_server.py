@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tests.support.deferred import qdrant_client
+from tests.support.speed.deferred import qdrant_client
 
 _PATH = re.compile(r"/collections(?:/(?P<name>[^/?]+))?(?P<rest>[^?]*)")
 

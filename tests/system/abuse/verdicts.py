@@ -4,7 +4,7 @@ import enum
 import json
 from dataclasses import dataclass
 
-from tests.support import conformance
+from tests.support.checks import conformance
 
 # The message of an unexpected exception (ragsite.views.error_pages.server_error, rag.contracts.common.streaming).
 UNEXPECTED = b"Something went wrong on this side"

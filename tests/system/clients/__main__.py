@@ -19,7 +19,7 @@ import django
 
 from benchmarks.support.server import Server, free_port
 from ragsite.postgres import identity
-from tests.support.database import delete_all_rows
+from tests.support.data.database import delete_all_rows
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]

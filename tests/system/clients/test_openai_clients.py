@@ -12,10 +12,10 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from orgs.access.permissions import Visibility
-from tests.support.deferred import agents, openai
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer, tool_call
+from tests.support.speed.deferred import agents, openai
 
 QUESTION = "Where are the bicycles parked?"
 

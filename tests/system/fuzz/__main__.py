@@ -18,7 +18,7 @@ import django
 
 from benchmarks.support.server import Server, free_port
 from ragsite.postgres import identity
-from tests.support.database import delete_all_rows
+from tests.support.data.database import delete_all_rows
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 # Phases, and whether FUZZ_SECONDS limits them. In a single run, schemathesis would give the first two phases a fifth of

@@ -25,7 +25,7 @@ import django
 
 from benchmarks.support.server import Server, free_port
 from ragsite.postgres import identity
-from tests.support.database import delete_all_rows
+from tests.support.data.database import delete_all_rows
 
 HERE = Path(__file__).parent
 _UV = [sys.executable, "-m", "uv"]

@@ -13,7 +13,7 @@ from typing import Any
 import django
 
 from ragsite.postgres import identity
-from tests.support.database import delete_all_rows
+from tests.support.data.database import delete_all_rows
 
 ANIMALS = ("zebra", "okapi", "otter", "lynx", "heron", "gecko", "bison", "tapir", "moose", "quail")
 PLACES = ("savanna", "forest", "river", "mountain", "marsh", "desert", "steppe", "valley", "coast", "island")

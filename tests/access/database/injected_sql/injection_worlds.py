@@ -16,7 +16,7 @@ from ragsite.postgres.identity import Identity
 from tests.access.database import injection
 from tests.access.rule import oracle
 from tests.access.worlds import Rows, add_content, build, worlds
-from tests.support.database import delete_all_rows
+from tests.support.data.database import delete_all_rows
 
 WORLDS = max(1, int(os.environ.get("PROVE_WORLDS", "40")) // 10)
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")

@@ -22,7 +22,7 @@ from orgs.creation import add_member
 from orgs.models import ApiKey
 from rag.models import DataSource, SearchRecord, Webhook
 from tests.access.worlds import add_content
-from tests.support.database import rolled_back
+from tests.support.data.database import rolled_back
 from tests.support.factories import World
 
 ROLES = ("owner", "admin", "editor", "member", "outsider")

@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from rag.models import EmbeddingModel
 from ragsite.postgres import identity
-from tests.support import conformance
+from tests.support.checks import conformance
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer

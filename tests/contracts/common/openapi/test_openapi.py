@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from ragsite.views import api_reference_groups
 from ragsite.views.api_reference import get_schema
-from tests.support import conformance
+from tests.support.checks import conformance
 from tests.support.http import Client
 
 Api = Callable[..., Client]

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from ragsite.views.api_reference import get_schema
-from tests.support import conformance
+from tests.support.checks import conformance
 
 # Keywords that give a schema a type. `{}` is any JSON value.
 TYPES = {"$ref", "type", "enum", "const", "anyOf", "oneOf", "allOf"}

@@ -53,7 +53,7 @@ def gunicorn(live_world: World, tmp_path: Path, eventually: Callable[..., object
         port = free.getsockname()[1]
     environment = {
         **os.environ,
-        "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
+        "DJANGO_SETTINGS_MODULE": "tests.support.processes.worker_settings",
         "TEST_DATABASE": str(connection.settings_dict["NAME"]),
         "RAG_RATE_LIMITS": "on",
     }

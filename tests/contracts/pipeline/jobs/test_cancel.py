@@ -13,7 +13,8 @@ from rag.models import Chunk, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.services.ingestion import leases, recovery_sweep
 from rag.services.jobs import close_and_cancel
 from ragsite.postgres import identity
-from tests.support import factories, snapshots
+from tests.support import factories
+from tests.support.checks import snapshots
 from tests.support.factories import World, process_claimed, process_queue
 from tests.support.http import Client, Reply
 from tests.support.servers.provider_server import ProviderServer

@@ -11,11 +11,12 @@ from rag.contracts.pipeline.jobs import job_serializers
 from rag.models import Chunk, Document, EmbeddingModel, IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import parse_chunk_embed
 from rag.text.token_counts import count_tokens
-from tests.support import factories, snapshots
+from tests.support import factories
+from tests.support.checks import snapshots
 from tests.support.factories import World, process_queue
 from tests.support.http import Client
+from tests.support.processes.worker import Worker
 from tests.support.servers.provider_server import ProviderServer
-from tests.support.worker import Worker
 
 Api = Callable[..., Client]
 JOB_FIELDS = {

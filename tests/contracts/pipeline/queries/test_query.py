@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag.text.token_counts import count_tokens
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer

@@ -9,7 +9,7 @@ import pytest
 from orgs.access.permissions import Visibility
 from orgs.creation import add_member
 from rag.models import EmbeddingModel, Grant
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import World, ingest_text, ingest_texts
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer

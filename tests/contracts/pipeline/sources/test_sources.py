@@ -9,7 +9,8 @@ import pytest
 from orgs.access.permissions import Visibility
 from orgs.models import Role
 from rag.models import DataSource, Document, EmbeddingModel, Grant, IngestionDocument
-from tests.support import factories, snapshots
+from tests.support import factories
+from tests.support.checks import snapshots
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client, Reply
 

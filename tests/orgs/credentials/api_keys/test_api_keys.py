@@ -14,7 +14,7 @@ from rest_framework_simplejwt.tokens import AccessToken
 from orgs.api_keys import key_lifecycle
 from orgs.creation import add_member
 from orgs.models import ApiKey, Membership
-from tests.support import snapshots
+from tests.support.checks import snapshots
 from tests.support.factories import World
 from tests.support.http import Client, without_request_id
 

@@ -5,7 +5,7 @@ import pytest
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL, extract_quotes
 from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.answering.quote_checks.required_facts import has_required_facts
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 from tests.support.passages import passage
 
 PHONE = "What is the phone number of the vet?"

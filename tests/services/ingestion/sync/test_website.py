@@ -13,8 +13,8 @@ from rag.providers.connectors.base import ListingFailed
 from rag.services.ingestion.sync import connections
 from ragsite.http import outbound_connections
 from tests.services.ingestion.sync.conftest import contents, run_to_end
+from tests.support.checks.normalization import record_normalized_lengths
 from tests.support.factories import World
-from tests.support.normalization import record_normalized_lengths
 from tests.support.servers.website import Response, Website
 
 pytestmark = pytest.mark.django_db

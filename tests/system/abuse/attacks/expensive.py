@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from tests.support import conformance
+from tests.support.checks import conformance
 from tests.system.abuse.traffic import Call, Person, send
 
 # Half of the documents are refused because of their cost; the other half may be embedded, for about 3.5 seconds each.

@@ -9,7 +9,7 @@ from rag.pipeline.answering.extractive.question.answer_types import (
     has_count,
 )
 from rag.pipeline.answering.extractive.question.question_type import analyse_question, find_codes, find_short_tokens
-from tests.support.growth import takes_linear_time
+from tests.support.checks.growth import takes_linear_time
 
 
 @pytest.mark.parametrize(

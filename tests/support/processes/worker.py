@@ -26,7 +26,7 @@ class Worker:
         name = connection.settings_dict["NAME"]
         environment = {
             **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
+            "DJANGO_SETTINGS_MODULE": "tests.support.processes.worker_settings",
             "TEST_DATABASE": str(name),
             "RAG_LEASE_SECONDS": "2",
             "RAG_SWEEP_INTERVAL_SECONDS": "1",

@@ -36,7 +36,7 @@ class Web:
         self.temporary_files.mkdir()
         environment = {
             **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
+            "DJANGO_SETTINGS_MODULE": "tests.support.processes.worker_settings",
             "TEST_DATABASE": str(connection.settings_dict["NAME"]),
             "RAGSITE_DATA": str(self.data),
             "WEB_CONCURRENCY": "1",

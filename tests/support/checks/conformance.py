@@ -12,7 +12,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-_SNAPSHOT = Path(__file__).parents[1] / "contracts" / "openapi.json"
+_SNAPSHOT = Path(__file__).parents[2] / "contracts" / "openapi.json"
 
 # Paths with these prefixes belong to the API. Everything else (admin, health) is not in the OpenAPI document.
 API_PREFIXES = ("/api/", "/agent/", "/functions/", "/v1/")

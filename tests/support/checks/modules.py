@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PACKAGES = ("ragsite", "rag", "orgs", "accounts")
 DOTTED_NAME = re.compile(r"(?:ragsite|rag|orgs|accounts)(?:\.\w+)+")
 

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[1] / "contracts" / "snapshots"
+FOLDER = Path(__file__).parents[2] / "contracts" / "snapshots"
 _VOLATILE = {
     "<id>": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
     "<time>": r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)",
@@ -26,7 +26,7 @@ def assert_matches(name: str, body: Any) -> None:
         file.write_text(text)
     assert file.exists(), f"There is no {file}; UPDATE_SNAPSHOTS=1 writes it."
     assert json.loads(file.read_text()) == json.loads(text), (
-        f"the body differs from {file.name}; see tests/support/snapshots.py"
+        f"the body differs from {file.name}; see tests/support/checks/snapshots.py"
     )
 
 
