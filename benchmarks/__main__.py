@@ -21,7 +21,8 @@ def main() -> None:
     os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")  # benchmarks/support/endpoint.py
     identity.run_process_as(identity.WORKER)
     django.setup()
-    from benchmarks import ingestion, remote, targets
+    from benchmarks import targets
+    from benchmarks.ingestion import jobs, remote
     from benchmarks.search import http
     from benchmarks.support import corpus
     from benchmarks.support.environment import Setting
@@ -34,10 +35,10 @@ def main() -> None:
         targets.measure(setting)
         first_load, live = (int(os.environ.get(name, default)) for name, default in _REMOTE)
         if os.environ.get("BENCH_INGESTION", "1") != "0":
-            ingestion.measure(setting, documents, "short")
-            ingestion.measure(setting, corpus.longer(documents), "long")
+            jobs.measure(setting, documents, "short")
+            jobs.measure(setting, corpus.longer(documents), "long")
         else:
-            ingestion.job_of(setting, setting.source, documents)  # the documents that are searched
+            jobs.job_of(setting, setting.source, documents)  # the documents that are searched
         if first_load:
             remote.measure(setting, texts, first_load=first_load, live=live)
         if fill := int(os.environ.get("BENCH_FILL", "5000")):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from django.db import connection
 
-from benchmarks.ingestion import job_of
+from benchmarks.ingestion.jobs import job_of
 from benchmarks.peers.figures import OURS
 from benchmarks.support import corpus
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from benchmarks.sizing import _SIZES
+from benchmarks.ingestion.sizing import _SIZES
 from benchmarks.support.set_up import migrate, set_up_django
 from ragsite.postgres import identity
 

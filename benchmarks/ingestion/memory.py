@@ -1,4 +1,4 @@
-"""python -m benchmarks.memory: measures the memory of workers that ingest a text of 200 MB and 10,000 documents.
+"""python -m benchmarks.ingestion.memory: memory of workers that ingest a text of 200 MB and 10,000 documents.
 
 The endpoint that is 50 ms away embeds them, so that it takes minutes and not hours. MEMORY_MB and MEMORY_DOCUMENTS set
 other sizes.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.ingestion import job_of
+from benchmarks.ingestion.jobs import job_of
 from benchmarks.support import endpoint
 from benchmarks.support.set_up import set_up_django
 

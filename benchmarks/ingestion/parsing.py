@@ -1,4 +1,4 @@
-"""python -m benchmarks.parsing [FOLDER]: measures time and memory of parsing each format, over a folder of files.
+"""python -m benchmarks.ingestion.parsing [FOLDER]: time and memory of parsing each format, over a folder of files.
 
 The default folder is shared/datasets/documents beside the checkout. Memory is the peak of the process that parsed the
 file, which includes the memory of an idle parser process.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import django
 
-DOCUMENTS = Path(__file__).parents[2] / "shared" / "datasets" / "documents"
+DOCUMENTS = Path(__file__).parents[3] / "shared" / "datasets" / "documents"
 ROUNDS = 5
 
 
@@ -51,7 +51,7 @@ def main(folder: Path) -> None:
 
 def _peak(file: Path) -> float:
     """Peak memory of a process that parses only this file, in MB."""
-    command = [sys.executable, "-m", "benchmarks.parsing", "--single", str(file)]
+    command = [sys.executable, "-m", "benchmarks.ingestion.parsing", "--single", str(file)]
     return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 

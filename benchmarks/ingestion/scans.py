@@ -1,4 +1,4 @@
-"""python -m benchmarks.scans [FONT …]: character errors and CPU time of text recognition.
+"""python -m benchmarks.ingestion.scans [FONT …]: character errors and CPU time of text recognition.
 
 Pages of benchmarks/data/scans.jsonl (six languages, with accents) are drawn in each font as scans with 200 dots per
 inch: clean, at an angle, noisy, and both. White space and the shape of quotation marks do not count as errors.
@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.ocr import layout, lines
 
-_TEXTS = Path(__file__).parent / "data" / "scans.jsonl"
+_TEXTS = Path(__file__).parents[1] / "data" / "scans.jsonl"
 _FONTS = [f"/usr/share/fonts/truetype/liberation/Liberation{name}-Regular.ttf" for name in ("Serif", "Sans")]
 _PAGE = (1654, 2339)
 _MARGIN = 150

@@ -1,4 +1,4 @@
-"""python -m benchmarks.long_texts [FOLDER]: compares ways to embed chunks that are longer than the model's window.
+"""python -m benchmarks.ingestion.long_texts [FOLDER]: ways to embed chunks longer than the model's window.
 
 Chunks of 512 tokens are ranked by cosine alone, over retrieval sets of the folder (default: shared/datasets/retrieval
 beside the checkout). Prints NDCG@10 of the documents. Only the vectors of long chunks differ.
@@ -17,7 +17,7 @@ import numpy as np
 from ragsite.postgres import identity
 
 SETS = ("cranfield", "cisi", "codebase")
-DATASETS = Path(__file__).parents[2] / "shared" / "datasets" / "retrieval"
+DATASETS = Path(__file__).parents[3] / "shared" / "datasets" / "retrieval"
 
 
 def main(datasets: Path) -> None:

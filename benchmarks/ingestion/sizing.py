@@ -1,4 +1,4 @@
-"""How many bytes a chunk needs: python -m ragsite.embedded var/sizing --throwaway python -m benchmarks.sizing
+"""How many bytes a chunk needs: python -m ragsite.embedded var/sizing --throwaway python -m benchmarks.ingestion.sizing
 
 Writes synthetic chunks of the default size (about 256 tokens, vectors of 384 dimensions), builds the vector index, and
 prints the size of each table and index per chunk. BENCH_CHUNKS changes the number.
