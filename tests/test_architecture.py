@@ -3,6 +3,7 @@
 import ast
 import sys
 from collections.abc import Iterable, Mapping, Set
+from pathlib import Path
 
 from tests.support.checks.modules import DOTTED_NAME, MODULES, ROOT, Module, module_of
 
@@ -247,18 +248,39 @@ def test_the_python_client_stands_alone() -> None:
     }
 
 
-def test_folders_are_small() -> None:
+def find_too_large(folders: Iterable[Path]) -> dict[str, list[str]]:
     """Files and packages of a folder are counted, except those that a framework requires, as Django does commands."""
-    too_large = {}
-    for folder in {module.file.parent for module in MODULES if module.file.parent.name != "commands"}:
-        entries = [
+    entries_of = {
+        str(folder): sorted(
             path.name
             for path in folder.iterdir()
             if path.name not in FRAMEWORK_NAMES and (path.suffix == ".py" or (path / "__init__.py").exists())
-        ]
-        if len(entries) > MAX_SIBLINGS:
-            too_large[str(folder.relative_to(ROOT))] = sorted(entries)
-    assert too_large == {}
+        )
+        for folder in folders
+        if folder.name != "commands"
+    }
+    return {folder: entries for folder, entries in entries_of.items() if len(entries) > MAX_SIBLINGS}
+
+
+def test_folders_are_small() -> None:
+    assert find_too_large({module.file.parent for module in MODULES}) == {}
+
+
+def test_folders_of_tests_and_benchmarks_are_small() -> None:
+    """The top of the tests is the exception: most of its folders are the packages of the product."""
+    folders = {file.parent for name in ("tests", "benchmarks") for file in (ROOT / name).rglob("__init__.py")}
+    assert {ROOT / "tests" / "support", ROOT / "benchmarks"} <= folders
+    assert find_too_large(folders - {ROOT / "tests"}) == {}
+
+
+def test_a_folder_with_too_many_files_or_packages_is_found(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "data").mkdir()
+    for name in ("__init__.py", "package/__init__.py", "data/rows.csv", *(f"file_{number}.py" for number in range(11))):
+        (tmp_path / name).touch()
+    assert find_too_large([tmp_path]) == {}
+    (tmp_path / "thirteenth.py").touch()
+    assert len(find_too_large([tmp_path])[str(tmp_path)]) == 13
 
 
 def test_imports_names_and_layers_are_read_correctly() -> None:
