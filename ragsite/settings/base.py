@@ -136,6 +136,8 @@ CACHES = {
 AUTH_USER_MODEL = "accounts.User"
 # Django's limit of a body applies to the admin's forms and the API, whose parser answers 413.
 DATA_UPLOAD_MAX_MEMORY_SIZE = RAG_MAX_BODY_BYTES
+# The form of a data source has five fields for each of up to 600 grants (rag.models.grants.MAX_GRANTS_PER_KIND).
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 4_000
 
 # The language of the API, and of pages whose visitor wants none of these. The language switch of the pages sets the
 # cookie; without it the browser's list of languages decides.

@@ -1,10 +1,14 @@
 """The admin pages of data sources: creating, changing and deleting one, with its grants."""
 
+import re
+
 import pytest
 
 from orgs.access.permissions import Visibility
+from orgs.models import Role
 from rag.admin.sources.access import grant_forms
 from rag.models import DataSource, EmbeddingModel, Grant
+from rag.models.grants import MAX_GRANTS_PER_KIND
 from rag.services.sources import deletion
 from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
@@ -96,6 +100,24 @@ def test_too_many_grants_of_one_kind_are_rejected(world: World, monkeypatch: pyt
     reply = staff_browser(world.users["owner"]).post("/admin/rag/datasource/add/", form(world, **second))
     assert "at most 1 people, 1 roles and 1 teams" in reply.content.decode()
     assert not DataSource.objects.exists()
+
+
+def test_a_source_with_all_the_grants_that_it_may_have_can_be_saved(world: World) -> None:
+    source = world.source("papers", name="Papers", visibility=Visibility.ROLE)
+    roles = Role.objects.bulk_create(
+        Role(organization=world.home, name=f"role {number}") for number in range(MAX_GRANTS_PER_KIND)
+    )
+    Grant.objects.bulk_create(Grant(source=source, role=role) for role in roles)
+    client = staff_browser(world.users["owner"])
+    url = f"/admin/rag/datasource/{source.pk}/change/"
+    page = client.get(url).content.decode()
+    shown = dict(re.findall(r'<input[^>]*? name="(grants-[^"]+)"(?:[^>]*? value="([^"]*)")?', page))
+    assert len(shown) > 3 * MAX_GRANTS_PER_KIND
+    version = page.partition('name="version" value="')[2].partition('"')[0]
+    values = form(world, slug="papers", visibility="role", name="Renamed", version=version) | shown
+    assert client.post(url, values).status_code == 302
+    source.refresh_from_db()
+    assert (source.name, source.grants.count()) == ("Renamed", MAX_GRANTS_PER_KIND)
 
 
 @pytest.mark.parametrize("by_action", [True, False])
