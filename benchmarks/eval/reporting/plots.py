@@ -25,7 +25,11 @@ def draw(figures: Figures, folder: Path) -> None:
         risk = {name: measures.coverage_risk(judgement.scores, judgement.labels) for name, judgement in judged.items()}
         title = kind.replace("_", " ")
         diagonal = [(0.0, 0.0), (1.0, 1.0)]
-        axes = ("score", "share that is true")
+        axes = (_shares("score"), plots.Axis("share that is true"))
         (folder / f"{kind}-reliability.svg").write_bytes(plots.lines(f"{title}: reliability", reliable, axes, diagonal))
-        axes = ("coverage: share that is answered", "risk: share of those that should not be")
+        axes = (_shares("coverage: share that is answered"), plots.Axis("risk: share of those that should not be"))
         (folder / f"{kind}-coverage-risk.svg").write_bytes(plots.lines(f"{title}: risk by coverage", risk, axes))
+
+
+def _shares(label: str) -> plots.Axis:
+    return plots.Axis(label, ticks=(0, 0.25, 0.5, 0.75, 1))
