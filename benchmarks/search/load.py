@@ -2,7 +2,8 @@
 
 First, one process per core embeds questions and sends the SQL of both searches, and nothing else. Then 16 clients
 search over HTTP. At last 1,000 send a request each at the same moment, with 50 accounts and addresses. BENCH_CHUNKS and
-BENCH_SECONDS change the number of chunks and the time of each measurement. Clients and server share the machine.
+BENCH_SECONDS change the number of chunks and the time of each measurement. Clients and server share the machine. The
+figures are also in load.json in the data folder.
 """
 
 import http.client
@@ -40,7 +41,9 @@ def main() -> None:
     questions = corpus.questions(limit=1_000)
     print(f"{_CHUNKS:,} chunks, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}", flush=True)
     bare = _bare_rate(questions)
-    _measure_http(users, questions, bare, Path(os.environ["RAGSITE_DATA"]))
+    folder = Path(os.environ["RAGSITE_DATA"])
+    figures = _measure_http(users, questions, bare, folder)
+    (folder / "load.json").write_text(json.dumps({"bare": bare, "clients": _CLIENTS, **figures}, indent=1))
 
 
 def _bare_rate(questions: Sequence[str]) -> float:
@@ -82,10 +85,11 @@ def _search_alone(questions: Sequence[str]) -> float:
     raise AssertionError  # the questions never end
 
 
-def _measure_http(users: Sequence[Any], questions: Sequence[str], bare: float, folder: Path) -> None:
+def _measure_http(users: Sequence[Any], questions: Sequence[str], bare: float, folder: Path) -> dict[str, Any]:
     from benchmarks.support.environment import Setting
     from benchmarks.support.server import Server, free_port
 
+    paths = {}
     with Server(folder, free_port(), worker=False) as server:
         tokens = [Setting(server.address).signed_in(user.email, user.email).token for user in users]
         for path in ("/api/rag/search", "/api/rag/retrieve"):
@@ -93,6 +97,7 @@ def _measure_http(users: Sequence[Any], questions: Sequence[str], bare: float, f
             times, statuses = _run_clients(server.address, path, tokens, questions, _SECONDS)
             cuts = statistics.quantiles(times, n=100)
             rate = len(times) / _SECONDS
+            paths[path] = {"rate": rate, "p50": cuts[49], "p99": cuts[98], "statuses": dict(statuses)}
             print(
                 f"{path:18} {_CLIENTS} clients: {rate:.1f}/s ({rate / bare:.2f} of the bare rate), "
                 f"p50 {cuts[49]:.0f} ms, p99 {cuts[98]:.0f} ms ({cuts[98] / cuts[49]:.1f} times p50), "
@@ -105,6 +110,7 @@ def _measure_http(users: Sequence[Any], questions: Sequence[str], bare: float, f
             f"last {max(times):.0f} ms",
             flush=True,
         )
+        return {"paths": paths, "at_once": {"statuses": dict(statuses), "last": max(times)}}
 
 
 def _run_clients(

@@ -3,7 +3,8 @@
 The same chunks are divided among 5, 500 and 5,000 sources. Prints the times of whole requests over HTTP in alternation,
 their ratios to those with 5 sources, and the statements of one search of each kind. BENCH_CHUNKS, BENCH_SOURCES and
 BENCH_QUESTIONS change the numbers; BENCH_PARTS=http leaves out the statements, BENCH_PARTS=statements HTTP, and
-BENCH_PRIVATE=0 the organisations with private sources.
+BENCH_PRIVATE=0 the organisations with private sources. The figures of HTTP are also in many_sources.json in the data
+folder.
 """
 
 import json
@@ -46,7 +47,8 @@ def main() -> None:
         for reader in readers:
             _profile(reader, questions)
     if "http" in parts:
-        _measure_http(readers, questions, Path(os.environ["RAGSITE_DATA"]))
+        folder = Path(os.environ["RAGSITE_DATA"])
+        (folder / "many_sources.json").write_text(json.dumps(_measure_http(readers, questions, folder), indent=1))
 
 
 def _profile(reader: Any, questions: list[str]) -> None:
@@ -96,6 +98,7 @@ class _Cell:
     """A row of the table: a reader's requests of one kind, and their times and CPU times in milliseconds."""
 
     label: str
+    sources: int
     path: str
     send: Callable[[str], Any]
     times: list[float] = field(default_factory=list)
@@ -108,7 +111,7 @@ class _Cell:
         self.cpu_times.append(cpu_clock.milliseconds() - cpu_before)
 
 
-def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> None:
+def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> list[dict[str, Any]]:
     from benchmarks.support.cpu_clock import CpuClock
     from benchmarks.support.server import Server, free_port
 
@@ -121,14 +124,18 @@ def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> Non
                 cell.ask(question, cpu_clock)
     for cell in cells:
         del cell.times[:_WARM_UP], cell.cpu_times[:_WARM_UP]
+    rows: list[dict[str, Any]] = []
     for cell in sorted(cells + lists, key=lambda cell: cell.path):
         cuts = statistics.quantiles(cell.times, n=100, method="inclusive")
         cpu = statistics.median(cell.cpu_times)
+        rows.append({"path": cell.path, "label": cell.label, "kind": _kind(cell.label), "sources": cell.sources,
+                     "p50": cuts[49], "p95": cuts[94], "cpu": cpu})  # fmt: skip
         print(
             f"{cell.path:28} {cell.label:45} p50 {cuts[49]:6.1f} ms  p95 {cuts[94]:6.1f} ms  CPU {cpu:6.1f} ms",
             flush=True,
         )
-    _print_ratios(cells + lists)
+    ratios = _print_ratios(cells + lists)
+    return [{**row, **ratios.get((row["path"], row["label"]), {})} for row in rows]
 
 
 def _searches(reader: Any, address: str, with_named: bool) -> Iterator[_Cell]:
@@ -137,11 +144,11 @@ def _searches(reader: Any, address: str, with_named: bool) -> Iterator[_Cell]:
     client = Setting(address).signed_in(reader.user.email, reader.user.email)
     for path in ("/api/rag/search", "/api/rag/retrieve", "/api/rag/query"):
         options = {} if path == "/api/rag/query" else {"topK": 10}
-        yield _Cell(reader.label, path, partial(_ask, client, path, options))
+        yield _Cell(reader.label, reader.sources, path, partial(_ask, client, path, options))
     for count in (50, 200) if with_named and reader.sources >= 500 else ():
         options = {"topK": 10, "dataSources": reader.slugs[:count]}
         path = "/api/rag/retrieve"
-        yield _Cell(f"{reader.label}, {count} named", path, partial(_ask, client, path, options))
+        yield _Cell(f"{reader.label}, {count} named", count, path, partial(_ask, client, path, options))
 
 
 def _lists(reader: Any, address: str) -> Iterator[_Cell]:
@@ -150,7 +157,7 @@ def _lists(reader: Any, address: str) -> Iterator[_Cell]:
 
     client = Setting(address).signed_in(reader.user.email, reader.user.email)
     for path in ("/api/rag/sources", f"/api/rag/sources/{reader.slugs[0]}/documents"):
-        yield _Cell(reader.label, path.replace(reader.slugs[0], "…"), partial(_list, client, path))
+        yield _Cell(reader.label, reader.sources, path.replace(reader.slugs[0], "…"), partial(_list, client, path))
 
 
 def _ask(client: Any, path: str, options: dict[str, Any], question: str) -> None:
@@ -161,8 +168,9 @@ def _list(client: Any, path: str, _: str) -> None:
     client.read("GET", path)
 
 
-def _print_ratios(cells: list[_Cell]) -> None:
-    """Print the ratio of each reader to the one with the same chunks in the fewest sources, question by question."""
+def _print_ratios(cells: list[_Cell]) -> dict[tuple[str, str], dict[str, float]]:
+    """Print and return the ratio of each reader to that of the same chunks in the fewest sources, for each question."""
+    by_cell = {}
     for cell in cells:
         first = next(other for other in cells if _kind(other.label) == _kind(cell.label) and other.path == cell.path)
         if _kind(cell.label) and first is not cell:
@@ -172,6 +180,8 @@ def _print_ratios(cells: list[_Cell]) -> None:
             )
             ratios = f"{time_ratio:5.2f} times {first.label}, CPU {cpu_ratio:5.2f}"
             print(f"{cell.path:28} {cell.label:45} {ratios}", flush=True)
+            by_cell[cell.path, cell.label] = {"time_ratio": time_ratio, "cpu_ratio": cpu_ratio}
+    return by_cell
 
 
 def _kind(label: str) -> str:

@@ -10,18 +10,25 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 
-def main() -> None:
-    counts = [int(count) for count in os.environ.get("BENCH_CHUNKS", "10000,100000,1000000").split(",")]
+def measure(counts: Sequence[int], environment: Mapping[str, str]) -> dict[int, dict[str, Any]]:
+    """Measure each number of chunks in a process with this environment, and return what it has written."""
     folders = {count: Path("var/growth", str(count)) for count in counts}
     for count, folder in folders.items():
         folder.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "ragsite.embedded", str(folder), "--"]
         command += [sys.executable, "-m", "benchmarks.search.growth.size"]
-        subprocess.run(command, env={**os.environ, "BENCH_CHUNKS": str(count)}, check=True)
-    results = {count: json.loads((folder / "growth.json").read_text()) for count, folder in folders.items()}
+        subprocess.run(command, env={**environment, "BENCH_CHUNKS": str(count)}, check=True)
+    return {count: json.loads((folder / "growth.json").read_text()) for count, folder in folders.items()}
+
+
+def main() -> None:
+    counts = [int(count) for count in os.environ.get("BENCH_CHUNKS", "10000,100000,1000000").split(",")]
+    results = measure(counts, os.environ)
     first, last = results[counts[0]], results[counts[-1]]
     if "http" not in first or "http" not in last:
         return
