@@ -38,7 +38,7 @@ help:
 	@echo "make integrations   scim2-tester, oidc-provider and samlp with a browser, against the real server (Node, Chromium, network)"
 	@echo "make messages       bring the translations up to date with the texts of templates and code"
 	@echo "make schema         update the snapshot of the API schema"
-	@echo "make bench          measure ingestion and search"
+	@echo "make bench          measure ingestion and search, write docs/performance-latest.md (BENCH=full, OUT=file)"
 	@echo "make bench-peers    measure beside LangChain, LlamaIndex and Chroma, which get an environment in var/peers (network)"
 	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, EVAL_KINDS=answers, OUT=file)"
 	@echo "make guard          compare the quality on a few small sets with stored results (RENEW=1 stores new ones)"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import django
 
+from benchmarks.report import results
 from ragsite.postgres import identity
 
 if TYPE_CHECKING:
@@ -18,29 +19,48 @@ if TYPE_CHECKING:
 
 ROUNDS = 3
 _MIN_RATIOS = {"short": 0.90, "long": 0.95}
+# How many times as fast as the first time unchanged documents should be.
+_MIN_UNCHANGED_RATIO = 100
 _embedder: Any = None
 
 
-def measure(setting: "Setting", documents: list[dict[str, str]], kind: str) -> None:
-    """Print the rates of some rounds. `kind` is short (one chunk for each document) or long (many)."""
+def measure(setting: "Setting", documents: list[dict[str, str]], kind: str, report: results.Results) -> None:
+    """Report the rates of some rounds. `kind` is short (one chunk for each document) or long (many)."""
     texts = _chunks(documents)
     cores = os.cpu_count() or 2
     # Spawned, as forked children would share this process's database connection.
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn"), initializer=_load) as pool:
         list(pool.map(_embed, [["warm"]] * cores * 4))
         _job(setting, documents[:8], f"{kind}-warm")  # the workers load the model at their first document
-        ratios = []
+        ratios, rates, embedder_rates, first_seconds, unchanged_seconds = [], [], [], [], []
         for number in range(ROUNDS):
             embedder_rate = _embedder_rate(pool, texts)
-            seconds, chunks = _job(setting, documents, f"{kind}-{number}")
+            source = setting.new_source(f"{kind}-{number}")
+            seconds, chunks = job_of(setting, source, documents)
+            first_seconds.append(seconds)
+            unchanged_seconds.append(job_of(setting, source, documents)[0])
+            embedder_rates.append(embedder_rate)
+            rates.append(chunks / seconds)
             ratios.append(chunks / seconds / embedder_rate)
             print(
                 f"{kind:5} documents  job {len(documents) / seconds:6.1f} documents/s {chunks / seconds:6.1f} chunks/s"
-                f"   embedder alone {embedder_rate:6.1f} chunks/s   ratio {ratios[-1]:.2f}",
+                f"   embedder alone {embedder_rate:6.1f} chunks/s   ratio {ratios[-1]:.2f}"
+                f"   unchanged {seconds / unchanged_seconds[-1]:.0f} times as fast",
                 flush=True,
             )
     median, aim = statistics.median(ratios), _MIN_RATIOS[kind]
     print(f"{kind:5} documents  median ratio {median:.2f} (aim ≥ {aim:.2f})\n", flush=True)
+    name = f"job of {kind} documents"
+    report.add(
+        "ingestion", name, statistics.median(rates), "chunks/s", limit=statistics.median(embedder_rates),
+        limit_name="embedder alone", ratio=median, goal=results.ratio_at_least(aim),
+    )  # fmt: skip
+    first, unchanged = statistics.median(first_seconds), statistics.median(unchanged_seconds)
+    count = len(documents)
+    report.add(
+        "ingestion", f"{name}, unchanged", count / unchanged, "documents/s", limit=count / first,
+        limit_name="the first time", goal=results.ratio_at_least(_MIN_UNCHANGED_RATIO),
+    )  # fmt: skip
 
 
 def _chunks(documents: list[dict[str, str]]) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.report import results
 from benchmarks.support.cpu_clock import CpuClock
 from benchmarks.support.environment import Setting
 from benchmarks.support.server import Server
@@ -21,10 +22,15 @@ _WORDS, _TOKENS = 120, 70
 _WARM_UP = 10
 # More chunks than this are not inserted into an existing index.
 _MAX_LIVE_INSERTS = 20_000
+# The largest ratios to the bare work: of times, by path, of CPU times, and of a search with row-level security.
+_MAX_RATIOS = {"/api/rag/search": 1.25, "/api/rag/retrieve reranked": 1.5, "/api/rag/query": 2.0}
+_MAX_CPU_RATIO, _MAX_RLS_RATIO = 1.6, 1.05
 
 
-def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[str], folder: Path) -> None:
-    """Print the times of each path. `fill` chunks are generated in the same scope, with the words of `texts`.
+def measure(
+    setting: Setting, questions: list[str], report: results.Results, *, fill: int, texts: list[str], folder: Path
+) -> None:
+    """Report the times of each path. `fill` chunks are generated in the same scope, with the words of `texts`.
 
     `folder`: the data folder, whose PostgreSQL's CPU time is measured.
     """
@@ -34,7 +40,7 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
     from rag.providers.stores.search_types import ScopeQuery
     from rag.types import Mode, SearchScope
 
-    _fill(setting, fill, texts)
+    _fill(setting, fill, texts, report)
     model = setting.source.embedding_model
     scope = SearchScope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
     store = provider_factory.chunk_store()
@@ -62,7 +68,7 @@ def measure(setting: Setting, questions: list[str], *, fill: int, texts: list[st
                 (Mode.LEXICAL, lexical, ScopeQuery(scope, None)),
             ):
                 timings.time(functools.partial(store.search, mode=mode, limit=MAX_CANDIDATES), question, [query])
-        _print_ratios(path, http, embedding, dense, lexical)
+        _report_ratios(report, path, http, embedding, dense, lexical)
 
 
 class Timings:
@@ -84,8 +90,8 @@ class Timings:
         return result
 
 
-def _print_ratios(path: str, http: Timings, embedding: Timings, *searches: Timings) -> None:
-    """Print the medians of a path, and its ratios to the bare work: embedding the question and both searches."""
+def _report_ratios(report: results.Results, path: str, http: Timings, embedding: Timings, *searches: Timings) -> None:
+    """Report the medians of a path, and its ratios to the bare work: embedding the question and both searches."""
     bare = [embedding, *searches]
     p50, p95 = _percentiles(http.durations)
     medians = [statistics.median(timings.durations) for timings in bare]
@@ -100,14 +106,27 @@ def _print_ratios(path: str, http: Timings, embedding: Timings, *searches: Timin
         f"of CPU times {product_cpu / bare_cpu:.2f} ({product_cpu:.1f} to {bare_cpu:.1f} ms)",
         flush=True,
     )
+    address, _, how = path.partition(" ")
+    name = f"`POST {address}`{', ' if how else ''}{how}"
+    report.add(
+        "search over HTTP", f"{name}, p50", p50, "ms", limit=sum(medians), limit_name="embedding and SQL alone",
+        goal=results.ratio_at_most(_MAX_RATIOS[path]) if path in _MAX_RATIOS else None,
+    )  # fmt: skip
+    report.add("search over HTTP", f"{name}, p95", p95, "ms")
+    report.add(
+        "search over HTTP", f"{name}, CPU time", product_cpu, "ms", limit=bare_cpu,
+        limit_name="embedding and SQL alone", goal=results.ratio_at_most(_MAX_CPU_RATIO),
+    )  # fmt: skip
 
 
 # Questions in a row to one server.
 _IN_A_ROW = 10
 
 
-def measure_row_level_security(setting: Setting, questions: list[str], folder: Path, ports: Sequence[int]) -> None:
-    """Print the cost of row-level security: two servers answer in alternation, one of them without it."""
+def measure_row_level_security(
+    setting: Setting, questions: list[str], report: results.Results, folder: Path, ports: Sequence[int]
+) -> None:
+    """Report the cost of row-level security: two servers answer in alternation, one of them without it."""
     times: dict[str, list[float]] = {"": [], "benchmarks.support.settings_without_rls": []}
     with contextlib.ExitStack() as stack:
         clients = {}
@@ -127,6 +146,10 @@ def measure_row_level_security(setting: Setting, questions: list[str], folder: P
     (protected, _), (without, _) = (_percentiles(milliseconds) for milliseconds in times.values())
     ratio = protected / without
     print(f"row-level security: p50 {without:.1f} ms without, {protected:.1f} with it, ratio {ratio:.3f}", flush=True)
+    report.add(
+        "search over HTTP", "`POST /api/rag/retrieve` with row-level security, p50", protected, "ms", limit=without,
+        limit_name="without it", goal=results.ratio_at_most(_MAX_RLS_RATIO),
+    )  # fmt: skip
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
@@ -140,7 +163,7 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
     return cuts[49], cuts[94]
 
 
-def _fill(setting: Setting, count: int, texts: list[str]) -> None:
+def _fill(setting: Setting, count: int, texts: list[str], report: results.Results) -> None:
     """Write chunks of random words of the texts, with random vectors and token signatures."""
     from django.db import transaction
 
@@ -174,7 +197,9 @@ def _fill(setting: Setting, count: int, texts: list[str]) -> None:
     with transaction.atomic():  # so that a worker does not see chunks without terms
         started = time.perf_counter()
         store.write([version], model=setting.source.embedding_model)
-        print(f"store      {count / (time.perf_counter() - started):.0f} rows/s with {index} HNSW index", flush=True)
+        rate = count / (time.perf_counter() - started)
+        print(f"store      {rate:.0f} rows/s with {index} HNSW index", flush=True)
+        report.add("search over HTTP", f"writing {count:,} chunks with {index} HNSW index", rate, "rows/s")
     if is_large:
         store.build_vector_index(384)
         while not any(index.is_built for index in store.vector_indexes() if index.dimensions == 384):
