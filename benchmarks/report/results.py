@@ -102,6 +102,13 @@ class Results:
             ratio = value / limit
         self.rows.append(Result(part, name, value, unit, limit, limit_name, ratio, goal))
 
+    def by_part(self) -> dict[str, list[Result]]:
+        """The figures of each part, in the order in which the parts began."""
+        rows: dict[str, list[Result]] = {}
+        for row in self.rows:
+            rows.setdefault(row.part, []).append(row)
+        return rows
+
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
         """Run the block; record its exception as a failure, so that the run continues."""

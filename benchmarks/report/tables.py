@@ -1,7 +1,6 @@
 """The table of a run: printed, and as the page docs/performance-latest.md."""
 
 from collections.abc import Sequence
-from itertools import groupby
 
 from rich.console import Console
 from rich.markup import escape
@@ -14,7 +13,7 @@ _COLUMNS = ("figure", "value", "limit of the same run", "ratio", "goal", "met")
 
 def show(console: Console, results: Results) -> None:
     table = Table(*_COLUMNS, title=f"make bench, {results.about['date']}", title_justify="left")
-    for part, rows in groupby(results.rows, key=lambda row: row.part):
+    for part, rows in results.by_part().items():
         table.add_row(f"[bold]{part}[/bold]")
         for row in rows:
             style = "red" if row.is_met is False else None
@@ -50,7 +49,7 @@ def as_page(results: Results, *, json_link: str, plots: Sequence[tuple[str, str]
         f"{_summary(results)} All figures are in the [JSON file]({json_link}).",
     ]
     lines += [f"- Not measured: {part} ({reason})" for part, reason in results.failures.items()]
-    for part, rows in groupby(results.rows, key=lambda row: row.part):
+    for part, rows in results.by_part().items():
         lines += ["", f"## {part[:1].upper()}{part[1:]}", "", _line(_COLUMNS), _line(["---"] * len(_COLUMNS))]
         lines += [_line(_cells(row)) for row in rows]
     if plots:

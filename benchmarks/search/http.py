@@ -107,6 +107,8 @@ def _report_ratios(report: results.Results, path: str, http: Timings, embedding:
         flush=True,
     )
     address, _, how = path.partition(" ")
+    if path == "/api/rag/retrieve":
+        how = "without reranking"
     name = f"`POST {address}`{', ' if how else ''}{how}"
     report.add(
         "search over HTTP", f"{name}, p50", p50, "ms", limit=sum(medians), limit_name="embedding and SQL alone",

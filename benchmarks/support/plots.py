@@ -77,9 +77,9 @@ def lines(
         places = _places(points, axes)
         parts.append(_path(places, _colour(number), f"><title>{escape(name)}</title></polyline"))
         for (x, y), (value_x, value_y) in zip(places, points, strict=True) if marked else ():
-            hint = f"<title>{escape(name)}, {value_x:,g}: {value_y:,.4g}</title>"
+            hint = f"<title>{escape(name)}, {value_x:,.10g}: {value_y:,.4g}</title>"
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{_colour(number)}">{hint}</circle>')
-    parts += [_text(_x(across.share(tick)), _y(0) + 16, f"{tick:,g}", anchor="middle") for tick in across.ticks]
+    parts += [_text(_x(across.share(tick)), _y(0) + 16, f"{tick:,.10g}", anchor="middle") for tick in across.ticks]
     parts.append(_text(_WIDTH / 2, _HEIGHT - 4, across.label, anchor="middle"))
     parts.append(_text(_MARGIN, _MARGIN - 8, upwards.label))
     return _page(title, parts, list(by_set), upwards)
@@ -98,7 +98,7 @@ def _path(places: Sequence[tuple[float, float]], colour: str, more: str) -> str:
 def _page(title: str, parts: Sequence[str], legend: Sequence[str], upwards: Axis = _SHARES) -> bytes:
     grid = [
         f'<line x1="{_MARGIN}" x2="{_WIDTH - _MARGIN}" y1="{_y(place):.1f}" y2="{_y(place):.1f}" stroke="#ddd"/>'
-        + _text(_MARGIN - 6, _y(place) + 4, f"{tick:,g}", anchor="end")
+        + _text(_MARGIN - 6, _y(place) + 4, f"{tick:,.10g}", anchor="end")
         for tick in upwards.ticks
         for place in (upwards.share(tick),)
     ]
