@@ -69,9 +69,9 @@ def main() -> int:
 
 def _measure_server(report: results.Results, documents: list[dict[str, str]], chosen: dict[str, str]) -> None:
     """Everything that one web server and one worker are asked for."""
-    from benchmarks import targets
     from benchmarks.ingestion import jobs, remote
     from benchmarks.search import http
+    from benchmarks.speed import targets
     from benchmarks.support import corpus
     from benchmarks.support.environment import Setting
 
@@ -97,8 +97,8 @@ def _measure_server(report: results.Results, documents: list[dict[str, str]], ch
 
 
 def _measure_separate_parts(report: results.Results, chosen: dict[str, str]) -> None:
-    from benchmarks import migration
     from benchmarks.report import separate_parts
+    from benchmarks.speed import migration
 
     chunks = int(chosen["BENCH_CHUNKS"])
     with report.part("migration"):

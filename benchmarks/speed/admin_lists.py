@@ -1,9 +1,9 @@
-"""python -m benchmarks.admin_lists: how long the admin's lists take, with many documents and jobs.
+"""python -m benchmarks.speed.admin_lists: how long the admin's lists take, with many documents and jobs.
 
 It writes the rows in bulk, without chunks or vectors, and asks for each list as an owner and as a superuser: with the
 database roles and the row-level security of a web process, in process and without HTTP. Run it on a database of its
-own: `python -m ragsite.embedded FOLDER --throwaway python -m benchmarks.admin_lists`. Beside the duration it prints the
-CPU time of Python and PostgreSQL, which depends less on other work on the machine.
+own: `python -m ragsite.embedded FOLDER --throwaway python -m benchmarks.speed.admin_lists`. Beside the duration it
+prints the CPU time of Python and PostgreSQL, which depends less on other work on the machine.
 
 ADMIN_DOCUMENTS, ADMIN_JOBS, ADMIN_ROUNDS: how many documents and jobs, and how often each list is asked for.
 """

@@ -1,0 +1,1 @@
+"""Times of single parts of the product: the contracts' targets, migrating, and the lists of the admin."""
