@@ -1,7 +1,7 @@
 """Stores questions that were not answered well, as far as their user's organisations keep questions."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.models import ConversationMessage, UnansweredQuestion
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
-from rag.types import AnswerResult, SearchScope
+from rag.types import AnswerResult, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.versions.compatibility import INSUFFICIENT_PRIVILEGE
@@ -38,7 +38,7 @@ class SearchedQuestion:
     """A question with what is needed to decide later who may see it.
 
     Attributes:
-        text: The question, as it was asked.
+        text: The question, as it was asked; a follow-up question as it was searched.
         source_id: The source of the closest passage.
         document_id: The document of the closest passage.
         searched_sources: The sources that were searched by their ids.
@@ -61,42 +61,97 @@ class SearchedQuestion:
         }
 
 
-def describe_search(text: str, scopes: Iterable[SearchScope], result: AnswerResult) -> SearchedQuestion | None:
-    """Return the question with what it searched; None if nothing was found or too many sources were listed."""
-    passages = result.retrieval.passages
-    scopes = list(scopes)
-    sources = tuple(sorted({pk for scope in scopes for pk in scope.source_ids}))
-    organizations = tuple(sorted({pk for scope in scopes for pk in scope.public_in}))
-    if not passages or len(sources) > MAX_SEARCHED_SOURCES or any(scope.grants for scope in scopes):
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How well a question was answered.
+
+    Attributes:
+        is_answered: Whether there is an answer, and not only a sentence that says that there is none.
+        confidence: The confidence of the answer, 0…1.
+        is_pending: Whether the sources are not ready for the question's language yet.
+    """
+
+    is_answered: bool
+    confidence: float
+    is_pending: bool = False
+
+    @classmethod
+    def of(cls, result: AnswerResult) -> "Outcome":
+        """Return how well the query pipeline answered a question."""
+        return cls(bool(result.answer.citations), result.answer.confidence, is_pending(result.retrieval))
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the question is declined, unless it may be answered soon, or its answer has a low confidence."""
+        return self.confidence < LOW_CONFIDENCE if self.is_answered else not self.is_pending
+
+
+def is_pending(retrieval: Retrieval) -> bool:
+    """Return whether the sources are not ready for the question's language: the same question may be answered soon."""
+    return LANGUAGE_PENDING in retrieval.warnings
+
+
+def list_searches(history: Iterable[ConversationMessage]) -> list[Mapping[str, Any] | None]:
+    """Return what the questions of a stored conversation searched; None for those that do not say."""
+    answers = [message for message in history if message.role == ConversationMessage.Role.ASSISTANT]
+    return [(answer.details or {}).get("search") for answer in answers]
+
+
+def describe_search(
+    text: str,
+    scopes: Iterable[SearchScope],
+    retrieval: Retrieval,
+    *,
+    earlier: Iterable[Mapping[str, Any] | None] = (),
+) -> SearchedQuestion | None:
+    """Return the question with what it searched.
+
+    Args:
+        text: The question.
+        scopes: What was searched.
+        retrieval: What was found.
+        earlier: What is stored with earlier answers (`SearchedQuestion.to_details`) if the text repeats their
+            questions: it may be shown to people who may query what these searched as well.
+
+    Returns:
+        The question; None if nothing was found, so that it belongs to no source, or if it is not known, or not in few
+        ids, what was searched.
+    """
+    passages, scopes, earlier = retrieval.passages, list(scopes), list(earlier)
+    if not passages or any(scope.grants for scope in scopes) or None in earlier:
         return None
-    return SearchedQuestion(text, passages[0].source_id, passages[0].document_id, sources, organizations)
+    sources = {pk for scope in scopes for pk in scope.source_ids}
+    organizations = {pk for scope in scopes for pk in scope.public_in}
+    for details in filter(None, earlier):
+        sources.update(map(uuid.UUID, details["sources"]))
+        organizations.update(map(uuid.UUID, details["organizations"]))
+    if len(sources) > MAX_SEARCHED_SOURCES:
+        return None
+    return SearchedQuestion(
+        text, passages[0].source_id, passages[0].document_id, tuple(sorted(sources)), tuple(sorted(organizations))
+    )
 
 
 def store_if_unanswered(
     caller: Caller,
     searched: SearchedQuestion | None,
-    result: AnswerResult,
+    outcome: Outcome,
     *,
     answer: ConversationMessage | None = None,
 ) -> None:
-    """Store the question if its answer was declined or has a low confidence.
-
-    It is not stored if the sources are not ready for its language yet: the same question may be answered soon.
+    """Store the question if its answer was declined or has a low confidence. Other questions need no statement.
 
     Args:
         caller: Who asked.
         searched: The question; None if it cannot be stored.
-        result: The answer.
+        outcome: How well it was answered.
         answer: The stored answer; None if it is not stored.
     """
-    is_answered, confidence = bool(result.answer.citations), result.answer.confidence
-    if searched is None or (is_answered and confidence >= LOW_CONFIDENCE):
+    if searched is None or not outcome.is_stored:
         return
-    if not is_answered and LANGUAGE_PENDING in result.retrieval.warnings:
-        return
-    reason = Reason.LOW_CONFIDENCE if is_answered else Reason.DECLINED
+    reason = Reason.LOW_CONFIDENCE if outcome.is_answered else Reason.DECLINED
     if retention_for(caller.user).history == QueryHistory.FULL:
-        _store(_build_row(caller, searched, reason, confidence, answer))
+        _store(_build_row(caller, searched, reason, outcome.confidence, answer))
 
 
 def update_for_rating(caller: Caller, message: ConversationMessage) -> None:
@@ -125,7 +180,7 @@ def _load_searched_question(
     if search_details is None or question is None:
         return None
     return SearchedQuestion(
-        question.content,
+        (answer.details or {}).get("searched") or question.content,
         uuid.UUID(search_details["source"]),
         uuid.UUID(search_details["document"]),
         tuple(map(uuid.UUID, search_details["sources"])),

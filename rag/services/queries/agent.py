@@ -23,7 +23,15 @@ from rag.pipeline.untrusted_notice import untrusted_notice
 from rag.pipeline.validation.validate import find_supporting_passages
 from rag.providers import provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
-from rag.types import MAX_QUESTION_CHARACTERS, AgentReply, Context, Grounding, Passage, Question
+from rag.services.evaluation import record_unanswered
+from rag.types import (
+    MAX_QUESTION_CHARACTERS,
+    AgentReply,
+    Context,
+    Grounding,
+    Passage,
+    Question,
+)
 
 from . import permitted_queries
 from .agent_tools import Toolbox, chunk_out, source_url
@@ -94,6 +102,8 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
         sentences = sentences_for(question.text)
         text = sentences.pending if toolbox.is_language_pending else sentences.agent_found_nothing
         reply = AgentReply(text, confidence=0.0, is_grounded=False, sources=(), passages=toolbox.passages, model="")
+    if not selected_text:  # without it a question such as "What does this mean?" cannot be understood
+        _store_if_unanswered(question.text, reply, toolbox, selection)
     reply = dataclasses.replace(reply, duration_seconds=time.monotonic() - started)
     logger.info(
         "agent_responded",
@@ -104,6 +114,19 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
         grounded=reply.is_grounded,
     )
     return reply
+
+
+def _store_if_unanswered(
+    question: str, reply: AgentReply, toolbox: Toolbox, selection: permitted_queries.SourceSelection
+) -> None:
+    outcome = record_unanswered.Outcome(bool(reply.model), reply.confidence, is_pending=toolbox.is_language_pending)
+    if not outcome.is_stored:
+        return
+    # By default only passages with a high score count, and most questions without an answer have none.
+    passages = reply.passages or toolbox.find_closest().passages
+    retrieval = dataclasses.replace(permitted_queries.NO_RESULTS, passages=passages)
+    searched = record_unanswered.describe_search(question, toolbox.scopes, retrieval)
+    record_unanswered.store_if_unanswered(selection.caller, searched, outcome)
 
 
 def _admission(

@@ -1,8 +1,9 @@
 """The two tools of the agent contract, for one question of one caller."""
 
+import dataclasses
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from rag.errors import InvalidRequest, NoAccessibleSources
@@ -11,8 +12,9 @@ from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.pipeline.validation.entailment import AnswerValidator
 from rag.providers.base import EntailmentModel
 from rag.services.access import access_rechecks
+from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.text.token_counts import count_tokens
-from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question
+from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question, Retrieval, SearchScope
 
 from . import permitted_queries
 
@@ -48,6 +50,7 @@ class Toolbox:
 
     Attributes:
         is_language_pending: Whether a search had the warning LANGUAGE_PENDING.
+        scopes: What the latest search covered.
     """
 
     def __init__(
@@ -72,6 +75,7 @@ class Toolbox:
         self._entailment_model = entailment_model
         self._passages: dict[uuid.UUID, Passage] = {}
         self.is_language_pending = False
+        self.scopes: Sequence[SearchScope] = ()
 
     @property
     def passages(self) -> tuple[Passage, ...]:
@@ -116,15 +120,25 @@ class Toolbox:
         if self._passages:  # the search itself checks access
             self.require_access()
         question = self._read_question(arguments)
-        try:
-            retrieval = permitted_queries.retrieve(question, self._selection)
-        except NoAccessibleSources:
-            retrieval = permitted_queries.NO_RESULTS
+        retrieval = self._search(question)
         self.is_language_pending |= LANGUAGE_PENDING in retrieval.warnings
         returned = [passage for passage in retrieval.passages if self._consume_tokens(passage)]
         for passage in returned:
             self._passages.setdefault(passage.chunk_id, passage)
         return {"chunks": [chunk_out(passage) for passage in returned], "retrieval_time": time.monotonic() - started}
+
+    def find_closest(self) -> Retrieval:
+        """Return the closest passage, however low its score; none if the caller may query no source."""
+        return self._search(dataclasses.replace(self._question, top_k=1, min_score=0.0))
+
+    def _search(self, question: Question) -> Retrieval:
+        query = MeasuredQuery()
+        try:
+            retrieval = permitted_queries.retrieve(question, self._selection, query=query)
+        except NoAccessibleSources:
+            return permitted_queries.NO_RESULTS
+        self.scopes = query.scopes
+        return retrieval
 
     def validate(self, arguments: Mapping[str, object]) -> ToolVerdict:
         """Check an answer (GroundingValidatorTool).

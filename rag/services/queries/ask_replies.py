@@ -4,6 +4,7 @@ import uuid
 from dataclasses import dataclass
 
 from rag.models import ConversationMessage
+from rag.pipeline.retrieval.query.query_rewriting import has_only_words_of_user
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, own_conversations
@@ -61,8 +62,11 @@ def ask(
     result = yield from permitted_queries.ask(searched, selection, options, query=query)
     is_rewritten = searched.text != question.text
     details = describe_answer(result, searched_text=searched.text if is_rewritten else "")
-    # A follow-up cannot be understood alone, and its rewritten form repeats what earlier answers said.
-    search = None if is_rewritten else record_unanswered.describe_search(question.text, query.scopes, result)
+    search = None
+    # A rewritten question is stored unless it repeats what replies said; whoever sees it may query what they searched.
+    if not is_rewritten or has_only_words_of_user(searched.text, messages):
+        earlier = record_unanswered.list_searches(history) if is_rewritten else ()
+        search = record_unanswered.describe_search(searched.text, query.scopes, result.retrieval, earlier=earlier)
     if search:
         details["search"] = search.to_details()
     message = None
@@ -74,6 +78,7 @@ def ask(
         )
         message = conversation.messages.order_by("-position").first()
         if message:
-            record_unanswered.store_if_unanswered(caller, search, result, answer=message)
+            outcome = record_unanswered.Outcome.of(result)
+            record_unanswered.store_if_unanswered(caller, search, outcome, answer=message)
     (answer,) = read_answers(caller, [(result.answer.text, details, message)])
     return ConversationAnswer(result, answer, conversation.pk if conversation and keeps_history else None)

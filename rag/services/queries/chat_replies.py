@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.conf import settings
 
@@ -24,10 +25,12 @@ from rag.pipeline.retrieval.query import query_rewriting
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.providers import provider_factory
 from rag.services.access import access_rechecks
+from rag.services.evaluation import record_unanswered
+from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, history_quota
 from rag.services.queries.history.conversation_store import MAX_MESSAGES as MAX_MESSAGES
 from rag.services.queries.history.stored_answers import list_sources, readable_messages
-from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Question, Retrieval
+from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Question, Retrieval, SearchScope
 from ragsite.postgres.models import as_uuid, uuid7
 
 from . import permitted_queries
@@ -84,8 +87,9 @@ def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answe
     earlier = readable_messages(selection.caller, history[: len(history) - overlap])
     messages = [*map(conversation_store.to_message, earlier), *turn.messages]
     question = resolve_follow_up(turn, messages, selection) if turn.question else None
-    retrieval = permitted_queries.search_to_answer(question, selection) if question else None
-    text_parts = _generate_reply(turn, messages, question, retrieval)
+    query = MeasuredQuery()
+    retrieval = permitted_queries.search_to_answer(question, selection, query) if question else None
+    text_parts, is_answered = _generate_reply(turn, messages, question, retrieval)
     yield retrieval or permitted_queries.NO_RESULTS
     text = yield from collect_text(text_parts)
     if not is_stored:
@@ -93,11 +97,41 @@ def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answe
     exchange = [*turn.messages[overlap:], Message("assistant", text)]
     seen_by_model = [*earlier, *history[len(history) - overlap :]] if has_model else []
     sources = _list_sources(retrieval, seen_by_model)
-    details = {"sources": sources} if sources else None
+    details: dict[str, Any] = {"sources": sources} if sources else {}
+    searched = None
+    if question and retrieval:
+        searched = _describe_search(turn, question, messages, history, query.scopes, retrieval)
+    if searched:
+        details["search"] = searched.to_details()
+        if question != turn.question:
+            details["searched"] = searched.text
     stored = conversation_store.store_exchange(
-        conversation, selection.caller, exchange, retrieval, details=details, retention=retention
+        conversation, selection.caller, exchange, retrieval, details=details or None, retention=retention
     )
+    if searched and retrieval and not is_answered:
+        outcome = record_unanswered.Outcome(
+            is_answered, confidence=0.0, is_pending=record_unanswered.is_pending(retrieval)
+        )
+        message = stored.messages.order_by("-position").first()
+        record_unanswered.store_if_unanswered(selection.caller, searched, outcome, answer=message)
     return ChatReply(text, stored.pk, retrieval)
+
+
+def _describe_search(
+    turn: ChatTurn,
+    question: Question,
+    messages: Sequence[Message],
+    history: Sequence[ConversationMessage],
+    scopes: Sequence[SearchScope],
+    retrieval: Retrieval,
+) -> record_unanswered.SearchedQuestion | None:
+    """Return the question with what it searched; None if it repeats what replies said."""
+    if question == turn.question:
+        return record_unanswered.describe_search(question.text, scopes, retrieval)
+    if not query_rewriting.has_only_words_of_user(question.text, messages):
+        return None
+    searches = record_unanswered.list_searches(history)
+    return record_unanswered.describe_search(question.text, scopes, retrieval, earlier=searches)
 
 
 def _list_sources(retrieval: Retrieval | None, seen_by_model: Sequence[ConversationMessage]) -> list[str]:
@@ -162,8 +196,11 @@ def _best_title(question: Question, selection: permitted_queries.SourceSelection
 
 def _generate_reply(
     turn: ChatTurn, messages: Sequence[Message], question: Question | None, retrieval: Retrieval | None
-) -> Iterator[str]:
-    """Return the parts of the reply: generated if a language model is configured, else quoted from the passages."""
+) -> tuple[Iterator[str], bool]:
+    """Return the parts of the reply, and whether it is an answer.
+
+    It is generated if a language model is configured, and then judged by nothing; otherwise it is quoted.
+    """
     passages = retrieval.passages if retrieval else ()
     model = provider_factory.language_model(turn.generation.model)
     if model is None and question is None:
@@ -175,23 +212,24 @@ def _generate_reply(
     if model is None:
         assert question is not None
         assert retrieval is not None
-        return iter([_extractive_reply(question, retrieval)])
+        text, is_answered = _extractive_reply(question, retrieval)
+        return iter([text]), is_answered
     system = build_system_prompt(turn.system, passages)
     recent = messages[-MAX_PROMPT_MESSAGES:]
     instructions = [system, NOTICE] if passages else [system]
     prompt = [*(Message("system", text) for text in instructions if text), *recent]
-    return generate_text(model, prompt, turn.generation)
+    return generate_text(model, prompt, turn.generation), True
 
 
-def _extractive_reply(question: Question, retrieval: Retrieval) -> str:
-    """Return quotes that answer the question, then the parts of the question that no passage mentions."""
+def _extractive_reply(question: Question, retrieval: Retrieval) -> tuple[str, bool]:
+    """Return quotes that answer the question, then what no passage mentions of it; and whether there are quotes."""
     grounding = assess_grounding(question.text, Context("", retrieval.passages, token_count=0))
     grounding = add_probability_of_parts(grounding, retrieval, retrieval.passages)
     relevant = tuple(grounding.relevant) if grounding.is_groundable else ()
     merged = merge_passages(relevant)
     quotes = quote_answer(question.text, merged, relevant, retrieval.searched)
     if not quotes and LANGUAGE_PENDING in retrieval.warnings:
-        return sentences_for(question.text).pending
+        return sentences_for(question.text).pending, False
     text = render_quotes(quotes, BY_TITLE.format_citation) or sentences_for(question.text).chat_found_nothing
     gaps = select_reportable_gaps(question.text, grounding.gaps) if quotes else grounding.gaps
-    return f"{text} {describe_gaps(question.text, gaps)}".strip()
+    return f"{text} {describe_gaps(question.text, gaps)}".strip(), bool(quotes)

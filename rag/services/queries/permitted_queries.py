@@ -69,15 +69,20 @@ def require_membership(caller: Caller) -> None:
         raise NotAllowed("You are not a member of any organisation.")
 
 
-def retrieve(question: Question, selection: SourceSelection) -> Retrieval:
+def retrieve(question: Question, selection: SourceSelection, *, query: MeasuredQuery | None = None) -> Retrieval:
     """Return the best passages of the selected sources.
+
+    Args:
+        question: The question.
+        selection: The caller, and the sources to search.
+        query: Receives what is searched.
 
     Raises:
         NoAccessibleSources: If the caller may not query any source.
         UnknownSource: If a source of `data_sources` is not visible to the caller.
         RagError: If the retrieval pipeline fails.
     """
-    return _measure_search(find_passages, question, selection)
+    return _measure_search(find_passages, question, selection, query or MeasuredQuery())
 
 
 def search(question: Question, selection: SourceSelection) -> Retrieval:
@@ -93,23 +98,30 @@ def search(question: Question, selection: SourceSelection) -> Retrieval:
         return NO_RESULTS
 
 
-def search_to_answer(question: Question, selection: SourceSelection) -> Retrieval:
+def search_to_answer(question: Question, selection: SourceSelection, query: MeasuredQuery) -> Retrieval:
     """Return the passages to answer a question from, also for each of two questions in one; without access none.
+
+    Args:
+        question: The question.
+        selection: The caller, and the sources to search.
+        query: Receives what is searched.
 
     Raises:
         UnknownSource: If a source of `data_sources` is not visible to the caller.
         RagError: If the retrieval pipeline fails.
     """
     try:
-        return _measure_search(find_passages_to_answer, question, selection)
+        return _measure_search(find_passages_to_answer, question, selection, query)
     except NoAccessibleSources:
         return NO_RESULTS
 
 
 def _measure_search(
-    find: Callable[[Question, Sequence[SearchScope]], Retrieval], question: Question, selection: SourceSelection
+    find: Callable[[Question, Sequence[SearchScope]], Retrieval],
+    question: Question,
+    selection: SourceSelection,
+    query: MeasuredQuery,
 ) -> Retrieval:
-    query = MeasuredQuery()
     with query.measured():
         query.scopes = _build_search_scopes(question, selection)
         return find(question, query.scopes)
@@ -159,8 +171,8 @@ def _store_unanswered(
 ) -> AnswerEvents[AnswerResult]:
     with closing(events):
         result = yield from events
-        searched = record_unanswered.describe_search(question.text, query.scopes, result)
-        record_unanswered.store_if_unanswered(caller, searched, result)
+        searched = record_unanswered.describe_search(question.text, query.scopes, result.retrieval)
+        record_unanswered.store_if_unanswered(caller, searched, record_unanswered.Outcome.of(result))
         return result
 
 
@@ -169,6 +181,7 @@ def answer_if_confident(
 ) -> AnswerEvents[ConfidentAnswer]:
     """Stream the retrieval contract's answer (rag.pipeline.answering.answer_if_confident).
 
+    A question without an answer is stored. What a language model wrote is judged by nothing, so it counts as an answer.
     If the caller may not query any source, the result is empty and confidence is low.
 
     Raises:
@@ -180,8 +193,24 @@ def answer_if_confident(
         scopes = _build_search_scopes(question, selection)
     except NoAccessibleSources:
         scopes = []
-    answer = confident_answering.answer_if_confident(question, scopes, generation)
-    return access_rechecks.watch_access(answer, selection.caller)
+    events = access_rechecks.watch_access(
+        confident_answering.answer_if_confident(question, scopes, generation), selection.caller
+    )
+    return _store_unconfident(question, selection.caller, scopes, events)
+
+
+def _store_unconfident(
+    question: Question, caller: Caller, scopes: Sequence[SearchScope], events: AnswerEvents[ConfidentAnswer]
+) -> AnswerEvents[ConfidentAnswer]:
+    with closing(events):
+        answer = yield from events
+        is_answered = bool(answer.model and answer.text)
+        outcome = record_unanswered.Outcome(
+            is_answered, float(is_answered), is_pending=record_unanswered.is_pending(answer.retrieval)
+        )
+        searched = record_unanswered.describe_search(question.text, scopes, answer.retrieval)
+        record_unanswered.store_if_unanswered(caller, searched, outcome)
+        return answer
 
 
 def run_to_completion(events: AnswerEvents[Result]) -> Result:

@@ -72,10 +72,10 @@ def test_a_source_that_is_closed_meanwhile_gets_no_questions(
     """Answering a question about the source in this moment, or rating an answer of it, was an error (500)."""
     caller, describe, answered = Caller(world.users["member"]), record_unanswered.describe_search, ask(world, ANSWERED)
 
-    def close_source(*arguments: Any) -> Any:
+    def close_source(*arguments: Any, **options: Any) -> Any:
         with identity.run_as(identity.WORKER):
             DataSource.objects.filter(pk=source.pk).update(**change)
-        return describe(*arguments)
+        return describe(*arguments, **options)
 
     monkeypatch.setattr(record_unanswered, "describe_search", close_source)
     assert ask(world).answer.message

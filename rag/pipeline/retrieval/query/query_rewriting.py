@@ -90,6 +90,12 @@ def expand(question: str, earlier: str, *, earlier_title: str, own_title: str) -
     return " ".join([question, *(word for word in added if word not in question_words)])[:MAX_QUESTION_CHARACTERS]
 
 
+def has_only_words_of_user(rewritten: str, messages: Sequence[Message]) -> bool:
+    """Return whether a rewritten question repeats nothing but the user's own messages, and no reply to them."""
+    own_stems = _stems("\n".join(message.content for message in messages if message.role == "user"))
+    return all(stem(word) in own_stems for word in _content_words(rewritten))
+
+
 def rewrite(question: str, messages: Sequence[Message], model: LanguageModel) -> str:
     """Let a language model rewrite the question so that it is understood without the conversation.
 
