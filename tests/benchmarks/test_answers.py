@@ -6,7 +6,7 @@ from benchmarks.eval.datasets import answers as answer_sets
 from benchmarks.eval.datasets.answers import AskedQuestion
 from benchmarks.eval.guard import INCLUDED_SETS
 from benchmarks.eval.readability import faults
-from benchmarks.eval.runner.answers import figures
+from benchmarks.eval.runner.answers import Given, figures
 from benchmarks.support import language_model
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
@@ -43,16 +43,17 @@ def test_figures_of_answers() -> None:
     measured = figures(
         [kettle, kettle, kettle, unknown, unknown],
         [
-            ("On the 2nd\nfloor. [1]", 0.9, False),
-            ("On the second floor or in the cellar. [1]", 0.9, False),
-            ("It is here.", 0.6, False),
-            ("The sources do not contain it.", 0.0, True),
-            ("The king is Ed. [1]", 0.7, False),
+            Given("On the 2nd\nfloor. [1]", 0.9, False, kept=1, dropped=1),
+            Given("On the second floor or in the cellar. [1]", 0.9, False, kept=1),
+            Given("It is here.", 0.6, False),
+            Given("The sources do not contain it.", 0.0, True),
+            Given("The king is Ed. [1]", 0.7, False, kept=1),
         ],
     )
     assert measured["facts"] == pytest.approx(1 / 3)
     assert measured["readable"] == pytest.approx(3 / 4)
     assert measured["refused"] == 0.5
+    assert measured["citations_kept"] == 3 / 4
     assert (measured["wrong_at_high_confidence"], measured["high_confidence"]) == (0.5, 2)
     assert [failure["answer"] for failure in measured["failures"]] == [
         "On the second floor or in the cellar. [1]",

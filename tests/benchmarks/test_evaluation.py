@@ -96,6 +96,15 @@ def test_a_drop_beyond_the_tolerance_is_reported() -> None:
     ]
 
 
+def test_the_share_of_kept_citations_of_the_stub_must_not_rise() -> None:
+    """Each fourth answer has an invention with a citation: if more citations are kept, inventions are."""
+    name = "answers/held-out/model/citations_kept"
+    assert guard.describe_falls({name: 0.8}, {name: 0.805}) == []
+    assert len(guard.describe_falls({name: 0.8}, {name: 0.9})) == 1
+    measured = {"answers": {"held-out": {"model": {"citations_kept": 0.8, "facts": 0.7, "readable": 1.0}}}}
+    assert dict(guard.guarded(measured)) == {name: 0.8, "answers/held-out/model/facts": 0.7}
+
+
 def test_a_failed_set_is_reported_and_the_others_are_written(tmp_path: Path) -> None:
     messages: list[str] = []
     figures = Figures(tmp_path / "new" / "out.json", messages.append)

@@ -16,9 +16,22 @@ from benchmarks.eval.runner.workers import WorkerPool
 
 
 def everything(
-    folder: Path, out: Path, report_line: Callable[[str], None], chosen: Collection[str] = frozenset()
+    folder: Path,
+    out: Path,
+    report_line: Callable[[str], None],
+    chosen: Collection[str] = frozenset(),
+    *,
+    model_sets: Collection[str] | None = None,
 ) -> Figures:
-    """Measure the sets of the chosen kinds; of all kinds if none is chosen."""
+    """Measure the sets of the chosen kinds; of all kinds if none is chosen.
+
+    Args:
+        folder: The folder of the sets.
+        out: The file for the figures.
+        report_line: Receives what is done.
+        chosen: The kinds.
+        model_sets: The sets of whole answers that the configured language model answers too; None for all.
+    """
 
     def names(kind: str) -> list[str]:
         return sets.names(folder, kind) if not chosen or kind in chosen else []
@@ -48,7 +61,8 @@ def everything(
                 figures.judge("answer_grounding", name, judged)
         for name in names(answer_sets.KIND):
             with figures.part(f"answers/{name}"), _timed(figures, f"answers/{name}", report_line):
-                figures["answers"][name] = _answers(folder, name, pool)
+                has_model = bool(settings.LLM_MODEL) and (model_sets is None or name in model_sets)
+                figures["answers"][name] = _answers(folder, name, pool, has_model=has_model)
     if not chosen or "documents" in chosen:
         with figures.part("documents"), _timed(figures, "documents", report_line):
             figures.all["documents"] = parsed_files.measure(folder / "documents")
@@ -62,11 +76,11 @@ def has_figures(figures: Figures) -> bool:
     return any(figures[kind] for kind in kinds_of_sets) or figures["documents"].get("total", 0) > 0
 
 
-def _answers(folder: Path, name: str, pool: WorkerPool) -> dict[str, Any]:
-    """Figures by author: quotes, and the language model if one is configured."""
+def _answers(folder: Path, name: str, pool: WorkerPool, *, has_model: bool) -> dict[str, Any]:
+    """Figures by author: quotes, and the language model."""
     dataset = answer_sets.read(folder, name)
     corpus = corpora.ingest_corpus(folder, answer_sets.KIND, name, dataset.texts, pool)
-    authors = answers.AUTHORS if settings.LLM_MODEL else {"extractive": answers.AUTHORS["extractive"]}
+    authors = answers.AUTHORS if has_model else {"extractive": answers.AUTHORS["extractive"]}
     return {label: answers.measure(dataset, corpus, pool, author) for label, author in authors.items()}
 
 
