@@ -1,15 +1,17 @@
 """The evaluation's measures, reading of sets, and reports."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
 from benchmarks.eval import guard, measures
-from benchmarks.eval.datasets import sets
-from benchmarks.eval.reporting import plots
+from benchmarks.eval.datasets import sets, tuning
+from benchmarks.eval.reporting import plots, report
 from benchmarks.eval.reporting.figures import Figures
 from benchmarks.eval.runner import corpora
 from benchmarks.eval.runner.figures_by_kind import Judged
@@ -79,6 +81,26 @@ def test_invalid_lines_are_skipped_and_noted(tmp_path: Path) -> None:
     assert dataset.grades["q1"] == {"1": 2.0, "ghost": 1.0}
     assert sum(dataset.notes.values()) == 8
     assert sets.names(tmp_path, "chunking") == []
+
+
+def test_the_tables_say_what_was_tuned_on_a_set(tmp_path: Path) -> None:
+    for name, text in (("known", "weights of words\n"), ("unknown", "")):
+        (tmp_path / "answers" / name).mkdir(parents=True)
+        if text:
+            (tmp_path / "answers" / name / "tuning.txt").write_text(text)
+    stated = {name: tuning.read(tmp_path, "answers", name) for name in ("known", "unknown")}
+    assert stated == {"known": "weights of words", "unknown": "not stated"}
+    assert tuning.read(tmp_path, "groundability", "squad") == tuning.read(tmp_path, "retrieval", "squad")
+    for name in sets.names(guard.INCLUDED_SETS, "answers"):
+        assert tuning.read(guard.INCLUDED_SETS, "answers", name) != tuning.NOT_STATED, name
+    row = dict.fromkeys(("facts", "readable", "refused", "calibration_error", "wrong_at_high_confidence"), 0.5)
+    figures = Figures(tmp_path / "out.json", print)
+    figures.all |= {"answers": {name: {"extractive": {**row, "failures": []}} for name in stated}}
+    figures.all |= {"tuning": {"answers": stated}}
+    assert "| known | weights of words | extractive |" in report.as_markdown(figures.all)
+    console = Console(record=True, width=200, file=io.StringIO())
+    report.show(console, figures.all)
+    assert "weights of words" in console.export_text()
 
 
 def test_each_id_has_a_unique_path() -> None:

@@ -28,6 +28,7 @@ class Figures:
             "notes": {},
             "seconds": {},
             "sizes": {},
+            "tuning": {},
         }
 
     def __getitem__(self, kind: str) -> Any:

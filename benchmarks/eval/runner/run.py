@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from benchmarks.eval.datasets import answers as answer_sets
-from benchmarks.eval.datasets import sets
+from benchmarks.eval.datasets import sets, tuning
 from benchmarks.eval.reporting.figures import Figures
 from benchmarks.eval.runner import answers, bytes_per_chunk, corpora, figures_by_kind, parsed_files
 from benchmarks.eval.runner.workers import WorkerPool
@@ -66,6 +66,8 @@ def everything(
     if not chosen or "documents" in chosen:
         with figures.part("documents"), _timed(figures, "documents", report_line):
             figures.all["documents"] = parsed_files.measure(folder / "documents")
+    for kind in ("retrieval", "chunking", "groundability", "answer_grounding", "answers"):
+        figures["tuning"][kind] = {name: tuning.read(folder, kind, name) for name in figures[kind]}
     with figures.part("sizes"):
         figures.all["sizes"] = bytes_per_chunk.measure()
     return figures
