@@ -1,8 +1,8 @@
 """Embedding models and where they are served. Vectors of different models are never compared."""
 
-import re
 import uuid
 from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -12,6 +12,8 @@ from django.db import models
 from rag.errors import EmbeddingFailed
 from ragsite.postgres import identity
 from ragsite.postgres.models import UUIDModel
+
+from .embedding_prefixes import find_wrong_prefixes
 
 _KEY_VARIABLE = [RegexValidator(r"^[A-Z][A-Z0-9_]*_API_KEY\Z", "The name of a variable that ends with _API_KEY.")]
 _COSINE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
@@ -138,22 +140,20 @@ class EmbeddingModel(UUIDModel):
                 raise ValidationError({"dimensions": f"{self.name} has {known['dimensions']} dimensions."})
         self._clean_prefixes()
 
-    def _clean_prefixes(self) -> None:
-        """Check the prefixes of models that were trained with, or without, prefixes.
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Check the prefixes of a new model, and changed ones, also where no form checks them.
 
-        A wrong prefix raises no error, but the vectors lose quality.
+        Raises:
+            ValidationError: If the model was trained with other prefixes.
         """
-        for names, query_prefix, document_prefix in REQUIRED_PREFIXES:
-            if re.fullmatch(names, self.name.rpartition("/")[2]):
-                required = {"query_prefix": query_prefix, "document_prefix": document_prefix}
-                errors = {
-                    field: f"{self.name} requires “{value}”." if value else f"{self.name} has no prefix."
-                    for field, value in required.items()
-                    if getattr(self, field) != value
-                }
-                if errors:
-                    raise ValidationError(errors)
-                return
+        changed = kwargs.get("update_fields") or ()
+        if self._state.adding or not {"query_prefix", "document_prefix"}.isdisjoint(changed):
+            self._clean_prefixes()
+        super().save(*args, **kwargs)
+
+    def _clean_prefixes(self) -> None:
+        if errors := find_wrong_prefixes(self.name, self.query_prefix, self.document_prefix):
+            raise ValidationError(errors)
 
 
 # Local models that find nothing in other languages.
@@ -168,10 +168,3 @@ KNOWN_MODELS: dict[str, dict[str, object]] = {
         "api_key_variable": "OPENAI_API_KEY",
     },
 }
-
-# Names of models (a pattern, without the publisher) → the prefixes of questions and passages in their training.
-REQUIRED_PREFIXES = (
-    (r"all-MiniLM-L6-v2|universal-sentence-encoder-multilingual-3|text-embedding-3-(small|large)", "", ""),
-    (r"(multilingual-)?e5-(small|base|large)(-v2)?", "query: ", "passage: "),
-    (r"nomic-embed-text-v(1|1\.5|2-moe)", "search_query: ", "search_document: "),
-)

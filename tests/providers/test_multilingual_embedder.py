@@ -108,6 +108,19 @@ def test_changed_files_are_rejected(tmp_path: Path) -> None:
         ("intfloat/multilingual-e5-small", "query: ", "passage: ", set()),
         ("intfloat/multilingual-e5-small", "query:", "", {"query_prefix", "document_prefix"}),
         ("nomic-embed-text-v1.5", "search_query: ", "search_document: ", set()),
+        ("nomic-embed-text", "search_query: ", "search_document: ", set()),
+        ("nomic-embed-text", "", "", {"query_prefix", "document_prefix"}),
+        ("nomic-embed-text:latest", "search_query:", "search_document: ", {"query_prefix"}),
+        ("nomic-embed-text:v1.5", "", "search_document: ", {"query_prefix"}),
+        ("nomic-ai/nomic-embed-text-v1.5-GGUF", "", "search_document: ", {"query_prefix"}),
+        ("hf.co/nomic-ai/nomic-embed-text-v2-moe-GGUF:Q4_K_M", "query: ", "search_document: ", {"query_prefix"}),
+        ("multilingual-e5-large-instruct", "query: ", "passage: ", {"query_prefix", "document_prefix"}),
+        ("intfloat/multilingual-e5-large-instruct", "Instruct: Find the answer\nQuery: ", "", set()),
+        ("intfloat/e5-mistral-7b-instruct", "Instruct: Find the answer Query: ", "", set()),
+        ("intfloat/E5-base-v2-Q8_0.gguf", "", "", {"query_prefix", "document_prefix"}),
+        ("all-minilm:l6-v2", "query: ", "", {"query_prefix"}),
+        ("sentence-transformers/all-MiniLM-L12-v2", "", "", set()),
+        ("openai/text-embedding-3-large", "", "query: ", {"document_prefix"}),
         ("a-model-of-our-own", "any: ", "", set()),
     ],
 )
@@ -128,6 +141,24 @@ def test_the_prefixes_of_known_models_are_checked(
     except ValidationError as error:
         errors = set(error.message_dict)
     assert errors == wrong
+
+
+@pytest.mark.django_db
+def test_wrong_prefixes_are_refused_wherever_a_model_is_stored() -> None:
+    """Not only by the form of the admin; a model of an earlier version keeps what its vectors were made with."""
+    values = {"name": "nomic-embed-text", "provider": "openai", "dimensions": 768}
+    with pytest.raises(ValidationError, match="search_query"):
+        EmbeddingModel.objects.create(**values)
+    with pytest.raises(ValidationError, match="search_query"):
+        EmbeddingModel.objects.get_or_create(name="nomic-embed-text", defaults=values)
+    prefixes = {"query_prefix": "search_query: ", "document_prefix": "search_document: "}
+    model = EmbeddingModel.objects.create(**values, **prefixes)
+    model.query_prefix = ""
+    with pytest.raises(ValidationError, match="search_query"):
+        model.save(update_fields=["query_prefix"])
+    EmbeddingModel.objects.filter(pk=model.pk).update(query_prefix="")
+    model.refresh_from_db()
+    model.save(update_fields=["base_url"])
 
 
 def test_a_local_model_has_its_own_dimensions() -> None:
