@@ -14,6 +14,7 @@ from orgs.models import ApiKey
 from orgs.models.api_keys import ApiKeyQuerySet
 from ragsite.http import pagination
 from ragsite.http.openapi import response_example
+from ragsite.http.response_etags import ETagView
 from ragsite.postgres.models import as_uuid
 
 from . import key_lifecycle
@@ -23,7 +24,7 @@ from .views import KEY_EXAMPLE, KeyView
 _KEY = {**KEY_EXAMPLE, "user": "ada@acme.example"}
 
 
-class MemberKeys(KeyView):
+class MemberKeys(ETagView, KeyView):
     @extend_schema(
         operation_id="listMemberKeys",
         summary="List the API keys of members",

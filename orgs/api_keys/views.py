@@ -19,6 +19,7 @@ from ragsite.http import pagination
 from ragsite.http.bodies.parsers import CredentialsParser
 from ragsite.http.error_envelope import Conflict
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
+from ragsite.http.response_etags import ETagView
 from ragsite.postgres.models import as_uuid
 
 from . import key_lifecycle
@@ -56,7 +57,7 @@ class KeyView(APIView):
             )
 
 
-class Keys(KeyView):
+class Keys(ETagView, KeyView):
     extra_error_statuses = {"post": (409,)}
 
     @extend_schema(

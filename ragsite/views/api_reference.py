@@ -51,7 +51,8 @@ def _schema_digest() -> str:
 class Document(APIView):
     """The OpenAPI 3.1 document as JSON, compressed if the client allows it, with an ETag.
 
-    Other responses are not compressed: their length would tell an observer about secrets beside reflected input.
+    Other responses are not compressed: their length would tell an observer about secrets beside reflected input
+    (BREACH; docs/operations/sign-in-and-security.md).
     """
 
     authentication_classes = ()

@@ -14,6 +14,7 @@ from rag.services.queries import chat_completion_replies, permitted_queries
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.http.openapi.field_types import EventStream
+from ragsite.http.response_etags import ETagView
 
 from . import chat_serializers, error_format, examples
 from .completions import Chunk, ChunkFormat, CompletionOut, completion_out
@@ -31,7 +32,7 @@ class OpenAIViewSet(ContractViewSet):
     error_body = error_format.ErrorBody
 
 
-class Models(OpenAIViewSet):
+class Models(ETagView, OpenAIViewSet):
     """The data sources that the caller may query, as models."""
 
     scopes = {"GET": Scope.QUERY}
