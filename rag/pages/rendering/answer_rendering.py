@@ -61,7 +61,7 @@ _LEVELS = (
 _UNKNOWN_LEVEL = _Level(
     "unknown",
     _("Confidence unknown"),
-    _("How often such answers are right was not measured for this language or embedding model. Check the citations."),
+    _("How often such answers are right was not measured for this language or these models. Check the citations."),
     has_percent=False,
 )
 _NO_ANSWER_LEVEL = _Level("none", _("No answer"), "")

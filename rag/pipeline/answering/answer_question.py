@@ -9,7 +9,7 @@ from collections.abc import Generator, Sequence
 from rag.errors import InsufficientContext, NoResults, NotGrounded
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
-from rag.pipeline.grounding.assess_grounding import assess_grounding
+from rag.pipeline.grounding.assess_grounding import CONFIDENCE_UNKNOWN, assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import select_reportable_gaps
@@ -176,7 +176,10 @@ def _generate_answer(
         _with_pages(cited.citations, context),
         confidence=grounding.score * validation.score,
         model=generation.model,
-        warnings=(*grounding.warnings, *((CITATIONS_DROPPED,) if cited.dropped else ())),
+        # Calibrations are of quoted answers. Nobody has measured how often written ones are right.
+        warnings=tuple(
+            dict.fromkeys((*grounding.warnings, CONFIDENCE_UNKNOWN, *((CITATIONS_DROPPED,) if cited.dropped else ())))
+        ),
         citations_dropped=cited.dropped,
         unsupported_sentences=cited.unsupported_sentences,
     )
