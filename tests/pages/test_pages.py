@@ -242,8 +242,11 @@ def test_questions_that_readable_documents_answer_are_suggested(world: World) ->
     ingest_text(world.source(), "a.md", f"# {question}\n\nTwo hours a night.")
     hidden = world.source("secret", visibility=Visibility.PRIVATE)
     ingest_text(hidden, "b.md", "# When will the office be closed for good?\n\nIn May.")
+    arabic = "كم ساعة ينام الفيل في الليلة؟"
+    ingest_text(world.source("arabic"), "c.md", f"# {arabic}\n\nساعتان.")
     page = browser(world.users["member"]).get("/").content.decode()
     assert f">{question}</a>" in page
+    assert f">{arabic}</a>" in page
     assert "for good" not in page
     assert "for good" not in browser(world.users["foreigner"]).get("/").content.decode()
 

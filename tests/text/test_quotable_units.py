@@ -42,6 +42,7 @@ def test_units_cover_the_text_once_and_in_order(text: str) -> None:
         ("She read Roe v. Wade. It is long.", ["She read Roe v. Wade.", "It is long."]),
         ("The U.S. Arsenal is in the U.S. They left.", ["The U.S. Arsenal is in the U.S.", "They left."]),
         ("这是茶。那是咖啡。", ["这是茶。", "那是咖啡。"]),
+        ("متى يفتح المكتب؟ يفتح في التاسعة.", ["متى يفتح المكتب؟", "يفتح في التاسعة."]),
     ],
 )
 def test_sentences_are_split_at_their_ends_only(text: str, sentences: list[str]) -> None:

@@ -20,8 +20,8 @@ _WORD = re.compile(r"[^\W_]")
 # Markers before the first word belong to the first sentence after them. This much text is searched for it.
 _LOOKAHEAD_CHARACTERS = 500
 # The end of a sentence after its markers, and the start of a list item.
-_SENTENCE_END = re.compile(r"\A[ \t]*[.!?。！？]+")
-_END_MARKS = re.compile(r"[.!?。！？]")
+_SENTENCE_END = re.compile(r"\A[ \t]*[.!?؟。！？]+")
+_END_MARKS = re.compile(r"[.!?؟。！？]")
 _ITEM_START = re.compile(r"(?:\A|(?<=\n))[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]*\Z")
 
 
@@ -91,7 +91,7 @@ def extract_citations(answer: str, passages: Sequence[Passage]) -> CitedAnswer:
 
 
 def _without_markers(sentence: str) -> str:
-    return citation_markers.remove_markers(sentence).strip(" .!?。！？")
+    return citation_markers.remove_markers(sentence).strip(" .!?؟。！？")
 
 
 def _split_cited_sentences(answer: str, lang: str) -> Iterator[tuple[str, str, str]]:

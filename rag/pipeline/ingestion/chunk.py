@@ -26,7 +26,7 @@ _HEADING, _PARAGRAPH, _LINE, _SENTENCE, _WORD = 4, 3, 2, 1, 0
 _MIN_FILL = 1 / 2
 _MIN_SECTION_TOKENS = 16
 # What a line ends with that the next one does not continue, and what begins an item, a row or a quote.
-_LINE_END = re.compile(r"[.!?:;…。！？；：][\"'”’»)\]*_`]*\s*\Z")
+_LINE_END = re.compile(r"[.!?؟:;…。！？；：][\"'”’»)\]*_`]*\s*\Z")
 _MARKER = re.compile(r"\s*(?:[-*+•|#>]|\d{1,4}[.)]\s)")
 # A text with more characters per allowed token is split without counting its tokens.
 _MAX_CHARACTERS_PER_TOKEN = 16

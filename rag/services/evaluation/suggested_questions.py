@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from orgs.access.caller import Caller
 from rag.models import Action, Chunk, DataSource, Document
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 
 _MAX_SUGGESTIONS = 3
 # How much is read to find them: the page "Ask" must not wait for suggestions.
@@ -45,5 +46,5 @@ def suggest_questions(caller: Caller, sources: Sequence[DataSource]) -> list[str
 def _find_questions(headings: Sequence[str]) -> Iterator[str]:
     for heading in headings:
         text = heading.strip()
-        if text.endswith(("?", "？")) and _MIN_CHARACTERS <= len(text) <= _MAX_CHARACTERS:
+        if text.endswith(QUESTION_ENDINGS) and _MIN_CHARACTERS <= len(text) <= _MAX_CHARACTERS:
             yield text

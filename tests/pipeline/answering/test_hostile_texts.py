@@ -21,7 +21,26 @@ from rag.text.token_counts import count_tokens
 from tests.support.checks.growth import takes_linear_time
 
 MAX_CHARACTERS = 25_000
-RUNS = ["\n", "=", " ", "\t", "。", ".'", "= ", "== ", "a'", "1,", "[1] ", "[1]", "[Source:", "\r", "y", "[1], ", "!"]
+RUNS = [
+    "\n",
+    "=",
+    " ",
+    "\t",
+    "。",
+    ".'",
+    "= ",
+    "== ",
+    "a'",
+    "1,",
+    "[1] ",
+    "[1]",
+    "[Source:",
+    "\r",
+    "y",
+    "[1], ",
+    "!",
+    "؟",
+]
 RUNS += ["![", "![](", "<|", "<img ", "<tool ", "# ", "\u200c", "\ufe0f", "[1,", "<invoke ", "The zebra is. "]
 STEPS: list[Callable[[str], object]] = [
     neutralize_at_line_starts,

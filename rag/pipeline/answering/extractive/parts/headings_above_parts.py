@@ -30,7 +30,7 @@ from .tables import split_cells
 
 STEP = re.compile(r"\d{1,3}[.)]\s")
 _TITLE = re.compile(r"# |= [^=]")
-_SENTENCE_END = re.compile(r"[.!?][\"'”’)\]*_`]*(?=\s)")
+_SENTENCE_END = re.compile(r"[.!?؟][\"'”’)\]*_`]*(?=\s)")
 # A very long sentence is cut between two words; a row or a code block is not.
 _MAX_QUOTE_CHARACTERS = 600
 

@@ -17,7 +17,7 @@ from .split_into_parts import SENTENCE_ENDINGS, ends_with_colon, says_nothing
 # "2. Term. The lease begins on 1 April.": a clause with its title.
 _TITLED_CLAUSE = re.compile(r"\d{1,3}[.)]\s+[^\W\d_a-z]\w*(?: \w+){0,2}\.\s")
 _MIN_CLAUSES = 3
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
+_SENTENCE_END = re.compile(r"[.!?؟](?=\s|$)")
 # The maximum number of preceding sentences that a sentence can need.
 _MAX_PREDECESSORS = 2
 # A whole list, table or code block follows its lead-in if it is this long. Of a longer one the beginning follows.
