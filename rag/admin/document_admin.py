@@ -153,7 +153,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         return super().selectable_rows(request, model)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
-        return super().get_queryset(request).defer("text")
+        return super().get_queryset(request).defer("text", "line_boxes")
 
     def search_parts(self, matches: QuerySet[Document]) -> list[QuerySet[Document]]:
         return [matches.filter(HAS_SHORT_NAMES), matches.filter(HAS_LONG_NAMES)]
@@ -208,7 +208,7 @@ def _sanitize_file_name(name: str) -> str:
 def _get_document_with_original(request: HttpRequest, object_id: str) -> Document | None:
     """Return the document if it has an original file and this request's user may query its data source; else None."""
     documents = (
-        Document.objects.live().visible_to(get_caller(request), Action.QUERY).select_related("original").defer("text")
+        Document.objects.live().visible_to(get_caller(request), Action.QUERY).select_related("original").without_text()
     )
     key = as_uuid(object_id)
     return documents.filter(pk=key).exclude(original=None).first() if key else None

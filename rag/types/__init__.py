@@ -18,7 +18,17 @@ from .answers import (
     Result,
     Validation,
 )
-from .documents import ChunkDraft, ChunkingOptions, Heading, IndexOutcome, Page, ParsedDocument, Submission
+from .documents import (
+    ChunkDraft,
+    ChunkingOptions,
+    Heading,
+    IndexOutcome,
+    LineBox,
+    Page,
+    ParsedDocument,
+    Recognition,
+    Submission,
+)
 from .filters import FILTER_FIELDS, Filters
 from .passages import Hit, Passage, Retrieval, SearchedQuestion, SearchResult, SearchTrace, SourceIds
 from .search import (
@@ -53,6 +63,7 @@ __all__ = [
     "Heading",
     "Hit",
     "IndexOutcome",
+    "LineBox",
     "MemberGrants",
     "Message",
     "Mode",
@@ -61,6 +72,7 @@ __all__ = [
     "ParsedDocument",
     "Passage",
     "Question",
+    "Recognition",
     "Result",
     "Retrieval",
     "SearchResult",

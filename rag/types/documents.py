@@ -67,6 +67,42 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class LineBox:
+    """Where a line that text recognition has read is on its page.
+
+    Attributes:
+        start: Character offset of the line's first character in the document's text.
+        end: Character offset after its last character.
+        page: The number of its page, from 1.
+        left: The left edge of an upright box around the line, as a share of the page's width from 0 to 1.
+        top: The upper edge, as a share of the page's height.
+        right: The right edge.
+        bottom: The lower edge.
+    """
+
+    start: int
+    end: int
+    page: int
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """How long text recognition took for a page.
+
+    Attributes:
+        engine: What has read it: `built-in` or `tesseract`.
+        seconds: The wall-clock time, without drawing the page.
+    """
+
+    engine: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """The parser's output.
 
@@ -78,6 +114,8 @@ class ParsedDocument:
         title: The title that the file itself declares, or empty.
         media_type: The MIME type that the file was read as.
         unread_pages: The numbers of pages without a text layer that were not recognised, because there are too many.
+        line_boxes: Where the recognised lines are, in the order of the text; empty if no text was recognised.
+        recognitions: What text recognition took for each page and picture that it read.
     """
 
     text: str
@@ -87,6 +125,8 @@ class ParsedDocument:
     title: str = ""
     media_type: str = ""
     unread_pages: tuple[int, ...] = ()
+    line_boxes: tuple[LineBox, ...] = ()
+    recognitions: tuple[Recognition, ...] = ()
 
     @property
     def page_starts(self) -> list[int]:

@@ -18,6 +18,7 @@ from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from rag.services.sources.reading import page_pictures
+from tests.parsing.files import pictures
 from tests.parsing.files.pdfs import pdf
 from tests.services.jobs.uploading import send, upload
 from tests.support.factories import World
@@ -122,6 +123,27 @@ def test_a_picture_is_remembered_and_a_pdf_that_cannot_be_drawn_is_not_found(
     assert owner.get(url).content == picture
     caches["page_pictures"].clear()
     assert owner.get(url).status_code == 404
+
+
+@pytest.mark.parametrize(("name", "kind"), [("scan.pdf", "PDF"), ("scan.png", "PNG")])
+def test_the_lines_of_a_scan_are_marked(world: World, name: str, kind: str) -> None:
+    caches["page_pictures"].clear()
+    source = world.source("secret", visibility=Visibility.PERSONAL)
+    scan = pictures.page(["Zebras sleep standing up.", "", "", "Lions weigh 200 kilograms."], width=612)
+    send(world, source, upload(name, pictures.encoded(scan, kind=kind)))
+    document, owner = Document.objects.get(), signed_in(world, "owner")
+    assert (document.recognized_pages, document.recognition_seconds > 0) == (1, True)
+    url = picture_url(owner, document, "Lions weigh 200 kilograms.")
+    box = marked_box(Image.open(io.BytesIO(owner.get(url).content)))
+    assert box
+    left, top, right, bottom = box
+    # The fourth line of 28 pixels begins 28 pixels from the left edge.
+    assert 15 < left < 35
+    assert 300 < right < 450
+    assert 44 * 4 - 12 < top < bottom < 44 * 5 + 12
+    assert signed_in(world, "editor").get(url).status_code == 404
+    Document.objects.update(line_boxes=b"")  # as documents of earlier versions have it
+    assert marked_box(Image.open(io.BytesIO(owner.get(url).content))) is None
 
 
 def test_few_pages_are_drawn_at_a_time(

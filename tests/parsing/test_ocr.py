@@ -1,5 +1,6 @@
 """Text recognition of pictures and scanned pages, and the order of what was recognised."""
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,8 +13,9 @@ from rag.parsing import formats, parse
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.ocr import layout, models
 from rag.parsing.ocr.lines import Line
+from rag.parsing.ocr.locate_lines import locate_lines
 from rag.parsing.ocr.regions import Rectangle
-from rag.types import Page
+from rag.types import LineBox, Page
 
 from . import files
 from .conftest import Read
@@ -93,6 +95,65 @@ def test_a_turned_picture_is_read(read: Read) -> None:
     for turned in (page.transpose(Image.Transpose.ROTATE_180), page.transpose(Image.Transpose.ROTATE_270)):
         text = read(pictures.encoded(turned, kind="PNG"), "a.png", ocr=True).text
         assert text == "Bees are remarkable insects. Wasps are too."
+
+
+def ink_of(picture: Image.Image, box: LineBox) -> tuple[float, ...]:
+    """The edges of what is written in a box that is a little larger, in shares of the page."""
+    width, height = picture.size
+    left, top = max(0, int(box.left * width) - 4), max(0, int(box.top * height) - 4)
+    part = picture.convert("L").crop((left, top, int(box.right * width) + 4, int(box.bottom * height) + 4))
+    ink = part.point(lambda value: 255 if value < 128 else 0).getbbox()
+    assert ink
+    return (left + ink[0]) / width, (top + ink[1]) / height, (left + ink[2]) / width, (top + ink[3]) / height
+
+
+WRITTEN = ["Bees are remarkable insects.", "Wasps build nests of paper."]
+
+
+@pytest.mark.parametrize("turn", [None, Image.Transpose.ROTATE_180, Image.Transpose.ROTATE_270], ids=str)
+@pytest.mark.parametrize("kind", ["PNG", "PDF"])
+def test_recognised_lines_keep_page_and_box(read: Read, kind: str, turn: Image.Transpose | None) -> None:
+    page = pictures.page(WRITTEN)
+    page = page.transpose(turn) if turn is not None else page
+    parsed = read(pictures.encoded(page, kind=kind), "a", ocr=True)
+    assert [parsed.text[box.start : box.end] for box in parsed.line_boxes] == WRITTEN
+    assert [box.page for box in parsed.line_boxes] == [1, 1]
+    edges = [(box.left, box.top, box.right, box.bottom) for box in parsed.line_boxes]
+    for number, box in enumerate(parsed.line_boxes):
+        # The whole line and nothing of the other one is in the box.
+        assert ink_of(page, box) == pytest.approx(edges[number], abs=0.08)
+    first, second = edges
+    is_level = turn in (None, Image.Transpose.ROTATE_180)
+    assert (first[3] < second[3] if turn is None else first[1] > second[1]) if is_level else first[0] > second[0]
+    assert [recognition.engine for recognition in parsed.recognitions] == ["built-in"]
+    assert parsed.recognitions[0].seconds > 0
+
+
+def test_only_recognised_pages_have_boxes(read: Read) -> None:
+    parsed = read(files.pdf(["Bees are remarkable insects.", pictures.page(WRITTEN[1:])]), "a.pdf", ocr=True)
+    ((box,), (recognition,)) = parsed.line_boxes, parsed.recognitions
+    assert (parsed.text[box.start : box.end], box.page) == (WRITTEN[1], 2)
+    assert recognition.engine == "built-in"
+    plain = read(files.pdf(["Bees are remarkable insects."]), "a.pdf", ocr=True)
+    assert (plain.line_boxes, plain.recognitions) == ((), ())
+
+
+def test_divided_words_cells_and_headings_are_located(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [line("A large title", 0, 0, height=60), line("remark-", 0, 150), line("able | insects", 0, 190)]
+    lines += [
+        line(cell, 400 * x, 400 + 60 * y) for y, row in enumerate(["AB", ["C", "a|b"]]) for x, cell in enumerate(row)
+    ]
+    builder = MarkdownBuilder()
+    builder.add_page(1)
+    ordered = layout.add_lines(builder, lines)
+    parsed = builder.build()
+    boxes = locate_lines(parsed, {1: ordered})
+    texts = ["A large title", "remark", "able | insects", "A", "B", "C", "a\\|b"]
+    assert [parsed.text[box.start : box.end] for box in boxes] == texts
+    assert all(before.end <= after.start for before, after in itertools.pairwise(boxes))
+    monkeypatch.setattr("rag.parsing.ocr.locate_lines.MAX_LINE_BOXES", 2)
+    assert locate_lines(parsed, {1: ordered}) == boxes[:2]
+    assert locate_lines(parsed, {1: [line("Nothing of it", 0, 0), *ordered]}) == boxes[:2]
 
 
 def line(text: str, left: float, top: float, *, height: float = 30) -> Line:

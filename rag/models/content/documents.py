@@ -1,6 +1,7 @@
 """Documents, which are identified by their data source and path."""
 
 import hashlib
+from typing import Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -37,6 +38,10 @@ class DocumentQuerySet(SourceContentQuerySet):
         """Return the documents that are not deleted."""
         return self.filter(deleted_at=None)
 
+    def without_text(self) -> Self:
+        """Return the documents without loading what may be large: the text and the boxes of its lines."""
+        return self.defer("text", "line_boxes")
+
     def matching(self, filters: Filters) -> "DocumentQuerySet":
         """Return the documents that meet all conditions of a search's filters."""
         return self.filter(
@@ -68,6 +73,11 @@ class Document(UUIDModel):
     # Where each page starts in the text, that of page 1 first (ParsedDocument.page_starts). Empty if the format has no
     # pages, and for documents of versions that did not store it.
     page_starts = ArrayField(models.PositiveIntegerField(), default=list, db_default=[], blank=True, editable=False)
+    # Where the lines are that text recognition has read (line_boxes.pack_line_boxes), and what it cost. Empty and 0 if
+    # nothing was recognised, and for documents of versions that did not store it.
+    line_boxes = models.BinaryField(default=b"", db_default=b"", blank=True)
+    recognized_pages = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    recognition_seconds = models.FloatField(default=0.0, db_default=0.0, editable=False)
     original = models.ForeignKey(Original, models.SET_NULL, null=True, blank=True, related_name="documents")
     content_hash = models.CharField(max_length=200)
     # The options it was chunked with. A submission with other options counts as a change.

@@ -24,13 +24,14 @@ _HYPHENATED = re.compile(r"[^\W\d_]-$")
 
 @dataclass(frozen=True, slots=True)
 class LinePart:
-    """A part of a line, and the sides of its horizontal box in pixels."""
+    """A part of a line, the sides of its horizontal box in pixels, and the recognised lines that it consists of."""
 
     text: str
     left: float
     right: float
     top: float
     bottom: float
+    lines: tuple[Line, ...]
 
     @property
     def height(self) -> float:
@@ -46,16 +47,20 @@ class LinePart:
 Row = list[LinePart]
 
 
-def add_lines(builder: MarkdownBuilder, lines: Sequence[Line]) -> None:
-    """Add the text of a page to a document: paragraphs, headings and tables in reading order."""
+def add_lines(builder: MarkdownBuilder, lines: Sequence[Line]) -> list[Line]:
+    """Add the text of a page to a document: paragraphs, headings and tables. Returns the lines in reading order."""
     if not lines:
-        return
+        return []
     parts = _straighten(lines)
     # Shorter lines have smaller boxes, so that the size of type is judged by the longer half of the lines.
     longest = sorted(parts, key=lambda part: len(part.text))[len(parts) // 2 :]
     size = median(part.height for part in longest)
+    ordered: list[Line] = []
     for region in _regions(parts, size):
-        _add_region(builder, _rows(region), size)
+        rows = [_join_near(row) for row in _rows(region)]
+        _add_region(builder, rows, size)
+        ordered += (line for row in rows for part in row for line in part.lines)
+    return ordered
 
 
 def _straighten(lines: Sequence[Line]) -> list[LinePart]:
@@ -65,7 +70,8 @@ def _straighten(lines: Sequence[Line]) -> list[LinePart]:
     for line in lines:
         box = line.box
         x, y = box.x + box.y * slope, box.y - box.x * slope
-        parts.append(LinePart(line.text, x - box.width / 2, x + box.width / 2, y - box.height / 2, y + box.height / 2))
+        across, up = box.width / 2, box.height / 2
+        parts.append(LinePart(line.text, x - across, x + across, y - up, y + up, (line,)))
     return parts
 
 
@@ -123,7 +129,6 @@ def _rows(parts: Sequence[LinePart]) -> list[Row]:
 
 
 def _add_region(builder: MarkdownBuilder, rows: list[Row], size: float) -> None:
-    rows = [_join_near(row) for row in rows]
     start = 0
     while start < len(rows):
         end = start
@@ -144,7 +149,8 @@ def _join_near(row: Row) -> Row:
         if joined and part.left - joined[-1].right < _COLUMN_GAP * max(part.height, joined[-1].height):
             last = joined.pop()
             top, bottom = min(last.top, part.top), max(last.bottom, part.bottom)
-            joined.append(LinePart(f"{last.text} {part.text}", last.left, part.right, top, bottom))
+            text, lines = f"{last.text} {part.text}", last.lines + part.lines
+            joined.append(LinePart(text, last.left, part.right, top, bottom, lines))
         else:
             joined.append(part)
     return joined

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
@@ -28,33 +28,56 @@ _SAMPLE = 5
 _LOW_QUOTE = re.compile(r"(?<!\w),,(?=\w)")
 
 
+# The edges of a box on a page: left, top, right and bottom, as shares of its width and height.
+Place = tuple[float, float, float, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A recognised piece of a line: its text, its mean probability and where it is."""
+    """A recognised piece of a line: its text, its mean probability and where it is.
+
+    Attributes:
+        box: Its rectangle in the picture, which may have been turned to read it.
+        place: Its edges in the picture as it was, so that they can be marked there.
+    """
 
     text: str
     confidence: float
     box: Rectangle
+    place: Place = (0.0, 0.0, 0.0, 0.0)
 
 
 def read_lines(picture: Image.Image) -> list[Line]:
     """Return the lines of text in a picture, in no particular order.
 
-    A picture that lies on its side or upside down is turned. The boxes refer to the turned picture.
+    A picture that lies on its side or upside down is turned. The boxes refer to the turned picture, the places do not.
     """
     darkest, brightest = picture.convert("L").getextrema()
     if brightest - darkest < _MIN_CONTRAST:  # type: ignore[operator]  # numbers, as the picture has one channel
         return []
-    boxes = _find_boxes(picture)
+    boxes, quarter_turns = _find_boxes(picture), 0
     tall = sum(box.height > 2 * box.width for box in boxes)
     if tall > len(boxes) / 2:
         picture = picture.transpose(Image.Transpose.ROTATE_90)
-        boxes = _find_boxes(picture)
+        boxes, quarter_turns = _find_boxes(picture), 1
     if boxes and _is_upside_down(picture, boxes):
         picture = picture.transpose(Image.Transpose.ROTATE_180)
-        boxes = _find_boxes(picture)
+        boxes, quarter_turns = _find_boxes(picture), quarter_turns + 2
     lines = [_recognize(picture, box) for box in boxes]
-    return [line for line in lines if line.text and line.confidence >= _MIN_CONFIDENCE]
+    return [
+        replace(line, place=_place(line.box, picture, quarter_turns))
+        for line in lines
+        if line.text and line.confidence >= _MIN_CONFIDENCE
+    ]
+
+
+def _place(box: Rectangle, picture: Image.Image, quarter_turns: int) -> Place:
+    """Return where a box is in the picture before it was turned left by this many quarters."""
+    shares = [(x / picture.width, y / picture.height) for x, y in box.corners()]
+    for _ in range(quarter_turns):
+        shares = [(1 - y, x) for x, y in shares]
+    xs, ys = ([min(max(share, 0.0), 1.0) for share in axis] for axis in zip(*shares, strict=True))
+    return min(xs), min(ys), max(xs), max(ys)
 
 
 def _find_boxes(picture: Image.Image) -> list[Rectangle]:

@@ -2,26 +2,26 @@
 
 import dataclasses
 import re
-from collections.abc import Iterator
-from io import BytesIO
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rag.errors import ParseFailed
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits, allow_ocr_time
-from rag.types import ParsedDocument
+from rag.types import ParsedDocument, Recognition
 
 from . import models
+from .locate_lines import locate_lines
 from .ocr_off_message import OCR_IS_OFF
+from .open_pictures import open_pictures
+from .recognized_page import RecognizedPage
 from .render_pdf_pages import count_pages, read_pages
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-# A page of 30 x 40 cm with 600 dots per inch.
-_MAX_PIXELS = 67_000_000
-# Larger pictures are reduced: a page of A4 with 350 dots per inch.
-_MAX_SIDE = 4200
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
@@ -34,19 +34,35 @@ def read_picture(content: bytes, limits: Limits) -> ParsedDocument:
     if not limits.ocr_pages:
         raise ParseFailed(OCR_IS_OFF.format("The file is a picture"))
     builder = MarkdownBuilder()
-    for number, picture in enumerate(_open(content), 1):
+    pages: dict[int, RecognizedPage] = {}
+    for number, picture in enumerate(open_pictures(content), 1):
         if number > limits.ocr_pages:
             raise ParseFailed(_too_many(limits))
         builder.add_page(number)
-        _recognize(picture, builder)
-    parsed = builder.build()
+        pages[number] = _recognize(picture, builder)
+    parsed = add_recognized(builder.build(), pages)
     if not _LETTER_OR_DIGIT.search(parsed.text):
         raise ParseFailed("No text was recognised in the picture. Send a sharper or larger picture.")
     title = parsed.headings[0].title if parsed.headings else ""
     return dataclasses.replace(parsed, title=title)
 
 
-def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> tuple[dict[int, str], list[int]]:
+@dataclass(frozen=True, slots=True)
+class RecognizedPages:
+    """The pages of a PDF after text recognition.
+
+    Attributes:
+        texts: The Markdown of the pages by their numbers, in their order.
+        pages: The pages whose text was recognised, by their numbers.
+        unread: The numbers of the pages that were not read, because there are too many.
+    """
+
+    texts: dict[int, str]
+    pages: Mapping[int, RecognizedPage] = field(default_factory=dict)
+    unread: tuple[int, ...] = ()
+
+
+def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> RecognizedPages:
     """Recognise the text of pages that have no text layer. A page with a text layer is never changed.
 
     Args:
@@ -54,73 +70,49 @@ def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> tu
         content: The PDF file.
         limits: The limits, with the number of pages to recognise. Further pages stay empty.
 
-    Returns:
-        The texts in the order of the pages, with those that had none; and the numbers of the pages that were not read,
-        because there are too many.
-
     Raises:
         ParseFailed: If no page has text, and there are too many of them.
     """
     if not limits.ocr_pages or not models.is_installed():
-        return texts, []
+        return RecognizedPages(texts)
     count = count_pages(content)
     # xberg leaves out pages without text if other pages have some.
     empty = [number for number in range(1, count + 1) if not _LETTER_OR_DIGIT.search(texts.get(number, ""))]
     if count == len(empty) > limits.ocr_pages:
         raise ParseFailed(_too_many(limits))
     if not empty:
-        return texts, []
-    recognized = texts | read_pages(content, empty[: limits.ocr_pages], _recognize_page, limits)
-    return dict(sorted(recognized.items())), empty[limits.ocr_pages :]
+        return RecognizedPages(texts)
+    pages = read_pages(content, empty[: limits.ocr_pages], _recognize_page, limits)
+    texts = texts | {number: page.text for number, page in pages.items()}
+    return RecognizedPages(dict(sorted(texts.items())), pages, tuple(empty[limits.ocr_pages :]))
 
 
-def _recognize_page(content: bytes) -> str:
-    builder = MarkdownBuilder()
-    for picture in _open(content):
-        _recognize(picture, builder)
-    return builder.build().text
+def add_recognized(parsed: ParsedDocument, pages: Mapping[int, RecognizedPage]) -> ParsedDocument:
+    """Return the document with where the recognised lines are and what reading them took.
+
+    Args:
+        parsed: The document with its pages.
+        pages: The recognised pages by their numbers.
+    """
+    line_boxes = locate_lines(parsed, {number: page.lines for number, page in pages.items()})
+    recognitions = tuple(page.recognition for page in pages.values())
+    return dataclasses.replace(parsed, line_boxes=line_boxes, recognitions=recognitions)
 
 
-def _recognize(picture: "Image", builder: MarkdownBuilder) -> None:
+def _recognize_page(content: bytes) -> RecognizedPage:
+    """Recognise the text of a file with one picture."""
+    (picture,), builder = open_pictures(content), MarkdownBuilder()
+    return dataclasses.replace(_recognize(picture, builder), text=builder.build().text)
+
+
+def _recognize(picture: "Image", builder: MarkdownBuilder) -> RecognizedPage:
+    """Recognise the text of a picture, and add it to a document. The result has the lines only."""
     from . import layout, lines  # not loaded before it is needed
 
     allow_ocr_time()
-    layout.add_lines(builder, lines.read_lines(picture))
-
-
-def _open(content: bytes) -> Iterator["Image"]:
-    """Yield the pictures of a file in RGB, upright and on a white background.
-
-    Raises:
-        ParseFailed: If the file is damaged or a picture too large.
-    """
-    from PIL import Image, ImageOps, UnidentifiedImageError
-
-    Image.MAX_IMAGE_PIXELS = None  # checked here, with an error of our own
-    try:
-        with Image.open(BytesIO(content), formats=("PNG", "JPEG", "TIFF", "WEBP")) as file:
-            for number in range(getattr(file, "n_frames", 1) if file.format == "TIFF" else 1):
-                file.seek(number)
-                if file.width * file.height > _MAX_PIXELS:
-                    millions = _MAX_PIXELS // 10**6
-                    raise ParseFailed(f"The picture has more than {millions} million pixels. Send it smaller.")
-                file.draft("RGB", (_MAX_SIDE, _MAX_SIDE))
-                picture = ImageOps.exif_transpose(file)
-                if picture.has_transparency_data:
-                    picture = picture.convert("RGBA")
-                    white = Image.new("RGBA", picture.size, "white")
-                    picture = Image.alpha_composite(white, picture)
-                picture = _as_rgb(picture)
-                picture.thumbnail((_MAX_SIDE, _MAX_SIDE))
-                yield picture
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError) as error:
-        raise ParseFailed("The picture is damaged or cut off. Open it, save it again and send that.") from error
-
-
-def _as_rgb(picture: "Image") -> "Image":
-    if picture.mode.startswith("I;16"):  # 16 bits: Pillow would cut off values instead of scaling them
-        picture = picture.convert("I").point(lambda value: value / 256).convert("L")
-    return picture.convert("RGB")
+    started = time.monotonic()
+    ordered = layout.add_lines(builder, lines.read_lines(picture))
+    return RecognizedPage(tuple(ordered), Recognition("built-in", time.monotonic() - started))
 
 
 def _too_many(limits: Limits) -> str:

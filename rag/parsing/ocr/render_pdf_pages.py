@@ -11,27 +11,29 @@ from rag.parsing import formats
 from rag.parsing.readers.xberg_adapter import Ocr, extract
 from rag.parsing.sandbox.limits import Limits
 
+from .recognized_page import RecognizedPage
+
 _NAME = "ragsite"
 
 
 class _Backend:
     """What xberg calls for each page (its interface OcrBackend). Only one document is read at a time."""
 
-    def __init__(self, recognize: Callable[[bytes], str], max_pictures: int) -> None:
+    def __init__(self, recognize: Callable[[bytes], RecognizedPage], max_pictures: int) -> None:
         self._recognize, self._max_pictures = recognize, max_pictures
         # xberg does not say which page it renders, and would change Markdown. So it gets a mark, which stands in its
         # result where the text belongs.
         self.mark = f"TEXT{secrets.token_hex(12)}"
-        self.texts: list[str] = []
+        self.pages: list[RecognizedPage] = []
         self.error: Exception | None = None
 
     def process_image(self, picture: bytes, config: object) -> dict[str, Any]:
         """Recognise the text of a page and return its mark."""
         content = ""
-        if not self.error and len(self.texts) < self._max_pictures:
+        if not self.error and len(self.pages) < self._max_pictures:
             try:
-                content = f"{self.mark}x{len(self.texts)}x"
-                self.texts.append(self._recognize(picture))
+                content = f"{self.mark}x{len(self.pages)}x"
+                self.pages.append(self._recognize(picture))
             except Exception as error:  # raised again in `read_pages`; xberg would hide it
                 self.error = error
         return {"content": content, "metadata": {}, "tables": [], "mime_type": "text/plain"}
@@ -63,13 +65,15 @@ class _Backend:
         """Do nothing."""
 
 
-def read_pages(content: bytes, pages: list[int], recognize: Callable[[bytes], str], limits: Limits) -> dict[int, str]:
-    """Return the recognised text of pages of a PDF, by page number.
+def read_pages(
+    content: bytes, pages: list[int], recognize: Callable[[bytes], RecognizedPage], limits: Limits
+) -> dict[int, RecognizedPage]:
+    """Return what was recognised on pages of a PDF, by page number.
 
     Args:
         content: The PDF.
         pages: The numbers of the pages, from 1.
-        recognize: Returns the text of a page from its picture, a PNG file. What it raises is raised.
+        recognize: Returns what a page has, from its picture, a PNG file. What it raises is raised.
         limits: The limits of time and memory.
     """
     backend = _Backend(recognize, 2 * len(pages))  # xberg renders an empty page twice
@@ -84,12 +88,12 @@ def read_pages(content: bytes, pages: list[int], recognize: Callable[[bytes], st
     if backend.error:
         raise backend.error
     parts = re.split(rf"{marker}:(\d+):", extracted.markdown)
-    texts = {}
+    recognized = {}
     for number, page in zip(parts[1::2], parts[2::2], strict=True):
         match = re.search(rf"{backend.mark}x(\d+)x", page)
         if match and int(number) in pages:
-            texts[int(number)] = backend.texts[int(match[1])]
-    return texts
+            recognized[int(number)] = backend.pages[int(match[1])]
+    return recognized
 
 
 def count_pages(content: bytes) -> int:

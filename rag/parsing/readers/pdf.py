@@ -7,7 +7,7 @@ from dataclasses import replace
 from rag.errors import ParseFailed
 from rag.parsing import formats
 from rag.parsing.ocr.ocr_off_message import OCR_IS_OFF
-from rag.parsing.ocr.read_pictures import recognize_pages
+from rag.parsing.ocr.read_pictures import add_recognized, recognize_pages
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -28,16 +28,20 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     text = promote_bold_lines(extracted.markdown)
     preamble, *parts = re.split(rf"{marker}:(\d+):", text)
     texts = {int(number): page for number, page in zip(parts[::2], parts[1::2], strict=True)}
-    texts, unread_pages = recognize_pages(texts, content, limits)
+    recognized = recognize_pages(texts, content, limits)
     title = extracted_markdown.clean_title(extracted.title)
-    parsed = extracted_markdown.join_pages(texts.items(), title, preamble=preamble)
+    parsed = extracted_markdown.join_pages(recognized.texts.items(), title, preamble=preamble)
     if not parsed.text.strip():
         if b"%%EOF" not in content[-2048:]:
             raise ParseFailed("The PDF is damaged or cut off. Open it, save it again and send that.")
         if limits.ocr_pages:
             raise ParseFailed("No text was recognised on the pages of the PDF. Send a sharper or larger scan.")
         raise ParseFailed(OCR_IS_OFF.format("The pages of the PDF are pictures (a scan)"))
-    return replace(parsed, title=parsed.title or _first_heading(parsed), unread_pages=tuple(unread_pages))
+    return replace(
+        add_recognized(parsed, recognized.pages),
+        title=parsed.title or _first_heading(parsed),
+        unread_pages=recognized.unread,
+    )
 
 
 def _first_heading(parsed: ParsedDocument) -> str:

@@ -22,9 +22,9 @@ from rag.errors import ParseFailed, RagError
 from rag.parsing import container_formats, formats
 from rag.parsing.readers import web
 from rag.parsing.readers.registry import get_reader
-from rag.types import ParsedDocument
+from rag.types import LineBox, ParsedDocument
 
-from .draw_cited_page import draw_cited_page
+from .draw_cited_page import draw_cited_page, draw_cited_picture
 from .limits import EXIT_OUT_OF_MEMORY, MAX_HEADINGS, RESPONSE_MARGIN_BYTES, STDERR_FILE, Limits, ParseRequest
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -116,7 +116,10 @@ def _parse(request: ParseRequest, limits: Limits) -> dict[str, Any]:
     """
     content = Path(request["file"]).read_bytes()
     if picture := request["picture"]:
-        return {"picture": draw_cited_page(content, picture["pages"], picture["passage"])}
+        boxes = [LineBox(**box) for box in picture["line_boxes"]]
+        if request["media_type"] in formats.PICTURES:
+            return {"picture": draw_cited_picture(content, picture["pages"], boxes)}
+        return {"picture": draw_cited_page(content, picture["pages"], picture["passage"], boxes)}
     media_type = container_formats.detect_container_type(content, request["media_type"])
     parsed = get_reader(media_type)(content, limits)
     return {**asdict(parsed), "text": _encode_text(parsed, limits), "media_type": media_type}

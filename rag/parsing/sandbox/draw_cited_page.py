@@ -1,6 +1,6 @@
-"""Draws the page of a PDF that a citation shows, with the passage marked.
+"""Draws the page of a PDF or the picture that a citation shows, with the passage marked.
 
-Runs in the parser's sandbox only: a PDF is untrusted.
+Runs in the parser's sandbox only: a file is untrusted.
 """
 
 import ctypes
@@ -10,6 +10,8 @@ from io import BytesIO
 from typing import Any
 
 from rag.errors import ParseFailed
+from rag.parsing.ocr.open_pictures import open_pictures
+from rag.types import LineBox
 
 _WIDTH_PIXELS = 1_100
 _MAX_HEIGHT_PIXELS = 2_200
@@ -26,13 +28,14 @@ _NOT_A_LETTER = re.compile(r"\W|_")
 Rectangle = tuple[int, int, int, int]
 
 
-def draw_cited_page(content: bytes, numbers: Sequence[int], passage: str) -> bytes:
+def draw_cited_page(content: bytes, numbers: Sequence[int], passage: str, line_boxes: Sequence[LineBox] = ()) -> bytes:
     """Draw the page that has most of a passage, with the words of the passage marked.
 
     Args:
         content: The PDF.
         numbers: The numbers of the pages where the passage may be, from 1.
         passage: The passage, as it was read from the PDF.
+        line_boxes: Where the recognised lines of the passage are, on pages that have no text.
 
     Returns:
         A picture in the format WebP. If none of the pages has a text that is known to be of the passage, it shows the
@@ -44,23 +47,70 @@ def draw_cited_page(content: bytes, numbers: Sequence[int], passage: str) -> byt
     import pypdfium2  # not loaded before it is needed
 
     with pypdfium2.PdfDocument(content) as document:
-        pages = [document[number - 1] for number in numbers if 1 <= number <= len(document)]
-        if not pages:
+        existing = [number for number in numbers if 1 <= number <= len(document)]
+        if not existing:
             raise ParseFailed("The PDF has no such page.")
-        with_ranges = [(page, list(_find_words(page, passage))) for page in pages]
-        page, ranges = max(with_ranges, key=lambda item: sum(end - start for start, end in item[1]))
-        return _draw(page, ranges)
+        ranges = {number: list(_find_words(document[number - 1], passage)) for number in existing}
+        number = max(existing, key=lambda number: _count_marked(ranges[number], line_boxes, number))
+        return _draw(document[number - 1], ranges[number], _boxes_of(line_boxes, number))
 
 
-def _draw(page: Any, ranges: list[tuple[int, int]]) -> bytes:
-    from PIL import Image, ImageChops
+def draw_cited_picture(content: bytes, numbers: Sequence[int], line_boxes: Sequence[LineBox]) -> bytes:
+    """Draw the picture that has most of a passage, with the lines of the passage marked.
 
+    Args:
+        content: The file, of which each picture is a page.
+        numbers: The numbers of the pages where the passage may be, from 1.
+        line_boxes: Where the recognised lines of the passage are.
+
+    Returns:
+        A picture in the format WebP.
+
+    Raises:
+        ParseFailed: If the file has no such picture, or is damaged.
+    """
+    number = max(numbers, key=lambda number: _count_marked([], line_boxes, number), default=0)
+    picture = next(open_pictures(content, first=number), None) if number > 0 else None
+    if picture is None:
+        raise ParseFailed("The file has no such picture.")
+    scale = min(_WIDTH_PIXELS / picture.width, _MAX_HEIGHT_PIXELS / picture.height, 1)
+    picture = picture.resize((max(round(picture.width * scale), 1), max(round(picture.height * scale), 1)))
+    return _mark(picture, _on_picture(_boxes_of(line_boxes, number), picture))
+
+
+def _count_marked(ranges: list[tuple[int, int]], line_boxes: Sequence[LineBox], number: int) -> int:
+    """Return how many characters of a page would be marked."""
+    lines = [(box.start, box.end) for box in _boxes_of(line_boxes, number)]
+    return sum(end - start for start, end in [*ranges, *lines])
+
+
+def _boxes_of(line_boxes: Sequence[LineBox], number: int) -> list[LineBox]:
+    return [box for box in line_boxes if box.page == number]
+
+
+def _draw(page: Any, ranges: list[tuple[int, int]], line_boxes: Sequence[LineBox]) -> bytes:
     width, height = page.get_size()
     scale = min(_WIDTH_PIXELS / max(width, 1), _MAX_HEIGHT_PIXELS / max(height, 1))
     bitmap = page.render(scale=scale)
     picture = bitmap.to_pil().convert("RGB")
     position = bitmap.get_posconv(page)
-    for left, top, right, bottom in _rectangles(page, position, ranges):
+    return _mark(picture, [*_rectangles(page, position, ranges), *_on_picture(line_boxes, picture)])
+
+
+def _on_picture(line_boxes: Sequence[LineBox], picture: Any) -> list[Rectangle]:
+    """Return the pixels of the left, top, right and bottom edge of each box."""
+    width, height = picture.size
+    return [
+        (round(box.left * width), round(box.top * height), round(box.right * width), round(box.bottom * height))
+        for box in line_boxes
+    ]
+
+
+def _mark(picture: Any, rectangles: Sequence[Rectangle]) -> bytes:
+    """Colour the rectangles, and return the picture as a file."""
+    from PIL import Image, ImageChops
+
+    for left, top, right, bottom in rectangles:
         box = (max(left, 0), max(top, 0), min(right, picture.width), min(bottom, picture.height))
         if box[0] < box[2] and box[1] < box[3]:
             part = picture.crop(box)

@@ -12,6 +12,8 @@ MAX_TEXT_BYTES = 200 * 2**20
 MAX_TITLE_CHARACTERS = 1_000
 # The maximum number of headings and of pages.
 MAX_HEADINGS = 200_000
+# The maximum number of recognised lines whose boxes are kept. A page has about 50.
+MAX_LINE_BOXES = 50_000
 # The maximum size of the picture of a page, and the time that a reader waits for it.
 MAX_PICTURE_BYTES = 4 * 2**20
 PICTURE_TIMEOUT_SECONDS = 15.0
@@ -26,10 +28,11 @@ STDERR_FILE = "stderr"
 
 
 class PictureRequest(TypedDict):
-    """The pages of a PDF of which one is drawn, and the passage that is marked on it."""
+    """The pages of which one is drawn, the passage that is marked on it, and the boxes of its recognised lines."""
 
     pages: list[int]
     passage: str
+    line_boxes: list[dict[str, Any]]
 
 
 class ParseRequest(TypedDict):

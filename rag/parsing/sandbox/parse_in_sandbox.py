@@ -18,7 +18,7 @@ from django.conf import settings
 
 from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
-from rag.types import Heading, Page, ParsedDocument
+from rag.types import Heading, LineBox, Page, ParsedDocument, Recognition
 
 from .limits import (
     EXIT_OUT_OF_MEMORY,
@@ -82,11 +82,20 @@ def parse_file(file: Path, *, media_type: str, ocr: bool = False) -> ParsedDocum
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def draw_cited_page_in_sandbox(file: Path, pages: Sequence[int], passage: str) -> bytes:
-    """Run `draw_cited_page` in the sandbox, within RAG_PARSE_MAX_MEMORY_MB and a few seconds.
+def draw_cited_page_in_sandbox(
+    file: Path, media_type: str, pages: Sequence[int], passage: str, line_boxes: Sequence[LineBox] = ()
+) -> bytes:
+    """Run `draw_cited_page` or `draw_cited_picture` in the sandbox, within RAG_PARSE_MAX_MEMORY_MB and a few seconds.
+
+    Args:
+        file: The PDF, or a file with pictures.
+        media_type: Its MIME type.
+        pages: The numbers of the pages where the passage may be, from 1.
+        passage: The passage, as it was read from the file.
+        line_boxes: Where the recognised lines of the passage are.
 
     Raises:
-        ParseFailed: If the PDF has none of the pages, cannot be drawn, or a limit is exceeded.
+        ParseFailed: If the file has none of the pages, cannot be drawn, or a limit is exceeded.
     """
     limits = Limits(
         timeout_seconds=min(PICTURE_TIMEOUT_SECONDS, settings.RAG_PARSE_TIMEOUT_SECONDS),
@@ -96,9 +105,13 @@ def draw_cited_page_in_sandbox(file: Path, pages: Sequence[int], passage: str) -
     folder = Path(tempfile.mkdtemp(prefix="ragsite-page-", dir=settings.RAG_TEMP_FOLDER))
     try:
         with _slots:
-            picture: PictureRequest = {"pages": list(pages), "passage": passage}
-            exit_code = _run_parser(file, formats.PDF, limits, folder, picture=picture)
-        _read_response(folder, exit_code, formats.PDF, limits)
+            picture: PictureRequest = {
+                "pages": list(pages),
+                "passage": passage,
+                "line_boxes": [asdict(box) for box in line_boxes],
+            }
+            exit_code = _run_parser(file, media_type, limits, folder, picture=picture)
+        _read_response(folder, exit_code, media_type, limits)
         return _read_limited(folder / "picture", limits)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -198,6 +211,17 @@ def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) 
         title=str(response["title"])[:MAX_TITLE_CHARACTERS],
         media_type=str(response["media_type"]),
         unread_pages=tuple(int(number) for number in response["unread_pages"]),
+        line_boxes=tuple(
+            LineBox(
+                *(int(box[name]) for name in ("start", "end", "page")),
+                *(float(box[name]) for name in ("left", "top", "right", "bottom")),
+            )
+            for box in response["line_boxes"]
+        ),
+        recognitions=tuple(
+            Recognition(str(recognition["engine"]), float(recognition["seconds"]))
+            for recognition in response["recognitions"]
+        ),
     )
 
 

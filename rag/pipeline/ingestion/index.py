@@ -9,6 +9,7 @@ from django.db import transaction
 
 from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
+from rag.models.content.line_boxes import pack_line_boxes
 from rag.parsing import parse
 from rag.providers import provider_factory
 from rag.providers.stores.store_writes import DocumentVersion, MetadataUpdate
@@ -185,6 +186,9 @@ def _build_version(
         "lang": chunked.lang,
         "text": chunked.parsed.text,
         "page_starts": chunked.parsed.page_starts,
+        "line_boxes": pack_line_boxes(chunked.parsed.line_boxes),
+        "recognized_pages": len(chunked.parsed.recognitions),
+        "recognition_seconds": sum(recognition.seconds for recognition in chunked.parsed.recognitions),
         "original_id": submission.original_id,
         "content_hash": effective_hash(submission),
         "chunk_size": options.size,
@@ -231,7 +235,7 @@ def _lock_documents(source: DataSource, paths: Collection[str]) -> dict[str, Doc
     source.lock_for_write()
     transaction.on_commit(functools.partial(positions.note_changed, source.organization_id))
     advisory_xact_locks(f"{source.pk}/{path}" for path in paths)
-    live = Document.objects.live().filter(source=source, path__in=list(paths)).defer("text")
+    live = Document.objects.live().filter(source=source, path__in=list(paths)).without_text()
     return {document.path: document for document in live}
 
 

@@ -59,7 +59,7 @@ def list_clusters(source: DataSource, caller: Caller) -> list[QuestionCluster]:
     """
     questions = _list_readable(source, caller)
     documents = Document.objects.visible_to(caller, Action.QUERY).filter(source=source, deleted_at=None)
-    documents_by_id = documents.defer("text").in_bulk([question.document_id for question in questions])
+    documents_by_id = documents.without_text().in_bulk([question.document_id for question in questions])
     clusters = [
         QuestionCluster(
             ids=tuple(question.pk for question in cluster),

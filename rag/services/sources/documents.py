@@ -153,4 +153,4 @@ def get_storage_totals(source: DataSource) -> tuple[int, int, int]:
 
 
 def _live_documents(source: DataSource) -> DocumentQuerySet:
-    return Document.objects.live().filter(source=source).select_related("source").defer("text").order_by("path")
+    return Document.objects.live().filter(source=source).select_related("source").without_text().order_by("path")

@@ -68,6 +68,7 @@ def purge_document_batch() -> bool:
     if not has_chunks_left:
         empty_values: dict[str, object] = {
             "text": "",
+            "line_boxes": b"",
             "title": "",
             "uri": "",
             "metadata": {},

@@ -72,7 +72,7 @@ def read_text(
         TooManyLongRequests: If too many very long texts wait to be read.
     """
     sources = lookup.visible_sources(caller, Action.QUERY, organization=organization)
-    documents = Document.objects.live().filter(pk=document_id, source__in=sources.values("pk")).defer("text")
+    documents = Document.objects.live().filter(pk=document_id, source__in=sources.values("pk")).without_text()
     document: Document | None = documents.first() if document_id else None
     if document is None:
         raise UnknownDocument(_UNKNOWN)

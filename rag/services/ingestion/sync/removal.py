@@ -52,7 +52,7 @@ def remove_missing(run: SyncRun, deadline: float) -> bool:
 @transaction.atomic
 def _remove(run: SyncRun, item: SyncItem) -> None:
     live = Document.objects.live().filter(pk=item.document_id, path=item.path).select_related("source__organization")
-    if document := live.defer("text").first():
+    if document := live.without_text().first():
         with contextlib.suppress(UnknownDocument):
             documents.delete_document(document)
             runs.increment(run, "removed")

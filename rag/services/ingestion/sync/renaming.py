@@ -64,7 +64,7 @@ def _rename_document(document_id: uuid.UUID | None, *, path: str, new_path: str,
         one of the two is in the queue.
     """
     live = Document.objects.live().select_related("source")
-    document = live.defer("text").filter(pk=document_id, path=path, content_hash=content_hash).first()
+    document = live.without_text().filter(pk=document_id, path=path, content_hash=content_hash).first()
     if document is None:
         return False
     source = document.source

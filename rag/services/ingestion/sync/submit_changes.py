@@ -57,7 +57,7 @@ def submit_changes(run: SyncRun, deadline: float) -> bool:
         if waiting >= _MAX_WAITING:
             return False
         items = SyncItem.objects.to_submit_in(run).select_related("document").order_by("pk")
-        if batch := list(items.defer("document__text")[:_MAX_BATCH_ITEMS]):
+        if batch := list(items.defer("document__text", "document__line_boxes")[:_MAX_BATCH_ITEMS]):
             _fetch_and_submit(run, connector, batch, unlinked, deadline)
         elif waiting:
             return False

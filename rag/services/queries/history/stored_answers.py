@@ -119,7 +119,7 @@ def read_answers(
     visible_ids = _visible_source_ids(caller, [details for _, details, _ in answers])
     chunk_ids = {entry["chunk"] for _, details, _ in answers for entry in details.get("citations", ())}
     chunks = Chunk.objects.visible_to(caller, Action.QUERY).filter(pk__in=chunk_ids, document__deleted_at=None)
-    chunks = chunks.select_related("document", "source").defer("document__text")
+    chunks = chunks.select_related("document", "source").defer("document__text", "document__line_boxes")
     by_id = {str(chunk.pk): chunk for chunk in chunks} if chunk_ids else {}
     return [_withhold_if_hidden(text, details, message, visible_ids, by_id) for text, details, message in answers]
 

@@ -137,7 +137,7 @@ def _run_search(
 
 def _get_document(document_id: str, managed: DataSourceQuerySet) -> Document:
     pk = as_uuid(document_id)
-    documents = Document.objects.live().filter(source__in=managed.values("pk")).defer("text")
+    documents = Document.objects.live().filter(source__in=managed.values("pk")).without_text()
     document: Document | None = documents.filter(pk=pk).first() if pk else None
     if document is None:
         raise UnknownDocument

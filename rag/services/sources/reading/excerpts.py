@@ -30,6 +30,8 @@ class Excerpt:
         after: The text after the marked range.
         first_page: The page of the marked range, from 1; None for formats without pages.
         last_page: The page of the end of the range.
+        start: Where the marked range starts in the document's text.
+        end: Where it ends.
         is_changed: Whether the passage that was asked for does not exist any more.
     """
 
@@ -41,6 +43,8 @@ class Excerpt:
     after: str
     first_page: int | None
     last_page: int | None
+    start: int
+    end: int
     is_changed: bool
 
 
@@ -66,7 +70,9 @@ def read_excerpt(
         TooManyLongRequests: If too many very long texts wait to be read.
     """
     readable = Document.objects.live().visible_to(caller, Action.QUERY).filter(pk=document_id)
-    selected = readable.select_related("source", "source__organization", "original").defer("text", "original__content")
+    selected = readable.select_related("source", "source__organization", "original").defer(
+        "text", "line_boxes", "original__content"
+    )
     document: Document | None = selected.first()
     if document is None:
         raise UnknownDocument
@@ -91,6 +97,8 @@ def read_excerpt(
         after=text[last:],
         first_page=first_page,
         last_page=last_page,
+        start=start,
+        end=end,
         is_changed=chunk_id is not None and chunk is None,
     )
 
