@@ -67,6 +67,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
                     "shown_tags",
                     "date",
                     "stored",
+                    "recognized",
                     "created_at",
                     "updated_at",
                 )
@@ -136,6 +137,15 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     def stored(self, document: Document) -> str:
         chunks = ngettext("{count} chunk, {size}", "{count} chunks, {size}", document.chunk_count)
         return chunks.format(count=intcomma(document.chunk_count), size=filesizeformat(document.bytes))
+
+    @admin.display(description=_("text recognition"))
+    def recognized(self, document: Document) -> str:
+        if not document.recognized_pages:
+            return "–"
+        pages = ngettext("{count} page, {seconds} s", "{count} pages, {seconds} s", document.recognized_pages)
+        return pages.format(
+            count=intcomma(document.recognized_pages), seconds=intcomma(round(document.recognition_seconds, 1))
+        )
 
     @admin.action(description=_("Parse again"))
     def reparse(self, request: HttpRequest, queryset: QuerySet[Document]) -> None:

@@ -36,7 +36,7 @@ class Key:
 
     Attributes:
         period: The start of the period, in seconds since 1970.
-        kind: `operation`, `query_stage`, `document_stage` or `model`.
+        kind: `operation`, `query_stage`, `document_stage`, `model` or `ocr_page`.
         organization: The organisation; EVERYBODY for the whole installation.
     """
 

@@ -27,7 +27,10 @@ _DURATIONS = (
     ("operation", "operation", ("operation",)),
     ("stage", "stage", ("query_stage", "document_stage")),
     ("model_call", "model", ("model",)),
+    ("ocr_page", "engine", ("ocr_page",)),
 )
+# Parts of names of metrics without failures: a page that is not recognised is one without text, or its document fails.
+_NEVER_FAILING = {"ocr_page"}
 
 
 class _DatabaseCollector(Collector):
@@ -55,7 +58,8 @@ def _collect_durations() -> Iterator[Metric]:
             durations.add_metric([summary.name], buckets, summary.milliseconds / 1000)
             failures.add_metric([summary.name], summary.failures)
         yield durations
-        yield failures
+        if name not in _NEVER_FAILING:
+            yield failures
 
 
 def view(request: HttpRequest) -> HttpResponse:

@@ -54,7 +54,7 @@ def test_a_citation_of_a_pdf_shows_its_page_with_the_passage_marked(
     page.locator(".answer-text .cite").first.click()
     expect(page.locator("#passage")).to_contain_text("190 kilograms")
     expect(page.locator(".facts")).to_contain_text("page 2")
-    picture = page.get_by_role("img", name="The cited page of the PDF")
+    picture = page.get_by_role("img", name="The cited page of the file")
     expect(picture).to_have_js_property("complete", True)
     box = marked_box(Image.open(io.BytesIO(picture.screenshot())))
     assert box

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionJob
 from rag.pipeline.ingestion import index, parse_chunk_embed
+from rag.services.operations.measurements import documents as measured_documents
 from ragsite.postgres.locks import update_in_order
 
 from . import batch_indexing, document_outcomes, embedding_outages, leases
@@ -141,6 +142,7 @@ def _parse(
                     options=chunking_options_of(document),
                     is_new=not is_known,
                 )
+            measured_documents.record_recognitions(chunked.parsed.recognitions)
             return batch_indexing.ParsedWork(document, chunked, timings)
     batch_indexing.release_documents([document], held_leases)
     return None

@@ -39,7 +39,7 @@ def reported(world: World, client: Client, settings: Any) -> dict[str, list[dict
     ingest_text(source, "a", "Zebras.")
     workers.Reporter(name="ingestion@host", queues=["ingestion"], slots=2, list_running=list).beat()
     measurement_buffer.take()
-    for kind, name in (("operation", "query"), ("query_stage", "embed"), ("model", "gpt")):
+    for kind, name in (("operation", "query"), ("query_stage", "embed"), ("model", "gpt"), ("ocr_page", "built-in")):
         measurement_buffer.record(kind, name, 30)
     recording.store_measurements()
     now, model = timezone.now(), EmbeddingModel.objects.default()

@@ -6,10 +6,16 @@ import pytest
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
+from rag.models import Document
 from rag.services.ingestion import build_submissions
 from rag.services.jobs.create_job import create_job
+from rag.services.operations.measurements import recording
 from rag.services.operations.metrics import job_and_quota_gauges
 from rag.types import Submission
+from ragsite.observability import measurement_buffer
+from tests.parsing.files import pictures
+from tests.services.jobs.uploading import send, upload
+from tests.support.browsers import staff_browser
 from tests.support.factories import World, ingest_text
 
 
@@ -38,6 +44,21 @@ def test_services_jobs_and_documents_are_reported(world: World, client: Client) 
     assert after["ragsite_open_documents", "queued"] == 2
     assert after["ragsite_oldest_open_document_seconds", ""] > 0
     assert ("ragsite_queue_messages", "") in after
+
+
+def test_recognised_pages_and_their_seconds_are_reported(world: World, client: Client) -> None:
+    measurement_buffer.take()
+    scans = pictures.encoded(*[pictures.page(["Bees hum."])] * 2, kind="TIFF")
+    send(world, world.source(), upload("a.tiff", scans), upload("b.txt", b"Zebras."))
+    recording.store_measurements()
+    reported = read(client)
+    assert reported["ragsite_ocr_page_seconds_count", "built-in"] == 2
+    document = Document.objects.get(path="a.tiff")
+    assert (document.recognized_pages, Document.objects.get(path="b.txt").recognized_pages) == (2, 0)
+    assert reported["ragsite_ocr_page_seconds_sum", "built-in"] == pytest.approx(document.recognition_seconds)
+    assert ("ragsite_ocr_page_failures_total", "built-in") not in reported
+    page = staff_browser(world.users["owner"]).get(f"/admin/rag/document/{document.pk}/change/").content.decode()
+    assert f"2 pages, {document.recognition_seconds:.1f} s" in page
 
 
 @pytest.mark.django_db

@@ -14,6 +14,7 @@ class Joiner:
         self._texts = [first.text] if first and first.text else []
         self._characters = len(first.text) if first else 0
         self._headings = list(first.headings) if first else []
+        self._recognitions = list(first.recognitions) if first else []
 
     def add(self, heading: str, parsed: ParsedDocument) -> None:
         """Add a document under a heading. Documents without text leave only the heading."""
@@ -21,6 +22,7 @@ class Joiner:
             self._append("\n\n")
         heading = " ".join(heading.split())[:200] or "Untitled"
         self._headings.append(Heading(self._characters, 1, heading))
+        self._recognitions += parsed.recognitions
         self._append(f"# {heading}")
         if parsed.text.strip():
             self._append("\n\n")
@@ -37,4 +39,10 @@ class Joiner:
 
     def build(self, *, title: str = "") -> ParsedDocument:
         """Return the joined document."""
-        return ParsedDocument("".join(self._texts), is_markdown=True, headings=tuple(self._headings), title=title)
+        return ParsedDocument(
+            "".join(self._texts),
+            is_markdown=True,
+            headings=tuple(self._headings),
+            title=title,
+            recognitions=tuple(self._recognitions),
+        )

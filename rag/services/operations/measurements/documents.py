@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from django.utils import timezone
 
 from rag.models import IngestionDocument
+from rag.types import Recognition
 from ragsite.observability import measurement_buffer
 from ragsite.observability.measurement_buffer import Slow
 
@@ -22,6 +23,12 @@ def record_done(documents: Iterable[IngestionDocument], timings: Mapping[uuid.UU
             measurement_buffer.record_slow(
                 Slow(timezone.now(), "document", total, stages, organization, document.pk, "")
             )
+
+
+def record_recognitions(recognitions: Iterable[Recognition]) -> None:
+    """Record how long text recognition took for each page."""
+    for recognition in recognitions:
+        measurement_buffer.record("ocr_page", recognition.engine, recognition.seconds * 1000)
 
 
 def record_failed(document: IngestionDocument) -> None:
