@@ -18,6 +18,7 @@ class RagConfig(AppConfig):
         from .models import audited_events
 
         register(_check_addresses, "services", deploy=True)
+        register(_check_tesseract)
         audited_events.register()
         connection_created.connect(tracing.trace_connection)
         gc.freeze()  # what is imported stays
@@ -28,3 +29,9 @@ def _check_addresses(**_: object) -> list[CheckMessage]:
     from .services.operations.readiness_checks import check_addresses  # imports what only this check needs
 
     return check_addresses()
+
+
+def _check_tesseract(**_: object) -> list[CheckMessage]:
+    from .services.ingestion.ocr_checks import check_tesseract
+
+    return check_tesseract()

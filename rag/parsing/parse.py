@@ -39,7 +39,7 @@ def parse_text(content: str, *, content_type: str, path: str) -> ParsedDocument:
     return _keep_unchanged(content, media_type)
 
 
-def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False) -> ParsedDocument:
+def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False, lang: str = "") -> ParsedDocument:
     """Parse a file, within the limits of RAG_PARSE_TIMEOUT_SECONDS and RAG_PARSE_MAX_MEMORY_MB.
 
     Args:
@@ -47,6 +47,7 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False) -
         content_type: The declared type of the file; empty if none was declared.
         name: The name or URL of the file at the client.
         ocr: Whether text in pictures and on scanned pages is recognised.
+        lang: The language of the document, if its client said so: some scripts need another text recognition.
 
     Raises:
         ParseFailed: If the file cannot be parsed; the message says what to do.
@@ -60,7 +61,7 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False) -
     size = file.stat().st_size
     is_converted = media_type in formats.BINARY | formats.CONTAINERS | formats.CONVERTED
     if is_converted or _is_long_markdown(media_type, size):
-        return parse_in_sandbox.parse_file(file, media_type=media_type, ocr=ocr)
+        return parse_in_sandbox.parse_file(file, media_type=media_type, ocr=ocr, lang=lang)
     if size > MAX_TEXT_BYTES:
         raise ParseFailed(f"The file contains more than {MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
     decoded = plain_text.decode_unicode(file.read_bytes())

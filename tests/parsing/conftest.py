@@ -17,10 +17,10 @@ Read = Callable[..., ParsedDocument]
 def read(tmp_path: Path) -> Read:
     """A function that parses a file: read(content, name)."""
 
-    def read(content: bytes, name: str, content_type: str = "", *, ocr: bool = False) -> ParsedDocument:
+    def read(content: bytes, name: str, content_type: str = "", *, ocr: bool = False, lang: str = "") -> ParsedDocument:
         file = tmp_path / "original"
         file.write_bytes(content)
-        return parse.parse_file(file, content_type=content_type, name=name, ocr=ocr)
+        return parse.parse_file(file, content_type=content_type, name=name, ocr=ocr, lang=lang)
 
     return read
 

@@ -1,7 +1,7 @@
 """Orders recognised lines: columns, paragraphs, headings and tables."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -61,6 +61,15 @@ def add_lines(builder: MarkdownBuilder, lines: Sequence[Line]) -> list[Line]:
         _add_region(builder, rows, size)
         ordered += (line for row in rows for part in row for line in part.lines)
     return ordered
+
+
+def join_lines(lines: Iterable[str]) -> str:
+    """Join the lines of a paragraph, and words that are divided between two lines."""
+    text = ""
+    for line in lines:
+        is_split = _HYPHENATED.search(text) and line[:1].islower()
+        text = text[:-1] + line if is_split else f"{text} {line}".strip()
+    return text
 
 
 def _straighten(lines: Sequence[Line]) -> list[LinePart]:
@@ -194,11 +203,7 @@ def _is_large(row: Row, size: float) -> bool:
 
 
 def _add_paragraph(builder: MarkdownBuilder, rows: list[Row], size: float) -> None:
-    text = ""
-    for row in rows:
-        line = " ".join(part.text for part in row)
-        is_split = _HYPHENATED.search(text) and line[:1].islower()
-        text = text[:-1] + line if is_split else f"{text} {line}".strip()
+    text = join_lines(" ".join(part.text for part in row) for row in rows)
     if _is_large(rows[0], size) and len(text) <= _MAX_HEADING_CHARACTERS and _WORD.search(text):
         is_title = median(part.height for part in rows[0]) > _TITLE_SIZE * size
         builder.add_heading(1 if is_title else 2, text)

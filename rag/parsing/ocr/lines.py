@@ -48,7 +48,7 @@ class Line:
 
 
 def read_lines(picture: Image.Image) -> list[Line]:
-    """Return the lines of text in a picture, in no particular order.
+    """Return the lines of text in a picture, in no particular order, improbable ones and those without text too.
 
     A picture that lies on its side or upside down is turned. The boxes refer to the turned picture, the places do not.
     """
@@ -64,11 +64,12 @@ def read_lines(picture: Image.Image) -> list[Line]:
         picture = picture.transpose(Image.Transpose.ROTATE_180)
         boxes, quarter_turns = _find_boxes(picture), quarter_turns + 2
     lines = [_recognize(picture, box) for box in boxes]
-    return [
-        replace(line, place=_place(line.box, picture, quarter_turns))
-        for line in lines
-        if line.text and line.confidence >= _MIN_CONFIDENCE
-    ]
+    return [replace(line, place=_place(line.box, picture, quarter_turns)) for line in lines]
+
+
+def is_probable(line: Line) -> bool:
+    """Return whether a line is text, and not a speck or an ornament."""
+    return bool(line.text) and line.confidence >= _MIN_CONFIDENCE
 
 
 def _place(box: Rectangle, picture: Image.Image, quarter_turns: int) -> Place:

@@ -2,15 +2,15 @@
 
 import dataclasses
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rag.errors import ParseFailed
 from rag.parsing.markdown_builder import MarkdownBuilder
-from rag.parsing.sandbox.limits import Limits, allow_ocr_time
-from rag.types import ParsedDocument, Recognition
+from rag.parsing.sandbox.limits import Limits
+from rag.types import ParsedDocument
 
 from . import models
 from .locate_lines import locate_lines
@@ -39,7 +39,7 @@ def read_picture(content: bytes, limits: Limits) -> ParsedDocument:
         if number > limits.ocr_pages:
             raise ParseFailed(_too_many(limits))
         builder.add_page(number)
-        pages[number] = _recognize(picture, builder)
+        pages[number] = _recognize(picture, builder, limits)
     parsed = add_recognized(builder.build(), pages)
     if not _LETTER_OR_DIGIT.search(parsed.text):
         raise ParseFailed("No text was recognised in the picture. Send a sharper or larger picture.")
@@ -82,7 +82,7 @@ def recognize_pages(texts: dict[int, str], content: bytes, limits: Limits) -> Re
         raise ParseFailed(_too_many(limits))
     if not empty:
         return RecognizedPages(texts)
-    pages = read_pages(content, empty[: limits.ocr_pages], _recognize_page, limits)
+    pages = read_pages(content, empty[: limits.ocr_pages], partial(_recognize_page, limits=limits), limits)
     texts = texts | {number: page.text for number, page in pages.items()}
     return RecognizedPages(dict(sorted(texts.items())), pages, tuple(empty[limits.ocr_pages :]))
 
@@ -99,20 +99,16 @@ def add_recognized(parsed: ParsedDocument, pages: Mapping[int, RecognizedPage]) 
     return dataclasses.replace(parsed, line_boxes=line_boxes, recognitions=recognitions)
 
 
-def _recognize_page(content: bytes) -> RecognizedPage:
+def _recognize_page(content: bytes, limits: Limits) -> RecognizedPage:
     """Recognise the text of a file with one picture."""
     (picture,), builder = open_pictures(content), MarkdownBuilder()
-    return dataclasses.replace(_recognize(picture, builder), text=builder.build().text)
+    return dataclasses.replace(_recognize(picture, builder, limits), text=builder.build().text)
 
 
-def _recognize(picture: "Image", builder: MarkdownBuilder) -> RecognizedPage:
-    """Recognise the text of a picture, and add it to a document. The result has the lines only."""
-    from . import layout, lines  # not loaded before it is needed
+def _recognize(picture: "Image", builder: MarkdownBuilder, limits: Limits) -> RecognizedPage:
+    from .recognize_picture import recognize_picture  # not loaded before it is needed
 
-    allow_ocr_time()
-    started = time.monotonic()
-    ordered = layout.add_lines(builder, lines.read_lines(picture))
-    return RecognizedPage(tuple(ordered), Recognition("built-in", time.monotonic() - started))
+    return recognize_picture(picture, builder, limits)
 
 
 def _too_many(limits: Limits) -> str:

@@ -59,6 +59,9 @@ class Limits:
         text_bytes: The maximum size of the resulting text in UTF-8.
         ocr_pages: How many pages and pictures may be read by text recognition; 0 if it is off.
         ocr_timeout_seconds: The maximum of both times if text is recognised; 0 if it is off.
+        tesseract_program: The path of the program Tesseract; empty if it is not used.
+        tesseract_languages: The languages in which it reads, such as `rus+ara`.
+        has_tesseract_language: Whether the document is in one of them, as its client says.
     """
 
     timeout_seconds: float
@@ -66,6 +69,9 @@ class Limits:
     text_bytes: int
     ocr_pages: int = 0
     ocr_timeout_seconds: float = 0
+    tesseract_program: str = ""
+    tesseract_languages: str = ""
+    has_tesseract_language: bool = False
 
     @property
     def max_seconds(self) -> float:

@@ -18,6 +18,7 @@ from django.conf import settings
 
 from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
+from rag.parsing.ocr.tesseract.languages import find_program, reads_language
 from rag.types import Heading, LineBox, Page, ParsedDocument, Recognition
 
 from .limits import (
@@ -53,25 +54,30 @@ _ERRORS: dict[str, type[RagError]] = {error.code: error for error in (ParseFaile
 _WITH_PICTURES = formats.PICTURES | {formats.PDF, formats.EML, formats.MBOX, formats.MSG}
 
 
-def parse_file(file: Path, *, media_type: str, ocr: bool = False) -> ParsedDocument:
+def parse_file(file: Path, *, media_type: str, ocr: bool = False, lang: str = "") -> ParsedDocument:
     """Parse a file within RAG_PARSE_TIMEOUT_SECONDS and RAG_PARSE_MAX_MEMORY_MB.
 
     Args:
         file: The file.
         media_type: Its MIME type.
         ocr: Whether text in pictures is recognised. With this, the file may take RAG_OCR_TIMEOUT_SECONDS.
+        lang: The language of the document, if its client said so.
 
     Raises:
         ParseFailed: If the file cannot be parsed, or a limit is exceeded.
         UnsupportedFormat: If the format cannot be parsed.
     """
     with_ocr = ocr and media_type in _WITH_PICTURES
+    languages = settings.RAG_OCR_TESSERACT_LANGUAGES if with_ocr else ""
     limits = Limits(
         timeout_seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
         memory_bytes=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
         text_bytes=MAX_TEXT_BYTES,
         ocr_pages=settings.RAG_OCR_MAX_PAGES if with_ocr else 0,
         ocr_timeout_seconds=settings.RAG_OCR_TIMEOUT_SECONDS if with_ocr else 0,
+        tesseract_program=find_program() if languages else "",
+        tesseract_languages=languages,
+        has_tesseract_language=reads_language(lang, languages),
     )
     folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))
     try:

@@ -204,4 +204,4 @@ def _parse(submission: Submission, source: DataSource) -> ParsedDocument:
     original = Original.objects.get(pk=submission.original_id)
     with file_storage.local_copy(original) as file:
         content_type, ocr = submission.content_type, source.has_ocr
-        return parse.parse_file(file, content_type=content_type, name=original.name, ocr=ocr)
+        return parse.parse_file(file, content_type=content_type, name=original.name, ocr=ocr, lang=submission.lang)

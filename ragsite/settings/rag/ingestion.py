@@ -11,6 +11,8 @@ RAG_PARSE_TIMEOUT_SECONDS = env.float("RAG_PARSE_TIMEOUT_SECONDS", default=120.0
 # Text recognition (OCR) takes some seconds per page.
 RAG_OCR_TIMEOUT_SECONDS = env.float("RAG_OCR_TIMEOUT_SECONDS", default=600.0)
 RAG_OCR_MAX_PAGES = env.int("RAG_OCR_MAX_PAGES", default=100)
+# Languages of the program Tesseract, such as "rus+ara"; empty if it is not used.
+RAG_OCR_TESSERACT_LANGUAGES = env.str("RAG_OCR_TESSERACT_LANGUAGES", default="")
 RAG_PARSE_MAX_MEMORY_MB = env.int("RAG_PARSE_MAX_MEMORY_MB", default=1024)
 
 # In OpenAI tokens. A value that is set applies to all documents. Otherwise the size that measured best
