@@ -13,7 +13,7 @@ from rag.parsing.ocr import lines, recognize_picture
 from rag.parsing.ocr.lines import Line
 from rag.parsing.ocr.regions import Rectangle
 from rag.parsing.ocr.tesseract import program
-from rag.parsing.ocr.tesseract.languages import find_program, reads_language
+from rag.parsing.ocr.tesseract.languages import find_program, languages_of_document
 from rag.parsing.sandbox.limits import Limits
 from rag.services.ingestion.ocr_checks import check_tesseract
 
@@ -68,6 +68,14 @@ def test_documents_in_its_languages_are_read_by_it(read: Read, stand_in: StandIn
     assert (first.top, first.bottom) == (33 / PAGE.height, 99 / PAGE.height)
 
 
+def test_pages_of_a_pdf_are_read_by_it_too(read: Read, stand_in: StandIn) -> None:
+    stand_in(TABLE)
+    parsed = read(pictures.encoded(PAGE, PAGE, kind="PDF"), "a.pdf", ocr=True, lang="ar")
+    assert [parsed.text[page.start :][:12] for page in parsed.pages] == ["Пчёлы гудят."] * 2
+    assert [recognition.engine for recognition in parsed.recognitions] == ["tesseract"] * 2
+    assert [box.page for box in parsed.line_boxes][::3] == [1, 2]
+
+
 @pytest.mark.parametrize("lang", ["", "en", "el", "he"])
 def test_pages_that_the_built_in_models_know_are_not_read_by_it(read: Read, stand_in: StandIn, lang: str) -> None:
     stand_in(TABLE)
@@ -99,7 +107,7 @@ def test_it_has_the_limits_of_the_sandbox_and_no_secrets(
     names = "$(env | cut -d= -f1 | grep -v -e PWD -e SHLVL -e '^_$' | sort | tr '\\n' ,)"
     stand_in("\n".join(word(text) for text in ("$(ulimit -v)", "$(ulimit -c)", "$*", names, "$(pwd)")))
     text = read(PNG, "a.png", ocr=True, lang="ar").text
-    assert text.startswith("1024000 0 - - -l rus+ara --dpi 200 tsv LANG,OMP_THREAD_LIMIT,PATH, ")
+    assert text.startswith("1024000 0 - - -l ara --dpi 200 tsv LANG,OMP_THREAD_LIMIT,PATH, ")
     assert str(settings.RAG_TEMP_FOLDER) in text
 
 
@@ -144,9 +152,10 @@ def test_doubtful_pages_with_a_script_that_only_it_knows_are_read_by_it(
 
 
 def test_languages_with_other_scripts_need_it() -> None:
-    assert reads_language("ar_EG", "rus+ara")
-    assert not any(reads_language(lang, "rus+ara") for lang in ("", "uk", "de", "rus"))
-    assert not reads_language("ru", "")
+    assert languages_of_document("ar_EG", "rus+ara+eng") == "ara+eng"
+    assert languages_of_document("RU", "eng+rus+ara") == "rus+eng"
+    assert not any(languages_of_document(lang, "rus+ara+eng") for lang in ("", "uk", "de", "en", "rus"))
+    assert languages_of_document("ru", "") == ""
 
 
 def test_the_start_reports_what_is_missing(stand_in: StandIn, settings: Any) -> None:

@@ -60,8 +60,8 @@ class Limits:
         ocr_pages: How many pages and pictures may be read by text recognition; 0 if it is off.
         ocr_timeout_seconds: The maximum of both times if text is recognised; 0 if it is off.
         tesseract_program: The path of the program Tesseract; empty if it is not used.
-        tesseract_languages: The languages in which it reads, such as `rus+ara`.
-        has_tesseract_language: Whether the document is in one of them, as its client says.
+        tesseract_languages: The languages in which it reads the document, such as `rus+ara`.
+        has_tesseract_language: Whether the document's client says that it is in one of them.
     """
 
     timeout_seconds: float

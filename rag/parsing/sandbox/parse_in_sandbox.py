@@ -18,7 +18,7 @@ from django.conf import settings
 
 from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
-from rag.parsing.ocr.tesseract.languages import find_program, reads_language
+from rag.parsing.ocr.tesseract.languages import find_program, languages_of_document
 from rag.types import Heading, LineBox, Page, ParsedDocument, Recognition
 
 from .limits import (
@@ -69,6 +69,7 @@ def parse_file(file: Path, *, media_type: str, ocr: bool = False, lang: str = ""
     """
     with_ocr = ocr and media_type in _WITH_PICTURES
     languages = settings.RAG_OCR_TESSERACT_LANGUAGES if with_ocr else ""
+    languages_of_file = languages_of_document(lang, languages)
     limits = Limits(
         timeout_seconds=settings.RAG_PARSE_TIMEOUT_SECONDS,
         memory_bytes=settings.RAG_PARSE_MAX_MEMORY_MB * 2**20,
@@ -76,8 +77,8 @@ def parse_file(file: Path, *, media_type: str, ocr: bool = False, lang: str = ""
         ocr_pages=settings.RAG_OCR_MAX_PAGES if with_ocr else 0,
         ocr_timeout_seconds=settings.RAG_OCR_TIMEOUT_SECONDS if with_ocr else 0,
         tesseract_program=find_program() if languages else "",
-        tesseract_languages=languages,
-        has_tesseract_language=reads_language(lang, languages),
+        tesseract_languages=languages_of_file or languages,
+        has_tesseract_language=bool(languages_of_file),
     )
     folder = Path(tempfile.mkdtemp(prefix="ragsite-parse-", dir=settings.RAG_TEMP_FOLDER))
     try:

@@ -17,12 +17,20 @@ def find_program() -> str:
     return shutil.which("tesseract") or ""
 
 
-def reads_language(lang: str, languages: str) -> bool:
-    """Return whether Tesseract reads a language that the built-in models do not know.
+def languages_of_document(lang: str, languages: str) -> str:
+    """Return the languages in which Tesseract reads a document: its own one, and those whose letters it may quote.
+
+    Other scripts would only be mistaken for its own.
 
     Args:
         lang: An ISO 639-1 code, perhaps with a region: `ru`, `ar-EG`. Empty if the language is not known.
-        languages: The languages of Tesseract, such as `rus+ara`.
+        languages: The languages of Tesseract, such as `rus+ara+eng`.
+
+    Returns:
+        For example `rus+eng`; empty if the built-in models know the document's script, or Tesseract lacks its language.
     """
     name = _NAMES.get(lang.lower().replace("_", "-").partition("-")[0])
-    return name is not None and name in languages.split("+")
+    names = languages.split("+")
+    if name not in names:
+        return ""
+    return "+".join([name, *(other for other in names if other not in _NAMES.values())])
