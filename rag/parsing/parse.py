@@ -64,10 +64,10 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False, l
         return parse_in_sandbox.parse_file(file, media_type=media_type, ocr=ocr, lang=lang)
     if size > MAX_TEXT_BYTES:
         raise ParseFailed(f"The file contains more than {MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
-    decoded = plain_text.decode_unicode(file.read_bytes())
+    decoded = plain_text.decode_unicode_file(file)
     if decoded is None:  # a legacy encoding; guessing it runs in the sandbox
         return parse_in_sandbox.parse_file(file, media_type=media_type)
-    if not decoded.strip():
+    if not decoded or decoded.isspace():  # strip() would copy a long text
         raise ParseFailed("The file contains no text.")
     return _keep_unchanged(decoded, media_type)
 

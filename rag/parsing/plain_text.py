@@ -2,6 +2,7 @@
 
 import codecs
 import itertools
+from pathlib import Path
 
 from rag.errors import ParseFailed
 from rag.text.markup.plain_structure import find_headings
@@ -19,6 +20,8 @@ _BOMS = [
 ]
 # Longer texts are logs and tables; their lines would need as much memory as the text.
 _MAX_STRUCTURED_CHARACTERS = 5_000_000
+# How much of a file is decoded at a time.
+_READ_BYTES = 1024 * 1024
 
 
 def parse_plain(content: str) -> ParsedDocument:
@@ -50,6 +53,30 @@ def unmarked_utf16(data: bytes) -> str:
     return "utf-16-le" if odd > even else "utf-16-be"
 
 
+def decode_unicode_file(file: Path) -> str | None:
+    """Decode a file as `decode_unicode` does. UTF-8 is decoded in parts, so that bytes and text are not both in memory.
+
+    Returns:
+        The text; None if the bytes have another encoding.
+
+    Raises:
+        ParseFailed: If the text contains NUL characters.
+    """
+    with file.open("rb") as stream:
+        part = stream.read(_READ_BYTES)
+        if _encoding_of(part) != "utf-8":
+            return decode_unicode(part + stream.read())
+        decoder, decoded = codecs.getincrementaldecoder("utf-8")(), ""
+        try:
+            while part:
+                decoded += decoder.decode(part)  # CPython makes the string longer, without a copy
+                part = stream.read(_READ_BYTES)
+            decoded += decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return None
+    return _without_nul(decoded)
+
+
 def decode_unicode(data: bytes) -> str | None:
     """Decode UTF-8, UTF-16, or UTF-32 with a byte-order mark.
 
@@ -59,11 +86,18 @@ def decode_unicode(data: bytes) -> str | None:
     Raises:
         ParseFailed: If the text contains NUL characters.
     """
-    encoding = next((name for mark, name in _BOMS if data.startswith(mark)), "") or unmarked_utf16(data) or "utf-8"
     try:
-        decoded = data.decode(encoding)
+        return _without_nul(data.decode(_encoding_of(data)))
     except UnicodeDecodeError:
         return None
+
+
+def _encoding_of(data: bytes) -> str:
+    """Return the encoding that the first bytes of a file show; UTF-8 if they show none."""
+    return next((name for mark, name in _BOMS if data.startswith(mark)), "") or unmarked_utf16(data) or "utf-8"
+
+
+def _without_nul(decoded: str) -> str:
     if "\x00" in decoded:
         raise ParseFailed("The file contains NUL bytes, so it is not text.")
     return decoded

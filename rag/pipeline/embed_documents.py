@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import structlog
+from numpy.typing import NDArray
 
 from rag.errors import EmbeddingFailed
 from rag.models import EmbeddingModel
 from rag.providers import provider_factory
 from rag.providers.base import HalfVectors, Vectors
+from rag.providers.stores import vector_files
 from rag.types.token_vectors import TokenSignatures
 
 logger = structlog.get_logger(__name__)
@@ -18,6 +20,8 @@ logger = structlog.get_logger(__name__)
 # The signatures and second vectors of a document with more chunks would take too much of the worker's memory: they are
 # backfilled later.
 _MAX_CHUNKS_WITH_EXTRAS = 10_000
+# After how many texts the vectors of a long document are left to their file.
+_RELEASE_EVERY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +38,13 @@ class EmbeddedTexts:
     signatures: Sequence[TokenSignatures]
     second_vectors: HalfVectors | None = None
 
-    def select(self, indexes: Sequence[int]) -> "EmbeddedTexts":
-        """Return the texts at these indexes, in this order."""
+    def select(self, indexes: NDArray[np.intp]) -> "EmbeddedTexts":
+        """Return the texts at these indexes, in this order. If those are all, nothing is copied."""
+        if np.array_equal(indexes, np.arange(len(self.vectors))):
+            return self
         signatures = [self.signatures[index] for index in indexes] if self.signatures else ()
-        positions = np.array(indexes, int)
-        second_vectors = None if self.second_vectors is None else self.second_vectors[positions]
-        return EmbeddedTexts(self.vectors[positions], signatures, second_vectors)
+        second_vectors = None if self.second_vectors is None else self.second_vectors[indexes]
+        return EmbeddedTexts(self.vectors[indexes], signatures, second_vectors)
 
 
 def embed_texts(
@@ -63,7 +68,7 @@ def embed_texts(
         EmbeddingFailed: If the model did not answer.
     """
     with_extras = count <= _MAX_CHUNKS_WITH_EXTRAS
-    vectors = np.empty((count, model.dimensions), np.float16)
+    vectors = vector_files.allocate(count, model.dimensions)
     second_vectors = np.empty((count, second_model.dimensions), np.float16) if second_model and with_extras else None
     signatures: list[TokenSignatures] = []
     remaining, batch_size = iter(texts), provider_factory.embedder(model).batch_size
@@ -82,6 +87,8 @@ def embed_texts(
                 logger.warning("second_vectors_postponed", reason=error.message)
                 second_vectors = None
         done += len(batch)
+        if done // _RELEASE_EVERY > (done - len(batch)) // _RELEASE_EVERY:
+            vector_files.release_memory(vectors)
     return EmbeddedTexts(vectors, signatures, second_vectors)
 
 

@@ -17,7 +17,7 @@ from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.replicas import positions
 
-from . import quota
+from . import long_texts, quota
 from .parse_chunk_embed import ChunkedDocument, PreparedDocument
 
 
@@ -214,10 +214,11 @@ def _build_version(
 def _write(versions: Sequence[DocumentVersion], updates: Sequence[MetadataUpdate], source: DataSource) -> None:
     """Write the documents' rows, and then what the store has of them."""
     store = provider_factory.chunk_store()
-    Document.objects.bulk_create([version.document for version in versions if version.is_new])
-    for version in versions:
-        if not version.is_new:
-            version.document.save()
+    with long_texts.write_apart([version.document for version in versions]):
+        Document.objects.bulk_create([version.document for version in versions if version.is_new])
+        for version in versions:
+            if not version.is_new:
+                version.document.save()
     store.write(versions, model=source.embedding_model, second_model=source.second_model)
     store.update_metadata(updates)
 

@@ -23,6 +23,7 @@ from rag.types import ChunkDraft, ChunkingOptions, ParsedDocument, Submission
 
 from . import quota
 from .chunk import chunk
+from .compact_sequences import ChunkSequence, DigestSequence, find_first_of_equal
 
 # The largest text, of 200 MB, has 250,000 chunks of the default size. Much smaller ones would fill a worker's memory.
 MAX_CHUNKS = 300_000
@@ -44,9 +45,9 @@ class ChunkedDocument:
     parsed: ParsedDocument
     title: str
     lang: str
-    chunks: list[ChunkDraft]
-    digests: list[uuid.UUID]
-    new_indexes: list[int]
+    chunks: Sequence[ChunkDraft]
+    digests: Sequence[uuid.UUID]
+    new_indexes: Sequence[int]
     base_revision: uuid.UUID | None
     bytes: int
 
@@ -103,11 +104,11 @@ def parse_and_chunk(
     parsed = _parse(submission, source)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     with DOCUMENT_LIMITER.slot():
-        chunks = list(itertools.islice(chunk(parsed, options), MAX_CHUNKS + 1))
+        chunks = ChunkSequence(parsed.text, itertools.islice(chunk(parsed, options), MAX_CHUNKS + 1))
     if len(chunks) > MAX_CHUNKS:
         message = f"The document has more than {MAX_CHUNKS:,} chunks. Send it in parts, or in larger chunks."
         raise DocumentTooLarge(message)
-    digests = [digest(draft.text, draft.headings, title) for draft in chunks]
+    digests = DigestSequence(digest(draft.text, draft.headings, title) for draft in chunks)
     stored = None
     if not (is_new or source._state.adding):
         stored = Document.objects.live().filter(source=source, path=submission.path).only("revision").first()
@@ -128,8 +129,10 @@ def parse_and_chunk(
     )
 
 
-def _new_indexes(digests: Sequence[uuid.UUID], embedded_digests: Counter[uuid.UUID]) -> list[int]:
+def _new_indexes(digests: Sequence[uuid.UUID], embedded_digests: Counter[uuid.UUID]) -> Sequence[int]:
     """Return the indexes of the chunks without a vector. Each stored vector serves one chunk with its digest."""
+    if not embedded_digests:
+        return range(len(digests))
     remaining = embedded_digests.copy()
     indexes = []
     for index, chunk_digest in enumerate(digests):
@@ -174,27 +177,23 @@ def embed_documents(
     Raises:
         EmbeddingFailed: If the embedding model did not answer.
     """
-    positions: dict[uuid.UUID, int] = {}  # digest → index of its chunk in unique_chunks
-    unique_chunks: list[tuple[ChunkedDocument, int]] = []
-    for document in documents:
-        for index in document.new_indexes:
-            position = positions.setdefault(document.digests[index], len(unique_chunks))
-            if position == len(unique_chunks):
-                unique_chunks.append((document, index))
+    digests = (document.digests[index] for document in documents for index in document.new_indexes)
+    is_first, positions = find_first_of_equal(digests)
+    new_chunks = ((document, index) for document in documents for index in document.new_indexes)
+    unique_chunks = itertools.compress(new_chunks, is_first)
     drafts = ((document.chunks[index], document.title) for document, index in unique_chunks)
     texts = (embedded_text(draft.text, draft.headings, title) for draft, title in drafts)
     embedded = embed_texts(
         texts,
-        len(unique_chunks),
+        int(is_first.sum()),
         model=source.embedding_model,
         second_model=source.second_model if settings.RAG_MULTILINGUAL_MODEL else None,
         on_batch=on_batch,
     )
+    ends = itertools.accumulate((len(document.new_indexes) for document in documents), initial=0)
     return [
-        PreparedDocument(
-            document, embedded.select([positions[document.digests[index]] for index in document.new_indexes])
-        )
-        for document in documents
+        PreparedDocument(document, embedded.select(positions[start:end]))
+        for document, (start, end) in zip(documents, itertools.pairwise(ends), strict=True)
     ]
 
 

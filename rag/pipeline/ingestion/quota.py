@@ -15,6 +15,8 @@ from rag.models import DataSource, Document, IngestionDocument, Original, Usage
 from rag.models.ingestion.jobs import HAS_INPUT, TEXT_BYTES
 
 _OPEN_STATES = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
+# How much of a long text is encoded at a time.
+_ENCODED_CHARACTERS = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,15 @@ class _Quota:
 def document_size(text: str, original_id: uuid.UUID | None = None) -> int:
     """Return the size that the quota counts for a document: the bytes of its text in UTF-8 and of its uploaded file."""
     stored = Original.objects.filter(pk=original_id).values_list("size", flat=True).first() if original_id else None
-    return (len(text) if text.isascii() else len(text.encode())) + (stored or 0)
+    return _utf8_size(text) + (stored or 0)
+
+
+def _utf8_size(text: str) -> int:
+    """Return how many bytes the text has in UTF-8. A long text is not encoded as a whole, which would be a copy."""
+    if text.isascii():
+        return len(text)
+    starts = range(0, len(text), _ENCODED_CHARACTERS)
+    return sum(len(text[start : start + _ENCODED_CHARACTERS].encode()) for start in starts)
 
 
 def check_not_full(organization_id: uuid.UUID) -> None:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rag.models import Document
 from rag.providers.base import HalfVectors
@@ -35,6 +35,16 @@ class DocumentVersion:
     second_vectors: HalfVectors | None = None
     is_new: bool = False
     has_new_title: bool = False
+
+    def with_new_chunks(self, start: int, end: int) -> "DocumentVersion":
+        """Return the version with only these of its new chunks, as places in `new_indexes`."""
+        return replace(
+            self,
+            new_indexes=self.new_indexes[start:end],
+            vectors=self.vectors[start:end],
+            signatures=self.signatures[start:end],
+            second_vectors=None if self.second_vectors is None else self.second_vectors[start:end],
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pgvector.django import CosineDistance
 from rag.models import Chunk, Document, EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.providers.base import HalfVectors, Vectors
-from rag.providers.stores import chunk_rows
+from rag.providers.stores import chunk_rows, vector_files
 from rag.providers.stores.binary_copy import copy_with_rls
 from rag.providers.stores.store_writes import DocumentVersion, StoredChunk
 from rag.types import FILTER_FIELDS
@@ -22,6 +22,8 @@ from ragsite.postgres.models import uuid7
 
 from . import token_signatures
 
+# How many chunks of a long document are written by one statement.
+_MAX_WRITTEN = 10_000
 # Column → its type in binary COPY. A vector is sent as the bytes of pgvector's own binary format.
 _COLUMNS = {
     "chunk_id": "uuid", "source_id": "uuid", "document_id": "uuid", "model_id": "uuid", "source_type": "text",
@@ -45,8 +47,15 @@ def replace(
             kept_rows = chunk_rows.match_kept_rows(version, embedded)
             _delete_stale_chunks(version.document, kept_rows.values())
             chunk_rows.move_kept(version.chunks, kept_rows)
-    if not any(version.new_indexes for version in versions):
-        return
+    longest = max((len(version.new_indexes) for version in versions), default=0)
+    for start in range(0, longest, _MAX_WRITTEN):
+        _insert_new([version.with_new_chunks(start, start + _MAX_WRITTEN) for version in versions], model, second_model)
+
+
+def _insert_new(
+    versions: Sequence[DocumentVersion], model: EmbeddingModel, second_model: EmbeddingModel | None
+) -> None:
+    """Insert the new chunks of the versions with their vectors and signatures."""
     ids = [[uuid7() for _ in version.new_indexes] for version in versions]
     versions_with_ids = list(zip(versions, ids, strict=True))
     chunk_rows.insert_new(versions_with_ids)
@@ -69,6 +78,8 @@ def replace(
         for version, chunk_ids in versions_with_ids
         for chunk_id, signatures in zip(chunk_ids, version.signatures, strict=False)  # signatures may be empty
     )
+    for version in versions:
+        vector_files.release_memory(version.vectors)
 
 
 def _delete_stale_chunks(document: Document, kept_ids: Iterable[uuid.UUID]) -> None:
