@@ -61,6 +61,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "kombu": ("rag.task_queue", "ragsite.celery", "ragsite.settings"),
     "lxml": ("rag.parsing", "rag.providers.connectors", "orgs.single_sign_on.saml"),
     "markdown_it": ("rag.parsing",),
+    "olefile": ("rag.parsing",),
     "onnx": ("rag.providers",),
     "onnxruntime": ("rag.providers", "rag.parsing.ocr.models"),
     "openai": ("rag.providers",),

@@ -35,7 +35,7 @@ READERS: dict[str, Reader] = {
     formats.PPT: legacy_slides.read,
     formats.EPUB: partial(text_documents.read_book, media_type=formats.EPUB),
     formats.FB2: partial(text_documents.read_book, media_type=formats.FB2),
-    formats.MSG: mail.read_msg,
+    formats.MSG: partial(mail.read_msg, get_reader=get_reader),
     formats.EML: partial(mail.read_eml, get_reader=get_reader),
     formats.MBOX: partial(mailbox.read, get_reader=get_reader),
     formats.ICS: calendars_and_contacts.read_calendar,

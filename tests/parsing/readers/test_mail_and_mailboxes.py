@@ -120,6 +120,59 @@ def test_outlook_messages_are_read(read: Read) -> None:
     assert parsed.text.endswith("The bridge holds.")
 
 
+def test_attachments_of_outlook_messages_are_read(read: Read) -> None:
+    inner = files.msg_message("Level 1", "The inner text.", "ben@example.com", [files.msg_file("deep.txt", b"Deep.")])
+    hive = files.docx(files.paragraph("Hive", heading=True))
+    picture = b"\x89PNG\r\n\x1a\n" + b"\0" * 50
+    attachments = [
+        files.msg_file("grüße.txt", "Grüße".encode("iso-8859-1"), mime_type="text/plain"),
+        files.msg_file("people.csv", b"Name,Town\nAda,Lynn\n", mime_type="not a type"),
+        files.msg_file("a.docx", hive),
+        files.msg_file("logo.png", picture, mime_type="image/png", hidden=True),
+        inner,
+    ]
+    parsed = read(files.msg("Bridges", "The bridge holds.", "ada@example.com", attachments), "a.msg")
+    assert parsed.title == "Bridges"
+    assert "The bridge holds.\n\nAttachments: grüße.txt, people.csv, a.docx, logo.png" in parsed.text
+    assert "# grüße.txt\n\nGrüße" in parsed.text
+    assert "# people.csv\n\nName: Ada | Town: Lynn" in parsed.text
+    assert "# Level 1\n\nSubject: Level 1\nFrom: ben@example.com\nDate: Fri, 15 Mar 2024 14:30:00 +0000" in parsed.text
+    assert "The inner text." in parsed.text
+    assert parsed.text.endswith("# deep.txt\n\nDeep.")
+    titles = [(heading.level, heading.title) for heading in parsed.headings]
+    assert titles == [(1, "grüße.txt"), (1, "people.csv"), (1, "a.docx"), (2, "Hive"), (1, "Level 1"), (2, "deep.txt")]
+
+
+def test_outlook_messages_within_each_other_are_read_up_to_a_depth(read: Read) -> None:
+    attachment = files.msg_message("Level 9", "Text 9.", "ada@example.com")
+    for level in range(8, 0, -1):
+        attachment = files.msg_message(f"Level {level}", f"Text {level}.", "ada@example.com", [attachment])
+    parsed = read(files.msg("Level 0", "Text 0.", "ada@example.com", [attachment]), "a.msg")
+    assert "Text 0." in parsed.text
+    assert "Text 3." in parsed.text
+    assert "Text 8." not in parsed.text
+
+
+def test_an_outlook_message_has_the_attachments_that_an_e_mail_has(read: Read) -> None:
+    attachments = [files.msg_file(f"{number}.txt", f"Text {number}.".encode()) for number in range(103)]
+    parsed = read(files.msg("Many", "The body.", "ada@example.com", attachments), "a.msg")
+    assert "Text 99." in parsed.text
+    assert "Text 100." not in parsed.text
+    assert "102.txt" in parsed.text
+
+
+def test_damaged_attachments_leave_an_outlook_message_readable(read: Read) -> None:
+    broken = files.msg_file("a.docx", files.docx(files.paragraph("Hive"))[:300])
+    message = files.msg("Plans", "See below.", "ada@example.com", [broken, files.msg_file("b.txt", b"Below.")])
+    parsed = read(message, "a.msg")
+    assert "See below." in parsed.text
+    assert parsed.text.endswith("Below.")
+    assert (
+        "See below."
+        in read(message.replace("__attach".encode("utf-16-le"), "__attic_".encode("utf-16-le")), "a.msg").text
+    )
+
+
 def test_a_mailbox_has_a_heading_for_each_message(read: Read) -> None:
     start = b"From ada@example.com Wed Mar 15 14:30:00 2024\n"
     parsed = read(start + files.eml(text="One.\n>From here.") + b"\n\n" + start + files.eml(text="Two."), "a.mbox")

@@ -2,7 +2,8 @@
 
 import email.policy
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from email.feedparser import BytesFeedParser
 from email.message import EmailMessage, Message
@@ -15,6 +16,7 @@ from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
+from . import outlook
 from .joining import Joiner
 
 # Returns the reader of a MIME type. It is passed in, because the registry of readers imports this module.
@@ -31,6 +33,7 @@ _MAX_DEPTH = 4
 # Parts in parts. The library compares each line with the boundaries of all parts that it is in.
 _MAX_OPEN_PARTS = 100
 _HEAD_BYTES = 16_384
+_LISTED = re.compile(r".* \([\d.]+ ?[KMG]?B\)\s*")
 
 
 class _BoundedHeaders(email.policy.EmailPolicy):
@@ -88,10 +91,16 @@ class _MessageReader:
     def read(self, message: EmailMessage, *, depth: int) -> ParsedDocument:
         subject = _field(message, "Subject")
         header = [f"{name}: {value}" for name in ("Subject", *_HEADER_FIELDS) if (value := _field(message, name))]
-        attached = _attachments(message)
+        body = _body(message, self.limits)
+        return self.add_attachments(subject, "\n".join(header), body, _attachments(message), depth=depth)
+
+    def add_attachments(
+        self, subject: str, header: str, body: ParsedDocument, attached: Sequence[EmailMessage], *, depth: int
+    ) -> ParsedDocument:
+        """Return the header and the body, the names of the attachments, and their texts under these names."""
         names = [name for part in attached if (name := _file_name(part))]
         attachments = f"Attachments: {', '.join(names)}" if names else ""
-        joiner = Joiner(_join(subject, "\n".join(header), _body(message, self.limits), attachments))
+        joiner = Joiner(_join(subject, header, body, attachments))
         budget = _MAX_ATTACHMENTS if depth < _MAX_DEPTH else 0
         for part in attached[:budget]:
             if parsed := self._read_attachment(part, depth=depth):
@@ -148,12 +157,31 @@ def _attachments(message: EmailMessage) -> list[EmailMessage]:
     return attachments
 
 
-def read_msg(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a message in Outlook's format (.msg)."""
+def read_msg(content: bytes, limits: Limits, *, get_reader: GetReader) -> ParsedDocument:
+    """Read a message in Outlook's format (.msg).
+
+    Args:
+        content: The message.
+        limits: For the message with all its attachments.
+        get_reader: Returns the readers of attached files.
+    """
     extracted = extract(content, formats.MSG, limits)
     text = strip_formatting(extracted.markdown).strip()
     subject = re.match(r"Subject\s*: *([^\n]+)", text)
-    return ParsedDocument(text=text, title=extracted.title or (subject.group(1).strip() if subject else ""))
+    title = extracted.title or (subject.group(1).strip() if subject else "")
+    attached: list[EmailMessage] = []
+    with suppress(*outlook.DAMAGES):
+        attached = outlook.read_attachments(content, limit=_MAX_ATTACHMENTS, depth=_MAX_DEPTH)
+    if not attached:
+        return ParsedDocument(text=text, title=title)
+    body = ParsedDocument(text=_without_listed_attachments(text))
+    return _MessageReader(limits, get_reader).add_attachments(title, "", body, attached, depth=0)
+
+
+def _without_listed_attachments(text: str) -> str:
+    """Return the text without the list of attachments and their sizes with which xberg ends it."""
+    before, _, listed = text.rpartition("\n\nAttachments:\n\n")
+    return before if all(_LISTED.fullmatch(line) for line in listed.splitlines() if line.strip()) else text
 
 
 def _join(title: str, header: str, body: ParsedDocument, attachments: str) -> ParsedDocument:
