@@ -27,7 +27,7 @@ class Extracted:
     """The text that xberg extracted from a file.
 
     Attributes:
-        markdown: The text, with a marker before each page if one was requested.
+        markdown: The text, with a marker before each page if one was requested. Plain text if that was requested.
         title: The title that the file declares, or empty.
         pages: The text of each page, if pages were requested and the format has them.
     """
@@ -53,6 +53,7 @@ def extract(
     page_marker: str = "",
     pages: bool = False,
     ocr: Ocr | None = None,
+    plain: bool = False,
 ) -> Extracted:
     """Extract a file's text.
 
@@ -63,13 +64,14 @@ def extract(
         page_marker: The marker to insert before each page, which must contain {page_num}; empty for no marker.
         pages: Whether to return the text of each page as well.
         ocr: The text recognition to use for some pages; None for no recognition.
+        plain: Whether to return plain text instead of Markdown.
 
     Raises:
         ParseFailed: If the file is damaged, protected by a password or exceeds the limits.
     """
     source = xberg.ExtractInput(kind="bytes", bytes=content, mime_type=media_type)
     try:
-        result = asyncio.run(xberg.extract(source, _config(limits, page_marker, pages, ocr)))
+        result = asyncio.run(xberg.extract(source, _config(limits, page_marker, pages, ocr, plain)))
     except (xberg.XbergError, RuntimeError) as error:
         raise _translate_error(str(error), media_type) from error
     if not result.results:
@@ -79,8 +81,8 @@ def extract(
     return Extracted(extracted.content, title, tuple(page.content for page in extracted.pages or ()))
 
 
-def _config(limits: Limits, page_marker: str, pages: bool, ocr: Ocr | None) -> xberg.ExtractionConfig:
-    """Return the settings of xberg: Markdown without its own OCR and cache, within the limits."""
+def _config(limits: Limits, page_marker: str, pages: bool, ocr: Ocr | None, plain: bool) -> xberg.ExtractionConfig:
+    """Return the settings of xberg: without its own OCR and cache, within the limits."""
     return xberg.ExtractionConfig(
         use_cache=False,  # the cache would store documents of all tenants in one folder
         disable_ocr=ocr is None,
@@ -93,7 +95,7 @@ def _config(limits: Limits, page_marker: str, pages: bool, ocr: Ocr | None) -> x
         extraction_timeout_secs=max(1, int(limits.max_seconds)),
         mime_detection_policy="prefer_content",
         pdf_options=_PDF,
-        output_format="markdown",
+        output_format="plain" if plain else "markdown",
         html_options=_HTML,
         pages=xberg.PageConfig(extract_pages=pages, insert_page_markers=bool(page_marker), marker_format=page_marker)
         if page_marker or pages

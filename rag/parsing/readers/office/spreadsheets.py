@@ -1,11 +1,14 @@
 """Spreadsheets: Excel workbooks of all versions, and OpenDocument spreadsheets."""
 
+from dataclasses import replace
+
 from rag.parsing import formats, zip_files
 from rag.parsing.readers import extracted_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import open_document_slides
+from .declared_title import read_title
 
 
 def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
@@ -14,4 +17,5 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
         content = open_document_slides.pack_flat(content, media_type)
     if media_type != formats.XLS:
         zip_files.check_archive(content, limits)
-    return extracted_markdown.read(content, media_type, limits)
+    parsed = extracted_markdown.read(content, media_type, limits)
+    return replace(parsed, title=read_title(content)) if media_type == formats.XLS else parsed

@@ -1,18 +1,22 @@
 """Text documents: Word, OpenDocument, RTF, EPUB and FictionBook."""
 
+import itertools
 import re
 
 from rag.parsing import formats, zip_files
 from rag.parsing.parse_markdown import parse_markdown
+from rag.parsing.plain_text import parse_plain
 from rag.parsing.readers import extracted_markdown
 from rag.parsing.readers.extracted_markdown import promote_bold_lines, strip_formatting
 from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
-from rag.types import ParsedDocument
+from rag.types import Heading, ParsedDocument
 
 from . import open_document_slides
+from .declared_title import read_title
 
 _WORD = re.compile(r"\w+")
+_MAX_TITLE_CHARACTERS = 80
 
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
@@ -49,5 +53,21 @@ def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument
 
 
 def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
-    """Read a document of Word 97 to 2003."""
-    return extracted_markdown.read(content, formats.DOC, limits)
+    """Read a document of Word 97 to 2003.
+
+    Short lines above paragraphs, or lines in capitals, become headings, because xberg ignores styles.
+    """
+    # As Markdown, xberg makes one paragraph of all.
+    extracted = extract(content, formats.DOC, limits, plain=True)
+    lines = [line for line in map(str.strip, extracted.markdown.replace("\r", "\n").split("\n")) if line]
+    parsed = parse_plain("\n\n".join(lines))
+    starts = itertools.accumulate((len(line) + 2 for line in lines), initial=0)
+    capitals = tuple(
+        Heading(start, 1, line) for start, line in zip(starts, lines, strict=False) if _is_in_capitals(line)
+    )
+    headings = parsed.headings or capitals
+    return ParsedDocument(parsed.text, headings=headings, title=read_title(content))
+
+
+def _is_in_capitals(line: str) -> bool:
+    return len(line) <= _MAX_TITLE_CHARACTERS and line.isupper() and line[-1] not in ".,;:"

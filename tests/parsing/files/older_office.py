@@ -1,0 +1,152 @@
+"""Files of Office 97 to 2003, and binary workbooks of later versions."""
+
+import struct
+from collections.abc import Mapping, Sequence
+
+from .archives import packed
+from .mail import ole
+
+_WORKBOOK, _SHEET = 0x0005, 0x0010
+_RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
+_REFERENCE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+_TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
+
+
+def xls(sheets: Mapping[str, Sequence[Sequence[str | float]]], *, title: str = "") -> bytes:
+    """A workbook (BIFF8, MS-XLS) with these rows in its sheets."""
+    offset = len(_biff_start(_WORKBOOK)) + sum(12 + len(name) for name in sheets) + len(_biff(0x000A))
+    head, body = _biff_start(_WORKBOOK), b""
+    for name, rows in sheets.items():
+        label = struct.pack("<IHBB", offset + len(body), 0, len(name), 0) + name.encode("latin-1")
+        head += _biff(0x0085, label)
+        width = max(map(len, rows))
+        body += _biff_start(_SHEET) + _biff(0x0200, struct.pack("<IIHHH", 0, len(rows), 0, width, 0))
+        for row, values in enumerate(rows):
+            body += b"".join(_xls_cell(row, column, value) for column, value in enumerate(values))
+        body += _biff(0x000A)
+    summary = {"\x05SummaryInformation": _summary(title)} if title else {}
+    return ole({"Workbook": head + _biff(0x000A) + body, **summary})
+
+
+def _biff(number: int, content: bytes = b"") -> bytes:
+    return struct.pack("<HH", number, len(content)) + content
+
+
+def _biff_start(kind: int) -> bytes:
+    return _biff(0x0809, struct.pack("<HHHHII", 0x0600, kind, 0x0DBB, 1996, 0, 6))
+
+
+def _xls_cell(row: int, column: int, value: str | float) -> bytes:
+    place = struct.pack("<HHH", row, column, 0)
+    if isinstance(value, str):
+        return _biff(0x0204, place + struct.pack("<HB", len(value), 1) + value.encode("utf-16-le"))
+    return _biff(0x0203, place + struct.pack("<d", value))
+
+
+def xlsb(sheets: Mapping[str, Sequence[Sequence[str | float]]]) -> bytes:
+    """A binary workbook (BIFF12, MS-XLSB) with these rows in its sheets."""
+    listed = b"".join(
+        _record(0x009C, struct.pack("<II", 0, number) + _wide(f"rId{number}") + _wide(name))
+        for number, name in enumerate(sheets, 1)
+    )
+    workbook = _record(0x0083) + _record(0x008F) + listed + _record(0x0090) + _record(0x0084)
+    references = "".join(
+        f'<Relationship Id="rId{number}" Type="{_REFERENCE}/worksheet" Target="worksheets/sheet{number}.bin"/>'
+        for number in range(1, len(sheets) + 1)
+    )
+    members: dict[str, str | bytes] = {
+        "[Content_Types].xml": f'<?xml version="1.0"?><Types xmlns="{_TYPES}"><Default Extension="bin" ContentType='
+        '"application/vnd.ms-excel.sheet.binary.macroEnabled.main"/><Default Extension="rels" ContentType='
+        '"application/vnd.openxmlformats-package.relationships+xml"/></Types>',
+        "_rels/.rels": f'<?xml version="1.0"?><Relationships xmlns="{_RELATIONS}"><Relationship Id="rId1" '
+        f'Type="{_REFERENCE}/officeDocument" Target="xl/workbook.bin"/></Relationships>',
+        "xl/workbook.bin": workbook,
+        "xl/_rels/workbook.bin.rels": f'<?xml version="1.0"?><Relationships xmlns="{_RELATIONS}">{references}'
+        "</Relationships>",
+    }
+    for number, rows in enumerate(sheets.values(), 1):
+        cells = b""
+        for row, values in enumerate(rows):
+            cells += _record(0x0000, struct.pack("<II", row, 0) + b"\0" * 17)
+            cells += b"".join(_xlsb_cell(column, value) for column, value in enumerate(values))
+        size = struct.pack("<IIII", 0, len(rows) - 1, 0, max(map(len, rows)) - 1)
+        members[f"xl/worksheets/sheet{number}.bin"] = (
+            _record(0x0081) + _record(0x0094, size) + _record(0x0091) + cells + _record(0x0092) + _record(0x0082)
+        )
+    return packed(members)
+
+
+def _record(number: int, content: bytes = b"") -> bytes:
+    kind = bytes([number]) if number < 0x80 else bytes([number & 0x7F | 0x80, number >> 7])
+    size, rest = b"", len(content)
+    while rest > 0x7F:
+        size, rest = size + bytes([rest & 0x7F | 0x80]), rest >> 7
+    return kind + size + bytes([rest]) + content
+
+
+def _wide(text: str) -> bytes:
+    return struct.pack("<I", len(text)) + text.encode("utf-16-le")
+
+
+def _xlsb_cell(column: int, value: str | float) -> bytes:
+    place = struct.pack("<II", column, 0)
+    if isinstance(value, str):
+        return _record(0x0006, place + _wide(value))
+    return _record(0x0005, place + struct.pack("<d", value))
+
+
+def doc(paragraphs: Sequence[str], *, title: str = "") -> bytes:
+    """A Word document (MS-DOC) with these paragraphs, in one piece of 16-bit characters."""
+    text = "".join(f"{paragraph}\r" for paragraph in paragraphs)
+    start = 1536
+    head = bytearray(start)
+    struct.pack_into("<HH", head, 0, 0xA5EC, 0x00C1)
+    struct.pack_into("<H", head, 0x0A, 0x0200)  # the piece table is in the stream 1Table
+    struct.pack_into("<II", head, 0x18, start, start + 2 * len(text))
+    struct.pack_into("<H", head, 0x20, 14)
+    struct.pack_into("<H", head, 0x3E, 22)
+    struct.pack_into("<I", head, 0x4C, len(text))
+    struct.pack_into("<H", head, 0x98, 0x5D)
+    pieces = struct.pack("<IIHIH", 0, len(text), 0, start, 0)
+    table = b"\x02" + struct.pack("<I", len(pieces)) + pieces
+    struct.pack_into("<II", head, 0x01A2, 0, len(table))
+    streams = {"WordDocument": bytes(head) + text.encode("utf-16-le"), "1Table": table}
+    return ole({**streams, "\x05SummaryInformation": _summary(title)} if title else streams)
+
+
+def _summary(title: str) -> bytes:
+    """A property set (MS-OLEPS) with a title."""
+    encoded = title.encode("cp1252") + b"\0"
+    encoded = encoded.ljust(-(-len(encoded) // 4) * 4, b"\0")
+    values = struct.pack("<IhH", 2, 1252, 0) + struct.pack("<II", 0x1E, len(encoded)) + encoded
+    section = struct.pack("<IIIIII", 24 + len(values), 2, 1, 24, 2, 32) + values
+    format_id = bytes.fromhex("E0859FF2F94F6810AB9108002B27B3D9")
+    return struct.pack("<HHI16sI16sI", 0xFFFE, 0, 0x00020105, b"", 1, format_id, 48) + section
+
+
+def ppt(slides: Sequence[tuple[str, str]], *, title: str) -> bytes:
+    """A presentation (MS-PPT) with the title and the text of each slide."""
+    shown = b"".join(_ppt_slide(heading, body) for heading, body in slides)
+    document = _ppt_record(0x03E8, b"", version=0xF)
+    user = struct.pack("<IIIHBB", 20, 0xE391C05F, 0, 4, 0xF4, 0) + b"user"
+    return ole(
+        {
+            "PowerPoint Document": document + shown,
+            "Current User": _ppt_record(0x0FF6, user),
+            "\x05SummaryInformation": _summary(title),
+        }
+    )
+
+
+def _ppt_slide(title: str, body: str) -> bytes:
+    shapes = b""
+    for kind, text in ((0, title), (1, body)):
+        box = _ppt_record(0x0F9F, struct.pack("<I", kind)) + _ppt_record(0x0FA0, text.encode("utf-16-le"))
+        shapes += _ppt_record(0xF004, _ppt_record(0xF00D, box, version=0xF), version=0xF)
+    drawing = _ppt_record(0xF002, _ppt_record(0xF003, shapes, version=0xF), version=0xF)
+    atom = _ppt_record(0x03EF, b"\0" * 24, version=2)
+    return _ppt_record(0x03EE, atom + _ppt_record(0x040C, drawing, version=0xF), version=0xF)
+
+
+def _ppt_record(number: int, content: bytes, *, version: int = 0) -> bytes:
+    return struct.pack("<HHI", version, number, len(content)) + content

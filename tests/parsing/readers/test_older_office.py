@@ -1,0 +1,53 @@
+"""Files of Office 97 to 2003, and binary workbooks: their text, headings, titles and pages are found."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.parsing.conftest import Read
+from tests.parsing.files import older_office
+
+PARAGRAPH = "The bridge crosses the river at its narrowest place, and has stood there for two hundred years."
+
+
+@pytest.mark.parametrize(("build", "name"), [(older_office.xls, "a.xls"), (older_office.xlsb, "a.xlsb")])
+def test_older_and_binary_workbooks_have_a_table_per_sheet(read: Read, build: Callable[..., bytes], name: str) -> None:
+    parsed = read(build({"Fruit": [["Name", "Price"], ["Äpfel", 3.5], ["Birnen", 4.0]], "Roots": [["Beet"]]}), name)
+    assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
+    assert "| Name | Price |\n| --- | --- |\n| Äpfel | 3.5 |\n| Birnen | 4 |" in parsed.text
+    assert parsed.text.endswith("# Roots\n\n| Beet |\n| --- |")
+
+
+def test_older_word_documents_keep_their_paragraphs(read: Read) -> None:
+    """xberg made one paragraph of all of them, lists included."""
+    content = older_office.doc(["Zwölf Bögen * _halten_.", PARAGRAPH, "• one", "• two"], title="Brücken")
+    parsed = read(content, "a.doc")
+    assert parsed.text == f"Zwölf Bögen * _halten_.\n\n{PARAGRAPH}\n\n• one\n\n• two"
+    assert parsed.title == "Brücken"
+
+
+def test_short_lines_of_older_word_documents_are_headings(read: Read) -> None:
+    titles = ["How it began", "How it was built", "How it ended"]
+    parsed = read(older_office.doc([line for title in titles for line in (title, PARAGRAPH)]), "a.doc")
+    assert [heading.title for heading in parsed.headings] == titles
+    assert [parsed.text[heading.start :].startswith(heading.title) for heading in parsed.headings] == [True] * 3
+
+
+def test_lines_in_capitals_of_older_word_documents_are_headings(read: Read) -> None:
+    parsed = read(older_office.doc(["Minutes of May.", "THE BRIDGE", PARAGRAPH]), "a.doc")
+    (heading,) = parsed.headings
+    assert (heading.title, parsed.text[heading.start :]) == ("THE BRIDGE", f"THE BRIDGE\n\n{PARAGRAPH}")
+
+
+def test_older_presentations_have_a_heading_and_a_page_per_slide(read: Read) -> None:
+    parsed = read(
+        older_office.ppt([("Brücken", "They hold."), ("Towers", "They stand.")], title="Über Brücken"), "a.ppt"
+    )
+    assert parsed.title == "Über Brücken"
+    assert [heading.title for heading in parsed.headings] == ["Brücken", "Towers"]
+    assert [page.number for page in parsed.pages] == [1, 2]
+    assert parsed.text[parsed.pages[1].start :].endswith("Towers\n\nThey stand.")
+
+
+def test_older_workbooks_have_a_title(read: Read) -> None:
+    assert read(older_office.xls({"A": [["x"]]}, title="Größen"), "a.xls").title == "Größen"
