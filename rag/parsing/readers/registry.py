@@ -8,9 +8,10 @@ from rag.parsing.ocr.read_pictures import read_picture
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import csv_tables, json_data, notebooks, pdf, plain_text_and_markdown, subtitles, web
+from . import csv_tables, json_data, notebooks, plain_text_and_markdown, subtitles, web
 from .messages import calendars_and_contacts, mail, mailbox
 from .office import legacy_slides, open_document_slides, slides, spreadsheets, text_documents
+from .pdf import read_pdf
 
 Reader = Callable[[bytes, Limits], ParsedDocument]
 
@@ -21,7 +22,7 @@ def get_reader(media_type: str) -> Reader:
 
 
 READERS: dict[str, Reader] = {
-    formats.PDF: pdf.read,
+    formats.PDF: read_pdf.read,
     formats.DOCX: text_documents.read_docx,
     formats.XLSX: partial(spreadsheets.read, media_type=formats.XLSX),
     formats.XLSB: partial(spreadsheets.read, media_type=formats.XLSB),

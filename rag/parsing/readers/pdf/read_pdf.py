@@ -8,12 +8,11 @@ from rag.errors import ParseFailed
 from rag.parsing import formats
 from rag.parsing.ocr.ocr_off_message import OCR_IS_OFF
 from rag.parsing.ocr.read_pictures import add_recognized, recognize_pages
+from rag.parsing.readers import extracted_markdown
+from rag.parsing.readers.extracted_markdown import promote_bold_lines
+from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
-
-from . import extracted_markdown
-from .extracted_markdown import promote_bold_lines
-from .xberg_adapter import extract
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
