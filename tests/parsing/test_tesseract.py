@@ -151,6 +151,22 @@ def test_doubtful_pages_with_a_script_that_only_it_knows_are_read_by_it(
     assert builder.build().text == text
 
 
+@pytest.mark.parametrize(
+    ("built_in", "other", "text"),
+    [(0.99, 0.4, "Bees"), (0.9, 0.4, "Пчёлы"), (0.99, 0.9, "Пчёлы"), (0.9, None, "Bees")],
+)
+def test_other_pages_of_a_document_in_its_language_are_not_read_by_it(
+    monkeypatch: pytest.MonkeyPatch, built_in: float, other: float | None, text: str
+) -> None:
+    box = Rectangle(50, 10, 100, 20, 0.0)
+    paragraphs = [[Line("Пчёлы", other, box)]] if other else []
+    monkeypatch.setattr(lines, "read_lines", lambda _: [Line("Bees", built_in, box)])
+    monkeypatch.setattr(program, "read_paragraphs", lambda *_: paragraphs)
+    builder, limits = MarkdownBuilder(), Limits(1, 1, 1, tesseract_program="/bin/true", has_tesseract_language=True)
+    recognize_picture.recognize_picture(PAGE, builder, limits)
+    assert builder.build().text == text
+
+
 def test_languages_with_other_scripts_need_it() -> None:
     assert languages_of_document("ar_EG", "rus+ara+eng") == "ara+eng"
     assert languages_of_document("RU", "eng+rus+ara") == "rus+eng"

@@ -31,8 +31,9 @@ _KNOWN_SCRIPTS = ("LATIN", "GREEK", "CJK", "HIRAGANA", "KATAKANA", "FULLWIDTH LA
 def recognize_picture(picture: "Image", builder: MarkdownBuilder, limits: Limits) -> RecognizedPage:
     """Recognise the text of a picture, and add it to a document. The result has the lines only.
 
-    Tesseract, if there is one, reads the pictures of documents in one of its languages, and those of which the built-in
-    models are not sure and in which it finds a script that they do not know.
+    Tesseract, if there is one, reads the pictures of documents in one of its languages, unless the built-in models are
+    surer of them: a document may have pages in another language. Of other documents it reads the pictures of which the
+    built-in models are not sure and in which it finds a script that they do not know.
     """
     allow_ocr_time()
     started = time.monotonic()
@@ -40,10 +41,11 @@ def recognize_picture(picture: "Image", builder: MarkdownBuilder, limits: Limits
     recognized: list[Line] = []
     if limits.tesseract_program and limits.has_tesseract_language:
         paragraphs = program.read_paragraphs(picture, limits)
-    if not paragraphs:
+    if not _is_sure(list(itertools.chain(*paragraphs))):
         recognized = lines.read_lines(picture)
-        is_doubtful = _mean_confidence(recognized) < _DOUBTFUL
-        if is_doubtful and limits.tesseract_program and not limits.has_tesseract_language:
+        if _mean_confidence(recognized) >= _DOUBTFUL:
+            paragraphs = []
+        elif limits.tesseract_program and not limits.has_tesseract_language:
             read = program.read_paragraphs(picture, limits)
             paragraphs = read if _has_other_script(list(itertools.chain(*read))) else []
     if paragraphs:
@@ -63,8 +65,13 @@ def _mean_confidence(recognized: Sequence[Line]) -> float:
     return sum(confidences) / sum(weights) if recognized else 1.0
 
 
+def _is_sure(recognized: Sequence[Line]) -> bool:
+    """Return whether Tesseract has found lines and is sure of them."""
+    return bool(recognized) and _mean_confidence(recognized) >= _MIN_SURE
+
+
 def _has_other_script(recognized: Sequence[Line]) -> bool:
     """Return whether Tesseract is sure of its lines, and most letters are of scripts that the built-in models lack."""
     letters = [character for line in recognized for character in line.text if character.isalpha()]
     known = sum(unicodedata.name(letter, "").startswith(_KNOWN_SCRIPTS) for letter in letters)
-    return known < len(letters) / 2 and _mean_confidence(recognized) >= _MIN_SURE
+    return known < len(letters) / 2 and _is_sure(recognized)

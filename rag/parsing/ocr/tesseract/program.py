@@ -55,7 +55,7 @@ def _run(picture: "Image", limits: Limits) -> str:
     file = BytesIO()
     picture.save(file, "PPM")
     arguments = [limits.tesseract_program, "-", "-", "-l", limits.tesseract_languages, *_RESOLUTION, "tsv"]
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile(dir=".") as output:  # in the folder of the sandbox
         try:
             process = subprocess.Popen(
                 arguments, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.DEVNULL, env=_ENVIRONMENT
