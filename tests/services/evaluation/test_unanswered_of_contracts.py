@@ -56,6 +56,16 @@ def test_a_declined_question_is_stored_and_an_answered_one_is_not(api: Api, live
     assert UnansweredQuestion.objects.get().user == live_world.users["member"]
 
 
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/agent/respond", "/mcp"])
+def test_an_answer_with_low_confidence_is_stored(
+    api: Api, live_world: World, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_unanswered, "LOW_CONFIDENCE", 1.1)
+    ingest_text(live_world.source(), "zebras.md", ZEBRAS)
+    assert api("member").post(path, CONTRACTS[path](ANSWERED)).status == 200
+    assert stored() == [(ANSWERED, "low")]
+
+
 @pytest.mark.parametrize("path", CONTRACTS)
 def test_nothing_is_stored_without_histories(api: Api, live_world: World, path: str) -> None:
     ingest_text(live_world.source(), "zebras.md", ZEBRAS)
