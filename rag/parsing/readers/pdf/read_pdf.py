@@ -14,6 +14,8 @@ from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
+from .ruled_tables import insert_tables
+
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a PDF with its pages. Pages without text are read by text recognition, if it is on.
@@ -27,7 +29,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     text = promote_bold_lines(extracted.markdown)
     preamble, *parts = re.split(rf"{marker}:(\d+):", text)
     texts = {int(number): page for number, page in zip(parts[::2], parts[1::2], strict=True)}
-    recognized = recognize_pages(texts, content, limits)
+    recognized = recognize_pages(insert_tables(content, texts), content, limits)
     title = extracted_markdown.clean_title(extracted.title)
     parsed = extracted_markdown.join_pages(recognized.texts.items(), title, preamble=preamble)
     if not parsed.text.strip():
