@@ -1,4 +1,4 @@
-"""python -m benchmarks.tables: how well the tables of PDF files with a text layer are read.
+"""python -m benchmarks.ingestion.tables: how well the tables of PDF files with a text layer are read.
 
 Tables of known cells are drawn, and read as ingestion reads them. The figure is the F1 of the cells: of those that were
 drawn and those that were read, how many agree in row, column and text. White space within a cell does not count.
