@@ -10,10 +10,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 
 from rag.errors import EmbeddingFailed
+from rag.types.embedding_prefixes import find_wrong_prefixes
 from ragsite.postgres import identity
 from ragsite.postgres.models import UUIDModel
-
-from .embedding_prefixes import find_wrong_prefixes
 
 _KEY_VARIABLE = [RegexValidator(r"^[A-Z][A-Z0-9_]*_API_KEY\Z", "The name of a variable that ends with _API_KEY.")]
 _COSINE = [MinValueValidator(0.0), MaxValueValidator(1.0)]

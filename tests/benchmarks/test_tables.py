@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from benchmarks import tables
+from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Text
 

@@ -1,6 +1,6 @@
 """Tables of PDF files whose cells are between lines."""
 
-from benchmarks import tables
+from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Rule, Text
 from tests.parsing.conftest import Read
