@@ -13,8 +13,8 @@ from orgs.access.permissions import Permission
 from orgs.models import ApiKey
 from orgs.models.api_keys import ApiKeyQuerySet
 from ragsite.http import pagination
+from ragsite.http.bodies.response_etags import ETagView
 from ragsite.http.openapi import response_example
-from ragsite.http.response_etags import ETagView
 from ragsite.postgres.models import as_uuid
 
 from . import key_lifecycle

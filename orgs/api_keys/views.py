@@ -17,9 +17,9 @@ from orgs.access.permissions import Action
 from orgs.models import ApiKey, Organization
 from ragsite.http import pagination
 from ragsite.http.bodies.parsers import CredentialsParser
+from ragsite.http.bodies.response_etags import ETagView
 from ragsite.http.error_envelope import Conflict
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
-from ragsite.http.response_etags import ETagView
 from ragsite.postgres.models import as_uuid
 
 from . import key_lifecycle

@@ -2,7 +2,7 @@
 
 The ETag of a data source or document is `"<version of the row>.<digest of the body>"`. If-Match compares the version
 only: what else a body has, such as who may query the source, depends on its reader. Every other response has a digest
-only. ragsite/http/response_etags.py adds the digest and compares it with If-None-Match.
+only. ragsite/http/bodies/response_etags.py adds the digest and compares it with If-None-Match.
 """
 
 import re

@@ -12,9 +12,9 @@ from rag.contracts.common.streaming import stream_as
 from rag.services.openai_api import sources_as_models, text_embeddings
 from rag.services.queries import chat_completion_replies, permitted_queries
 from ragsite.http import request_warnings
+from ragsite.http.bodies.response_etags import ETagView
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.http.openapi.field_types import EventStream
-from ragsite.http.response_etags import ETagView
 
 from . import chat_serializers, error_format, examples
 from .completions import Chunk, ChunkFormat, CompletionOut, completion_out

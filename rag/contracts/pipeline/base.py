@@ -1,8 +1,8 @@
 """The base of the pipeline contract's view sets."""
 
 from rag.contracts.common.base import ContractViewSet
+from ragsite.http.bodies.response_etags import ETagView
 from ragsite.http.openapi import COMMON_STATUSES
-from ragsite.http.response_etags import ETagView
 
 from . import error_format
 
