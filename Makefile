@@ -34,7 +34,7 @@ help:
 	@echo "make offline        a release that is installed, started and upgraded without a network (OFFLINE_FROM; root)"
 	@echo "make syncs          a folder that is synced while it is edited and workers are killed (SYNC_EDITS, SYNC_SEED)"
 	@echo "make abuse          the running product under faults, floods, slow clients and oversized requests (ABUSE_SCENARIOS)"
-	@echo "make clients        supabase-js, TypeScript types, LangChain and LlamaIndex against the real server (Node, network)"
+	@echo "make clients        supabase-js, generated clients, LangChain and LlamaIndex against the real server (Node, network)"
 	@echo "make integrations   scim2-tester, oidc-provider and samlp with a browser, against the real server (Node, Chromium, network)"
 	@echo "make messages       bring the translations up to date with the texts of templates and code"
 	@echo "make schema         update the snapshot of the API schema"

@@ -2,11 +2,14 @@
 
 - supabase-js, and a program in TypeScript with types generated from the served schema. They need Node and npm, and are
   left out with a message if these are missing.
+- A client in Python that openapi-python-client generates from the served schema, and a program that uses it. mypy
+  checks both.
 - The check of signatures in the workflow of n8n, on an event that the product's own code has signed. It needs Node.
 - The wheel of clients/python in an environment of its own: its command, and its retrievers in LangChain and LlamaIndex.
 
 What they need is installed into $RAGSITE_DATA, with the versions and hashes of the package-lock.json in supabase and
-typescript, and of integrations/requirements.txt. The exit status is 1 if something does not compile or a check fails.
+typescript, and of the requirements.txt in integrations and generated. The exit status is 1 if something does not
+compile or a check fails.
 """
 
 import os
@@ -37,6 +40,7 @@ def main() -> int:
     folder = Path(os.environ["RAGSITE_DATA"])
     javascript = _install_javascript(folder)
     python = _install_wheel(folder / "python")
+    generator = _install_generator(folder / "generated")
     with Server(folder, free_port(), worker=False) as server:
         delete_all_rows()
         world, credentials = data.create()
@@ -44,6 +48,7 @@ def main() -> int:
         if javascript:
             javascript.append(["node", str(HERE / "n8n" / "check.mjs"), str(WORKFLOW), data.signed_event()])
         statuses = [subprocess.run(command, env=environment).returncode for command in javascript]
+        statuses.append(_check_generated_client(generator, folder / "generated", environment))
         data.create_office(world)
         check = [str(python), "-I", str(HERE / "integrations" / "check.py"), *map(str, PAGES)]
         statuses.append(subprocess.run(check, env=environment).returncode)
@@ -71,6 +76,35 @@ def _install(package: Path, folder: Path) -> Path:
         shutil.copy(file, folder)
     _install_with(["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder)
     return folder
+
+
+def _install_generator(folder: Path) -> Path:
+    """Install openapi-python-client into an empty environment, and return the folder of its programs."""
+    shutil.rmtree(folder, ignore_errors=True)
+    programs = folder / "env" / "bin"
+    _install_with([*_UV, "venv", "--quiet", "--python", sys.executable, str(folder / "env")])
+    install = [*_UV, "pip", "install", "--quiet", "--python", str(programs / "python"), "--require-hashes"]
+    _install_with([*install, "-r", str(HERE / "generated" / "requirements.txt")])
+    return programs
+
+
+def _check_generated_client(programs: Path, folder: Path, environment: dict[str, str]) -> int:
+    """Generate a client from the served schema, check it and the program that uses it, and run that."""
+    client, schema = folder / "client", f"{environment['ADDRESS']}/api/schema"
+    generate = [str(programs / "openapi-python-client"), "generate", "--fail-on-warning", "--url", schema]
+    status = subprocess.run(
+        [*generate, "--output-path", str(client), "--config", str(HERE / "generated" / "config.yaml")], env=environment
+    ).returncode
+    if status:
+        return status
+    shutil.copy(HERE / "generated" / "check.py", client)
+    mypy = [str(programs / "mypy"), "--config-file=", "--no-error-summary"]  # not this project's configuration
+    commands = [
+        [*mypy, "ragsite_generated"],
+        [*mypy, "--strict", "check.py"],
+        [str(programs / "python"), "check.py"],
+    ]
+    return max(subprocess.run(command, cwd=client, env=environment).returncode for command in commands)
 
 
 def _install_wheel(folder: Path) -> Path:
