@@ -19,6 +19,8 @@ _MAX_LINES, _MAX_CELLS, _MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
 # In points: how far apart two lines may be that count as one, and the shortest line of a table.
 _TOLERANCE, _MIN_LENGTH = 3.0, 6.0
 _MIN_CHARACTERS = 8
+# The text of a page is compared with each of its tables.
+_MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
 # A hyphen at the end of a line within a word; pdfium has signs of its own for it.
 _HYPHEN = re.compile(r"[\x02\ufffe]\s*|(?<=[^\W\d])-\s*\n\s*(?=[a-zà-ÿ])")
 _SYNTAX = re.compile(r"([\\*_`\[\]|])")
@@ -51,7 +53,9 @@ def insert_tables(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
 
 
 def _insert(text: str, page: pdfium.PdfPage) -> str:
-    for rows in _find_tables(page):
+    if len(text) > _MAX_PAGE_CHARACTERS:
+        return text
+    for rows in itertools.islice(_find_tables(page), _MAX_TABLES):
         if place := _find_place(text, rows):
             start, end = place
             text = "\n\n".join(part for part in (text[:start].rstrip(), _markdown(rows), text[end:].lstrip()) if part)
