@@ -126,7 +126,10 @@ def test_a_long_text_is_in_memory_once_while_it_is_read_and_chunked(tmp_path: Pa
     file.write_text("".join(f"Line {number} of a long protocol of the river.\n" for number in range(130_000)))
     size = file.stat().st_size
     assert size > 5_000_000
-    ChunkSequence("", chunk(ParsedDocument("Loads the tokenizer."), ChunkingOptions(64, 0)))
+    short = tmp_path / "short.txt"
+    short.write_text("It loads the tokenizer, and all modules that are needed.")
+    parsed = parse.parse_file(short, content_type="text/plain", name="short.txt")
+    ChunkSequence(parsed.text, chunk(parsed, ChunkingOptions(64, 0)))
     tracemalloc.start()
     try:
         parsed = parse.parse_file(file, content_type="text/plain", name="long.txt")

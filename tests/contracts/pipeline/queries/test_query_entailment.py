@@ -38,7 +38,7 @@ def ask(client: Client, **fields: Any) -> Any:
 def test_without_a_model_a_reversed_relation_is_accepted(guest: Client, language_model: ProviderServer) -> None:
     language_model.replies = [f"{REVERSED} [1]."]
     body = ask(guest).body
-    assert (body["answer"], body["warnings"]) == (f"{REVERSED} [1].", [])
+    assert (body["answer"], body["warnings"]) == (f"{REVERSED} [1].", ["CONFIDENCE_UNKNOWN"])
 
 
 def test_a_reversed_relation_is_declined(
@@ -61,7 +61,10 @@ def test_only_the_last_sentence_is_lost(
 ) -> None:
     language_model.replies = [f"Guests do give keys to the porter [1]. {REVERSED}."]
     body = ask(guest).body
-    assert (body["answer"], body["warnings"]) == ("Guests do give keys to the porter [1].", [])
+    assert (body["answer"], body["warnings"]) == (
+        "Guests do give keys to the porter [1].",
+        ["CONFIDENCE_UNKNOWN"],
+    )
     assert body["unsupportedSentences"] == [f"{REVERSED}."]
     assert len(entailment_model.requests) == 1, "the rest keeps its scores"
     assert body["confidence"] == pytest.approx(body["groundingScore"] * 0.9)
@@ -84,7 +87,7 @@ def test_a_model_that_fails_is_a_warning(
     with structlog.testing.capture_logs() as logs:
         reply = ask(guest, strictMode=strict)
     assert (reply.status, reply.body["answer"]) == (200, f"{REVERSED} [1].")
-    assert reply.body["warnings"] == ["ENTAILMENT_FAILED"]
+    assert reply.body["warnings"] == ["ENTAILMENT_FAILED", "CONFIDENCE_UNKNOWN"]
     (line,) = [line for line in logs if line["event"] == "entailment_failed"]
     assert line["reason"] == "test-nli refused the request (500)."
     assert "porter" not in str(line)
@@ -106,4 +109,4 @@ def test_a_stream_ends_with_the_warning(
     language_model.replies = [f"{REVERSED} [1]."]
     entailment_model.fail(429)
     name, result = guest.stream("/api/rag/query", {"query": QUESTION, "dataSources": ["hotel"], "stream": True})[-1]
-    assert (name, result["warnings"]) == ("done", ["ENTAILMENT_FAILED"])
+    assert (name, result["warnings"]) == ("done", ["ENTAILMENT_FAILED", "CONFIDENCE_UNKNOWN"])
