@@ -15,7 +15,8 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="document",
             name="recognized_pages",
-            field=models.PositiveIntegerField(db_default=0, default=0, editable=False),
+            # A PositiveIntegerField has a check, for which PostgreSQL reads the whole table while it is locked.
+            field=models.IntegerField(db_default=0, default=0, editable=False),
         ),
         migrations.AddField(
             model_name="document",

@@ -137,10 +137,17 @@ class EmbeddingModel(UUIDModel):
                 raise ValidationError({"name": f"The local models are {' and '.join(names)}."})
             if self.dimensions != known["dimensions"]:
                 raise ValidationError({"dimensions": f"{self.name} has {known['dimensions']} dimensions."})
-        self._clean_prefixes()
+        if self._state.adding or self._has_new_prefixes():
+            self._clean_prefixes()
+
+    def _has_new_prefixes(self) -> bool:
+        """Return whether these are not the stored ones, which stay as they are: vectors were made with them."""
+        names = ("name", "query_prefix", "document_prefix")
+        stored = EmbeddingModel.objects.filter(pk=self.pk).values_list(*names).first()
+        return stored != tuple(getattr(self, name) for name in names)
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Check the prefixes of a new model, and changed ones, also where no form checks them.
+        """Check the prefixes of a new model, also where no form checks them, and those that `update_fields` names.
 
         Raises:
             ValidationError: If the model was trained with other prefixes.

@@ -39,12 +39,21 @@ class EmbeddedTexts:
     second_vectors: HalfVectors | None = None
 
     def select(self, indexes: NDArray[np.intp]) -> "EmbeddedTexts":
-        """Return the texts at these indexes, in this order. If those are all, nothing is copied."""
+        """Return the texts at these indexes, in this order. If those are all, nothing is copied.
+
+        The vectors of a long document stay in a file.
+        """
         if np.array_equal(indexes, np.arange(len(self.vectors))):
             return self
+        vectors = vector_files.allocate(len(indexes), self.vectors.shape[1])
+        for start in range(0, len(indexes), _RELEASE_EVERY):
+            part = slice(start, start + _RELEASE_EVERY)
+            vectors[part] = self.vectors[indexes[part]]
+            vector_files.release_memory(vectors)
+            vector_files.release_memory(self.vectors)
         signatures = [self.signatures[index] for index in indexes] if self.signatures else ()
         second_vectors = None if self.second_vectors is None else self.second_vectors[indexes]
-        return EmbeddedTexts(self.vectors[indexes], signatures, second_vectors)
+        return EmbeddedTexts(vectors, signatures, second_vectors)
 
 
 def embed_texts(

@@ -165,3 +165,18 @@ def test_a_local_model_has_its_own_dimensions() -> None:
     model = EmbeddingModel(name=multilingual.NAME, provider=EmbeddingModel.Provider.LOCAL, dimensions=384)
     with pytest.raises(ValidationError, match="512 dimensions"):
         model.clean()
+
+
+@pytest.mark.django_db
+def test_a_stored_model_with_other_prefixes_can_be_changed_but_not_its_prefixes() -> None:
+    model = EmbeddingModel.objects.create(
+        name="nomic-embed-text", provider=EmbeddingModel.Provider.OPENAI, dimensions=768, base_url="http://a.example/v1",
+        query_prefix="search_query: ", document_prefix="search_document: ",
+    )  # fmt: skip
+    EmbeddingModel.objects.filter(pk=model.pk).update(query_prefix="", document_prefix="")  # by an older version
+    model.refresh_from_db()
+    model.base_url = "http://b.example/v1"
+    model.full_clean()
+    model.query_prefix = "other: "
+    with pytest.raises(ValidationError):
+        model.full_clean()

@@ -76,7 +76,7 @@ class Document(UUIDModel):
     # Where the lines are that text recognition has read (line_boxes.pack_line_boxes), and what it cost. Empty and 0 if
     # nothing was recognised, and for documents of versions that did not store it.
     line_boxes = models.BinaryField(default=b"", db_default=b"", blank=True)
-    recognized_pages = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    recognized_pages = models.IntegerField(default=0, db_default=0, editable=False)
     recognition_seconds = models.FloatField(default=0.0, db_default=0.0, editable=False)
     original = models.ForeignKey(Original, models.SET_NULL, null=True, blank=True, related_name="documents")
     content_hash = models.CharField(max_length=200)

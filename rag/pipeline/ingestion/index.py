@@ -186,7 +186,7 @@ def _build_version(
         "lang": chunked.lang,
         "text": chunked.parsed.text,
         "page_starts": chunked.parsed.page_starts,
-        "line_boxes": pack_line_boxes(chunked.parsed.line_boxes),
+        "line_boxes": pack_line_boxes(chunked.parsed.line_boxes, effective_hash(submission)),
         "recognized_pages": len(chunked.parsed.recognitions),
         "recognition_seconds": sum(recognition.seconds for recognition in chunked.parsed.recognitions),
         "original_id": submission.original_id,

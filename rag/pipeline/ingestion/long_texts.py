@@ -45,4 +45,6 @@ def _write(document: Document) -> None:
             "WHERE id = %s",
             [document.pk],
         )
+        if cursor.rowcount != 1:
+            raise RuntimeError("The text of a document was not stored.")
         cursor.execute("DELETE FROM pg_temp.staging_text")

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import ProgrammingError, connection, transaction
+import structlog
+from django.db import DatabaseError, connection, transaction
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import QueryHistory
@@ -16,6 +17,8 @@ from rag.types import AnswerResult, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
 from ragsite.postgres.versions.compatibility import INSUFFICIENT_PRIVILEGE
+
+logger = structlog.get_logger(__name__)
 
 Reason = UnansweredQuestion.Reason
 # Answers with a lower confidence are stored; the page "Ask" calls it low.
@@ -132,6 +135,11 @@ def describe_search(
     )
 
 
+def keeps_questions(caller: Caller) -> bool:
+    """Return whether the user's organisations keep questions."""
+    return retention_for(caller.user).history == QueryHistory.FULL
+
+
 def store_if_unanswered(
     caller: Caller,
     searched: SearchedQuestion | None,
@@ -150,7 +158,7 @@ def store_if_unanswered(
     if searched is None or not outcome.is_stored:
         return
     reason = Reason.LOW_CONFIDENCE if outcome.is_answered else Reason.DECLINED
-    if retention_for(caller.user).history == QueryHistory.FULL:
+    if keeps_questions(caller):
         _store(_build_row(caller, searched, reason, outcome.confidence, answer))
 
 
@@ -208,13 +216,14 @@ def _build_row(
 def _store(row: UnansweredQuestion) -> None:
     """Store the question instead of an earlier one with the same text, and delete what is beyond the user's limit.
 
-    Nothing is stored if its source was closed to the user or deleted since it was searched.
+    Nothing is stored if its source was closed to the user or deleted since it was searched. The answer has been given
+    already, so no other error of the database may break it either.
     """
     try:
         _save_in_place_of_replaced(row)
-    except ProgrammingError as error:  # of row-level security
-        if getattr(error.__cause__, "sqlstate", "") != INSUFFICIENT_PRIVILEGE:
-            raise
+    except DatabaseError as error:
+        if getattr(error.__cause__, "sqlstate", "") != INSUFFICIENT_PRIVILEGE:  # of row-level security
+            logger.warning("unanswered_question_not_stored", error=type(error).__name__)
 
 
 def _save_in_place_of_replaced(row: UnansweredQuestion) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import structlog
 
+from rag.errors import AccessEnded, RagError
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL as EXTRACTIVE
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
@@ -120,10 +121,16 @@ def _store_if_unanswered(
     question: str, reply: AgentReply, toolbox: Toolbox, selection: permitted_queries.SourceSelection
 ) -> None:
     outcome = record_unanswered.Outcome(bool(reply.model), reply.confidence, is_pending=toolbox.is_language_pending)
-    if not outcome.is_stored:
+    if not (outcome.is_stored and record_unanswered.keeps_questions(selection.caller)):
         return
     # By default only passages with a high score count, and most questions without an answer have none.
-    passages = reply.passages or toolbox.find_closest().passages
+    try:
+        passages = reply.passages or toolbox.find_closest().passages
+    except AccessEnded:
+        raise
+    except RagError as error:  # the reply is complete without it
+        logger.warning("closest_passage_not_found", code=error.code)
+        return
     retrieval = dataclasses.replace(permitted_queries.NO_RESULTS, passages=passages)
     searched = record_unanswered.describe_search(question, toolbox.scopes, retrieval)
     record_unanswered.store_if_unanswered(selection.caller, searched, outcome)

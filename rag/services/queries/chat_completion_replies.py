@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from rag.errors import NoResults
 from rag.pipeline.answering.no_answer_sentences import sentences_for
-from rag.pipeline.retrieval.query.query_rewriting import has_only_words_of_user
 from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
 
 from . import chat_replies, permitted_queries
@@ -34,8 +33,8 @@ def answer(
     turn = chat_replies.ChatTurn(messages=dialogue, generation=options.generation, question=question)
     standalone = chat_replies.resolve_follow_up(turn, dialogue, selection)
     try:
-        # Replies may repeat texts of other sources. The dialogue does not say of which, so their words are not stored.
-        stores = standalone == question or has_only_words_of_user(standalone.text, dialogue)
+        # The dialogue does not say which sources its earlier messages were about, so their words are not stored.
+        stores = standalone.text == question.text
         return (yield from permitted_queries.ask(standalone, selection, options, stores_unanswered=stores))
     except NoResults:  # raised before the first event
         yield permitted_queries.NO_RESULTS

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from django.core.cache import caches
 
 from rag.errors import ParseFailed, StorageFailed, TooManyLongRequests, UnknownDocument
+from rag.models import Document
 from rag.models.content.line_boxes import unpack_line_boxes
 from rag.parsing import formats
 from rag.parsing.sandbox import parse_in_sandbox
@@ -78,7 +79,9 @@ def get_page_picture(excerpt: Excerpt) -> bytes:
 
 def _find_line_boxes(excerpt: Excerpt, pages: Sequence[int]) -> list[LineBox]:
     """Return the boxes of the recognised lines that the marked range of the excerpt has text of."""
-    boxes = unpack_line_boxes(excerpt.document.line_boxes)
+    document = excerpt.document
+    stored = Document.objects.filter(pk=document.pk).values_list("line_boxes", flat=True).first()
+    boxes = unpack_line_boxes(stored or b"", document.content_hash)
     return [box for box in boxes if box.start < excerpt.end and box.end > excerpt.start and box.page in pages]
 
 

@@ -32,6 +32,7 @@ LONG_LOCKS = {
     "NOT VALID, then VALIDATE CONSTRAINT": r'^ALTER TABLE (?:ONLY )?"?(\w+)"? .*?ADD CONSTRAINT (?!.*NOT VALID)',
     "a constraint in place of SET NOT NULL": r'^ALTER TABLE (?:ONLY )?"?(\w+)"? .*?SET NOT NULL',
     "a new column in place of another type": r'^ALTER TABLE (?:ONLY )?"?(\w+)"? .*?ALTER COLUMN \S+ (?:SET DATA )?TYPE',
+    "a column without a check": r'^ALTER TABLE (?:ONLY )?"?(\w+)"? .*?ADD COLUMN (?!.*NOT VALID).*?CHECK \(',
     "no generated column": r'^ALTER TABLE (?:ONLY )?"?(\w+)"? .*?ADD COLUMN .*?(?:GENERATED ALWAYS AS \(|UNIQUE)',
     "a task that changes rows in batches": r'^(?:UPDATE|DELETE FROM) (?:ONLY )?"?(\w+)"?',
     "nothing that rewrites the table": r'^(?:VACUUM FULL|CLUSTER|REINDEX TABLE|TRUNCATE|LOCK TABLE) "?(\w+)"?',
