@@ -5,8 +5,8 @@ import re
 import pytest
 from django.template.loader import render_to_string
 
+from rag.pages.rendering.answer_blocks import divide
 from rag.pages.rendering.answer_rendering import show_blocks
-from rag.pages.rendering.markdown_blocks import divide
 from tests.support.checks.growth import takes_linear_time
 
 TEXT = """# Feeding

@@ -8,8 +8,8 @@ import pytest
 
 from rag.models import DataSource, HistoryUsage
 from rag.pages.rendering import answer_rendering
+from rag.pages.rendering.answer_blocks import Block, divide
 from rag.pages.rendering.answer_rendering import show_conversation
-from rag.pages.rendering.markdown_blocks import Block, divide
 from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
 from rag.services.queries.history.stored_answers import ReadableAnswer

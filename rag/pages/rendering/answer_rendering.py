@@ -14,9 +14,9 @@ from rag.services.evaluation.record_unanswered import LOW_CONFIDENCE
 from rag.services.queries.history.stored_answers import ReadableAnswer
 from rag.text.citation_markers import find_markers, parse_numbers
 
+from .answer_blocks import BlockKind, divide
 from .cited_passages import Reference, list_cited_passages
 from .inline_marks import Segment, split_marks
-from .markdown_blocks import BlockKind, divide
 
 _PENDING = _("The documents are being prepared for this language. A few minutes later, more is found.")
 _NOTES = {
