@@ -51,3 +51,22 @@ def test_older_presentations_have_a_heading_and_a_page_per_slide(read: Read) -> 
 
 def test_older_workbooks_have_a_title(read: Read) -> None:
     assert read(older_office.xls({"A": [["x"]]}, title="Größen"), "a.xls").title == "Größen"
+
+
+@pytest.mark.parametrize(
+    ("title", "code_page", "expected"),
+    [
+        (b"Bilanz \x9d 2003", 1252, "Bilanz \ufffd 2003"),
+        ("Größen".encode("mac_roman"), 10000, "Größen"),
+        ("счет".encode("cp1251"), 1251, "счет"),
+        ("資料".encode("cp932"), 932, "資料"),
+        ("Größen".encode(), 65001, "Größen"),
+        ("Größen".encode("cp1252"), 4711, "Größen"),
+        (b"\x81\x8d\x90", 4711, "\ufffd" * 3),
+    ],
+)
+def test_titles_have_the_declared_code_page(read: Read, title: bytes, code_page: int, expected: str) -> None:
+    """A title that does not fit it must not refuse the document."""
+    parsed = read(older_office.xls({"A": [["x"]]}, title=title, code_page=code_page), "a.xls")
+    assert parsed.title == expected
+    assert "| x |" in parsed.text

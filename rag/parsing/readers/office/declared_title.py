@@ -4,11 +4,9 @@ import io
 
 import olefile
 
-from rag.parsing import encodings
 from rag.parsing.readers.extracted_markdown import clean_title
+from rag.parsing.readers.messages import code_pages
 from rag.parsing.readers.messages.outlook import DAMAGES
-
-_UTF_8 = 65001
 
 
 def read_title(content: bytes) -> str:
@@ -21,6 +19,5 @@ def read_title(content: bytes) -> str:
     if not isinstance(metadata.title, bytes) or not isinstance(metadata.codepage, int):
         return ""
     code_page = metadata.codepage % 2**16  # stored as a signed number
-    declared = "utf-8" if code_page == _UTF_8 else f"cp{code_page}"
-    title = encodings.decode_text(metadata.title.rstrip(b"\0"), declared=declared)
+    title = code_pages.decode(metadata.title, code_pages.find_codec(code_page))
     return clean_title(" ".join(title.split()))
