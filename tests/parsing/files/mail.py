@@ -25,6 +25,7 @@ Tree = Mapping[str, "bytes | Tree"]
 
 
 _SECTOR, _MINI_SECTOR, _MIN_STREAM = 512, 64, 4096
+_NO_PAGES: Mapping[int, int] = {}
 _END, _TABLE_SECTOR, _FREE = 0xFFFFFFFE, 0xFFFFFFFD, 0xFFFFFFFF
 
 
@@ -90,37 +91,53 @@ def ole(streams: Tree) -> bytes:
     return header + sectors.data + sectors.table_bytes().ljust(fat_sectors * _SECTOR, b"\xff")
 
 
-def msg(subject: str, body: str, sender: str, attachments: Sequence[Tree] = ()) -> bytes:
-    """An Outlook message. `attachments`: see `msg_file` and `msg_message`."""
-    return ole(_msg_storage(subject, body, sender, attachments, header_bytes=32))
+def msg(
+    subject: str, body: str, sender: str, attachments: Sequence[Tree] = (), *, code_pages: Mapping[int, int] = _NO_PAGES
+) -> bytes:
+    """An Outlook message. `attachments`: see `msg_file` and `msg_message`; `code_pages`: values of the properties."""
+    return ole(_msg_storage(subject, body, sender, attachments, header_bytes=32, code_pages=code_pages))
 
 
-def _msg_storage(subject: str, body: str, sender: str, attachments: Sequence[Tree], *, header_bytes: int) -> Tree:
+def _msg_storage(
+    subject: str,
+    body: str,
+    sender: str,
+    attachments: Sequence[Tree],
+    *,
+    header_bytes: int,
+    code_pages: Mapping[int, int] = _NO_PAGES,
+) -> Tree:
     texts = {0x0037: subject, 0x1000: body, 0x0C1F: sender, 0x001A: "IPM.Note"}
-    streams = {f"__substg1.0_{tag:04X}001F": text.encode("utf-16-le") for tag, text in texts.items()}
+    streams = _utf_16(texts)
     entries = b"".join(
         struct.pack("<IIII", (tag << 16) | 0x1F, 6, len(text.encode("utf-16-le")) + 2, 0) for tag, text in texts.items()
     )
     sent = struct.pack("<IIQ", 0x00390040, 6, 133_549_866_000_000_000)  # 15 March 2024, 14:30 UTC
+    pages = b"".join(struct.pack("<IIQ", (tag << 16) | 3, 6, page) for tag, page in code_pages.items())
     return {
         **streams,
-        "__properties_version1.0": b"\0" * header_bytes + entries + sent,
+        "__properties_version1.0": b"\0" * header_bytes + entries + sent + pages,
         **{f"__attach_version1.0_#{number:08X}": attachment for number, attachment in enumerate(attachments)},
     }
 
 
-def msg_file(name: str, content: bytes, *, mime_type: str = "", hidden: bool = False) -> Tree:
-    """A file that is attached to an Outlook message."""
+def msg_file(name: str | bytes, content: bytes, *, mime_type: str = "", hidden: bool = False) -> Tree:
+    """A file that is attached to an Outlook message. Its name is in UTF-16, or as the bytes are."""
+    long_name = {"__substg1.0_3707001E": name} if isinstance(name, bytes) else _utf_16({0x3707: name})
     flags = struct.pack("<IIQ", 0x7FFE000B, 6, 1) if hidden else b""
     return {
         "__properties_version1.0": b"\0" * 8 + flags,
         "__substg1.0_37010102": content,
-        "__substg1.0_3707001F": name.encode("utf-16-le"),
-        "__substg1.0_370E001F": mime_type.encode("utf-16-le"),
+        **long_name,
+        **_utf_16({0x370E: mime_type}),
     }
 
 
-def msg_message(subject: str, body: str, sender: str, attachments: Sequence[Tree] = ()) -> Tree:
+def _utf_16(texts: Mapping[int, str]) -> Mapping[str, bytes]:
+    return {f"__substg1.0_{tag:04X}001F": text.encode("utf-16-le") for tag, text in texts.items()}
+
+
+def msg_message(subject: str, body: str, sender: str, attachments: Sequence[Tree] = (), *, to: str = "") -> Tree:
     """A message that is attached to an Outlook message."""
-    inner = _msg_storage(subject, body, sender, attachments, header_bytes=24)
+    inner = {**_msg_storage(subject, body, sender, attachments, header_bytes=24), **_utf_16({0x0E04: to})}
     return {"__properties_version1.0": b"\0" * 8, "__substg1.0_3701000D": inner}

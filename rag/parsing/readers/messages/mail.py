@@ -113,7 +113,7 @@ class _MessageReader:
             if part.get_content_type() == formats.EML:
                 return self._read_attached_message(part.get_payload(0), depth=depth)
             return self._read_attached_file(part, depth=depth)
-        except (RagError, LookupError, ValueError, AttributeError, TypeError):
+        except (RagError, LookupError, ValueError, AttributeError, TypeError, RecursionError):
             return None
 
     def _read_attached_message(self, message: object, *, depth: int) -> ParsedDocument | None:
@@ -137,8 +137,11 @@ class _MessageReader:
             return None
         if (charset := part.get_content_charset()) and formats.is_text(media_type):
             content = _decode(content, charset).encode("utf-8", "replace")
-        read = self.get_reader(container_formats.detect_container_type(content, media_type))
-        return read(content, self.limits)
+        media_type = container_formats.detect_container_type(content, media_type)
+        if media_type == formats.MSG:
+            is_read = depth + 1 < _MAX_DEPTH
+            return read_msg(content, self.limits, get_reader=self.get_reader, depth=depth + 1) if is_read else None
+        return self.get_reader(media_type)(content, self.limits)
 
 
 def _attachments(message: EmailMessage) -> list[EmailMessage]:
@@ -157,13 +160,14 @@ def _attachments(message: EmailMessage) -> list[EmailMessage]:
     return attachments
 
 
-def read_msg(content: bytes, limits: Limits, *, get_reader: GetReader) -> ParsedDocument:
+def read_msg(content: bytes, limits: Limits, *, get_reader: GetReader, depth: int = 0) -> ParsedDocument:
     """Read a message in Outlook's format (.msg).
 
     Args:
         content: The message.
         limits: For the message with all its attachments.
         get_reader: Returns the readers of attached files.
+        depth: How many messages this one is attached to, each within the next.
     """
     extracted = extract(content, formats.MSG, limits)
     text = strip_formatting(extracted.markdown).strip()
@@ -171,17 +175,18 @@ def read_msg(content: bytes, limits: Limits, *, get_reader: GetReader) -> Parsed
     title = extracted.title or (subject.group(1).strip() if subject else "")
     attached: list[EmailMessage] = []
     with suppress(*outlook.DAMAGES):
-        attached = outlook.read_attachments(content, limit=_MAX_ATTACHMENTS, depth=_MAX_DEPTH)
+        attached = outlook.read_attachments(content, limit=_MAX_ATTACHMENTS, depth=_MAX_DEPTH - depth)
     if not attached:
         return ParsedDocument(text=text, title=title)
     body = ParsedDocument(text=_without_listed_attachments(text))
-    return _MessageReader(limits, get_reader).add_attachments(title, "", body, attached, depth=0)
+    return _MessageReader(limits, get_reader).add_attachments(title, "", body, attached, depth=depth)
 
 
 def _without_listed_attachments(text: str) -> str:
     """Return the text without the list of attachments and their sizes with which xberg ends it."""
-    before, _, listed = text.rpartition("\n\nAttachments:\n\n")
-    return before if all(_LISTED.fullmatch(line) for line in listed.splitlines() if line.strip()) else text
+    before, separator, listed = text.rpartition("\n\nAttachments:\n\n")
+    lines = [line for line in listed.splitlines() if line.strip()]
+    return before if separator and all(map(_LISTED.fullmatch, lines)) else text
 
 
 def _join(title: str, header: str, body: ParsedDocument, attachments: str) -> ParsedDocument:
@@ -194,7 +199,7 @@ def _join(title: str, header: str, body: ParsedDocument, attachments: str) -> Pa
 def _field(message: EmailMessage, name: str) -> str:
     try:
         value = str(message.get(name, ""))
-    except (ValueError, AttributeError, TypeError, LookupError):
+    except (ValueError, AttributeError, TypeError, LookupError, RecursionError):
         # Python's parser fails at malformed headers.
         value = str(dict(message.raw_items()).get(name, ""))
     return " ".join(value.split())[:_MAX_FIELD_CHARACTERS]
@@ -218,6 +223,6 @@ def _decode(content: bytes, charset: str | None) -> str:
 def _file_name(part: object) -> str:
     try:
         name = part.get_filename() if isinstance(part, EmailMessage) else ""
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return ""
     return " ".join((name or "").split())[:200]
