@@ -9,30 +9,27 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from .grids import TOLERANCE, Line, distinct, find_grids
+from .work_budget import WorkBudget, WorkExceeded
+
 # Lines of drawings are not those of tables.
 _MAX_LINES, _MAX_CELLS, _MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
-# In points: how far apart two lines may be that count as one, and the shortest line of a table.
-_TOLERANCE, _MIN_LENGTH = 3.0, 6.0
+# In points: the shortest line of a table.
+_MIN_LENGTH = 6.0
 _MIN_CHARACTERS = 8
 # The text of a page is compared with each of its tables.
 _MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
 # A hyphen at the end of a line within a word; pdfium has signs of its own for it.
 _HYPHEN = re.compile(r"[\x02\ufffe]\s*|(?<=[^\W\d])-\s*\n\s*(?=[a-zà-ÿ])")
 _SYNTAX = re.compile(r"([\\*_`\[\]|])")
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A horizontal or vertical line: its place on the other axis, and where it starts and ends."""
-
-    at: float
-    start: float
-    end: float
+# Of a whole document: about a second. A page with a large table takes some thousand steps.
+_MAX_STEPS = 5_000_000
+# pdfium looks at all characters of a page for each cell: how many of them in a step.
+_CHARACTERS_PER_STEP = 50
 
 
 def insert_tables(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
@@ -42,27 +39,29 @@ def insert_tables(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
         content: The file.
         texts: Number → Markdown of each page.
     """
+    result, budget = dict(texts), WorkBudget(_MAX_STEPS)
     try:
         with pdfium.PdfDocument(content) as document:
-            return {
-                number: _insert(text, document[number - 1]) if 0 < number <= len(document) and text.strip() else text
-                for number, text in texts.items()
-            }
+            for number, text in texts.items():
+                if 0 < number <= len(document) and text.strip() and len(text) <= _MAX_PAGE_CHARACTERS:
+                    tables = list(itertools.islice(_find_tables(document[number - 1], budget), _MAX_TABLES))
+                    result[number] = _insert(text, tables)
+    except WorkExceeded:  # this page and those after it stay as they were read
+        pass
     except pdfium.PdfiumError:  # xberg reads some files that pdfium does not
         return dict(texts)
+    return result
 
 
-def _insert(text: str, page: pdfium.PdfPage) -> str:
-    if len(text) > _MAX_PAGE_CHARACTERS:
-        return text
-    for rows in itertools.islice(_find_tables(page), _MAX_TABLES):
+def _insert(text: str, tables: Sequence[Sequence[Sequence[str]]]) -> str:
+    for rows in tables:
         if place := _find_place(text, rows):
             start, end = place
             text = "\n\n".join(part for part in (text[:start].rstrip(), _markdown(rows), text[end:].lstrip()) if part)
     return text
 
 
-def _find_tables(page: pdfium.PdfPage) -> Iterator[list[list[str]]]:
+def _find_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list[list[str]]]:
     """Yield the cells of each table of a page."""
     if page.get_rotation():
         return
@@ -70,45 +69,52 @@ def _find_tables(page: pdfium.PdfPage) -> Iterator[list[list[str]]]:
     if not (3 <= len(horizontal) <= _MAX_LINES and 3 <= len(vertical) <= _MAX_LINES):
         return
     text_page = page.get_textpage()
-    for rules, columns in _grids(horizontal, vertical):
-        ys, xs = _distinct([rule.at for rule in rules])[::-1], _distinct([column.at for column in columns])
+    steps_per_cell = 1 + text_page.count_chars() // _CHARACTERS_PER_STEP
+    for rules, columns in find_grids(horizontal, vertical, budget):
+        ys, xs = distinct([rule.at for rule in rules])[::-1], distinct([column.at for column in columns])
         if not (len(xs) >= 3 and len(ys) >= 3 and len(xs) * len(ys) <= _MAX_CELLS):
             continue
-        rows = [_row(text_page, columns, xs, top, bottom) for top, bottom in itertools.pairwise(ys)]
+        budget.take(len(ys) * len(columns) + len(xs) * len(ys) * steps_per_cell)
+        columns_at = [[column for column in columns if abs(column.at - x) <= TOLERANCE] for x in xs]
+        rows = [_row(text_page, columns_at, xs, top, bottom) for top, bottom in itertools.pairwise(ys)]
         rows = [row for row in rows if any(row)]
         has_columns = sum(any(column) for column in zip(*rows, strict=True)) >= 2
-        if len(rows) >= 2 and has_columns and max(len(cell) for row in rows for cell in row) <= _MAX_CELL_CHARACTERS:
+        has_short_cells = all(len(cell) <= _MAX_CELL_CHARACTERS for row in rows for cell in row)
+        if len(rows) >= 2 and has_columns and has_short_cells:
             yield rows
 
 
 def _row(
-    text_page: pdfium.PdfTextPage, columns: Sequence[_Line], xs: Sequence[float], top: float, bottom: float
+    text_page: pdfium.PdfTextPage,
+    columns_at: Sequence[Sequence[Line]],
+    xs: Sequence[float],
+    top: float,
+    bottom: float,
 ) -> list[str]:
     """Return the cells of a row. A cell that spans several columns is in the first of them, the others are empty."""
     middle = (top + bottom) / 2
-    separators = {
-        place
-        for place, x in enumerate(xs)
-        if any(abs(column.at - x) <= _TOLERANCE and column.start <= middle <= column.end for column in columns)
-    }
     cells = [""] * (len(xs) - 1)
-    starts = [place for place in range(len(cells)) if place == 0 or place in separators]
+    starts = [
+        place
+        for place in range(len(cells))
+        if place == 0 or any(column.start <= middle <= column.end for column in columns_at[place])
+    ]
     for first, following in itertools.pairwise([*starts, len(cells)]):
         text = text_page.get_text_bounded(left=xs[first], bottom=bottom, right=xs[following], top=top)
         cells[first] = " ".join(_HYPHEN.sub("", text).split())
     return cells
 
 
-def _lines(page: pdfium.PdfPage) -> tuple[list[_Line], list[_Line]]:
+def _lines(page: pdfium.PdfPage) -> tuple[list[Line], list[Line]]:
     """Return the horizontal and the vertical lines of a page, those of rectangles too."""
-    horizontal: list[_Line] = []
-    vertical: list[_Line] = []
+    horizontal: list[Line] = []
+    vertical: list[Line] = []
     for drawn in page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_PATH], max_depth=3):
         for (x1, y1), (x2, y2) in _segments(drawn):
             if abs(y1 - y2) <= 1 and abs(x1 - x2) >= _MIN_LENGTH:
-                horizontal.append(_Line((y1 + y2) / 2, min(x1, x2), max(x1, x2)))
+                horizontal.append(Line((y1 + y2) / 2, min(x1, x2), max(x1, x2)))
             elif abs(x1 - x2) <= 1 and abs(y1 - y2) >= _MIN_LENGTH:
-                vertical.append(_Line((x1 + x2) / 2, min(y1, y2), max(y1, y2)))
+                vertical.append(Line((x1 + x2) / 2, min(y1, y2), max(y1, y2)))
         if len(horizontal) > _MAX_LINES or len(vertical) > _MAX_LINES:
             break
     return horizontal, vertical
@@ -131,40 +137,6 @@ def _segments(drawn: pdfium.PdfObject) -> Iterator[tuple[tuple[float, float], tu
         if pdfium_c.FPDFPathSegment_GetClose(segment):
             yield point, start
         last = point
-
-
-def _grids(horizontal: Sequence[_Line], vertical: Sequence[_Line]) -> Iterator[tuple[list[_Line], list[_Line]]]:
-    """Yield the lines of each table: those that cross or touch each other. From the top of the page downwards."""
-    remaining = sorted(horizontal, key=lambda line: -line.at)
-    columns_left = list(vertical)
-    while remaining:
-        rules, columns = [remaining.pop(0)], list[_Line]()
-        has_grown = True
-        while has_grown:
-            new_columns = [column for column in columns_left if any(_touch(rule, column) for rule in rules)]
-            columns_left = [column for column in columns_left if column not in new_columns]
-            columns += new_columns
-            new_rules = [rule for rule in remaining if any(_touch(rule, column) for column in new_columns)]
-            remaining = [rule for rule in remaining if rule not in new_rules]
-            rules += new_rules
-            has_grown = bool(new_rules)
-        yield rules, columns
-
-
-def _touch(rule: _Line, column: _Line) -> bool:
-    return (
-        rule.start - _TOLERANCE <= column.at <= rule.end + _TOLERANCE
-        and column.start - _TOLERANCE <= rule.at <= column.end + _TOLERANCE
-    )
-
-
-def _distinct(places: Sequence[float]) -> list[float]:
-    """Return the places in ascending order, without those that are nearly the same."""
-    distinct: list[float] = []
-    for place in sorted(places):
-        if not distinct or place - distinct[-1] > _TOLERANCE:
-            distinct.append(place)
-    return distinct
 
 
 def _find_place(text: str, rows: Sequence[Sequence[str]]) -> tuple[int, int] | None:

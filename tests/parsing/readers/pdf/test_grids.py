@@ -1,0 +1,58 @@
+"""Grids of lines on a page of a PDF, and the limit of the work for them."""
+
+import pytest
+
+from benchmarks.ingestion import tables
+from benchmarks.support import drawn_pdf
+from rag.parsing.readers.pdf import ruled_tables
+from rag.parsing.readers.pdf.grids import Line, find_grids
+from rag.parsing.readers.pdf.work_budget import WorkBudget, WorkExceeded
+from tests.support.checks.growth import takes_linear_time
+
+
+def _staircase(steps: int) -> tuple[list[Line], list[Line]]:
+    """Return rules and columns that touch in turn."""
+    rules = [Line(-10.0 * step, 10.0 * step, 10.0 * step + 10) for step in range(steps)]
+    columns = [Line(10.0 * step + 10, -10.0 * step - 10, -10.0 * step) for step in range(steps)]
+    return rules, columns
+
+
+def test_lines_that_touch_in_turn_are_one_grid() -> None:
+    rules, columns = _staircase(5)
+    [(found_rules, found_columns)] = find_grids(rules, columns[::-1], WorkBudget(100))
+    assert (found_rules, found_columns) == (rules, columns)
+
+
+def test_grids_are_found_from_the_top_of_the_page() -> None:
+    low = [Line(10, 0, 50), Line(20, 0, 50)]
+    high = [Line(110, 0, 50), Line(120, 0, 50)]
+    columns = [Line(0, 10, 20), Line(50, 110, 120), Line(300, 0, 200)]
+    grids = list(find_grids([*low, *high], columns, WorkBudget(100)))
+    assert grids == [([high[1], high[0]], [columns[1]]), ([low[1], low[0]], [columns[0]])]
+
+
+def test_a_staircase_takes_linear_time() -> None:
+    def find(text: str) -> None:
+        list(find_grids(*_staircase(len(text)), WorkBudget(10**9)))
+
+    assert takes_linear_time(find, lambda length, _: "-" * length, 8_000)
+
+
+def test_the_work_for_a_page_full_of_crossing_lines_is_bounded() -> None:
+    lines = [Line(float(at), 0, 1_000) for at in range(1_000)]
+    with pytest.raises(WorkExceeded):
+        list(find_grids(lines, lines, WorkBudget(999_999)))
+
+
+def test_pages_after_the_limit_of_work_stay_as_they_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is a number of steps of the whole document."""
+    rows = [["Name", "Price"], ["Apple", "3"], ["Pear", "4"]]
+    content = drawn_pdf.draw([tables.page(rows, ruled=True)] * 2)
+    texts = {1: "Name Price Apple 3 Pear 4", 2: "Name Price Apple 3 Pear 4"}
+    results: list[str] = []
+    for steps in range(0, 300, 10):
+        monkeypatch.setattr(ruled_tables, "_MAX_STEPS", steps)
+        result = ruled_tables.insert_tables(content, texts)
+        assert set(result) == {1, 2}
+        results.append("".join("t" if "|" in text else "-" for text in result.values()))
+    assert list(dict.fromkeys(results)) == ["--", "t-", "tt"]
