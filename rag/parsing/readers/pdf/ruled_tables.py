@@ -1,18 +1,17 @@
 """Tables of a PDF whose cells are between lines. xberg looks at the places of words only, and misses many of them.
 
-The lines give the cells, and the text layer their texts. The place of a table in a page's text is where all of its
-letters and digits are together, in whatever order; a table without such a place stays as it was read.
+The lines give the cells, and the text layer their texts. `table_places` finds where a table is in a page's text; a
+table without such a place stays as it was read.
 """
 
 import ctypes
 import itertools
-import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from . import table_places
 from .grids import TOLERANCE, Line, distinct, find_grids
 from .work_budget import WorkBudget, WorkExceeded
 
@@ -20,12 +19,8 @@ from .work_budget import WorkBudget, WorkExceeded
 _MAX_LINES, _MAX_CELLS, _MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
 # In points: the shortest line of a table.
 _MIN_LENGTH = 6.0
-_MIN_CHARACTERS = 8
 # The text of a page is compared with each of its tables.
 _MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
-# A hyphen at the end of a line within a word; pdfium has signs of its own for it.
-_HYPHEN = re.compile(r"[\x02\ufffe]\s*|(?<=[^\W\d])-\s*\n\s*(?=[a-zà-ÿ])")
-_SYNTAX = re.compile(r"([\\*_`\[\]|])")
 # Of a whole document: about a second. A page with a large table takes some thousand steps.
 _MAX_STEPS = 5_000_000
 # pdfium looks at all characters of a page for each cell: how many of them in a step.
@@ -45,7 +40,7 @@ def insert_tables(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
             for number, text in texts.items():
                 if 0 < number <= len(document) and text.strip() and len(text) <= _MAX_PAGE_CHARACTERS:
                     tables = list(itertools.islice(_find_tables(document[number - 1], budget), _MAX_TABLES))
-                    result[number] = _insert(text, tables)
+                    result[number] = table_places.insert(text, tables, budget) if tables else text
     except WorkExceeded:  # this page and those after it stay as they were read
         pass
     except pdfium.PdfiumError:  # xberg reads some files that pdfium does not
@@ -53,16 +48,8 @@ def insert_tables(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
     return result
 
 
-def _insert(text: str, tables: Sequence[Sequence[Sequence[str]]]) -> str:
-    for rows in tables:
-        if place := _find_place(text, rows):
-            start, end = place
-            text = "\n\n".join(part for part in (text[:start].rstrip(), _markdown(rows), text[end:].lstrip()) if part)
-    return text
-
-
 def _find_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list[list[str]]]:
-    """Yield the cells of each table of a page."""
+    """Yield the cells of each table of a page. Their lines are still separate."""
     if page.get_rotation():
         return
     horizontal, vertical = _lines(page)
@@ -101,7 +88,7 @@ def _row(
     ]
     for first, following in itertools.pairwise([*starts, len(cells)]):
         text = text_page.get_text_bounded(left=xs[first], bottom=bottom, right=xs[following], top=top)
-        cells[first] = " ".join(_HYPHEN.sub("", text).split())
+        cells[first] = "\n".join(line.strip() for line in text.splitlines() if line.strip())
     return cells
 
 
@@ -137,53 +124,3 @@ def _segments(drawn: pdfium.PdfObject) -> Iterator[tuple[tuple[float, float], tu
         if pdfium_c.FPDFPathSegment_GetClose(segment):
             yield point, start
         last = point
-
-
-def _find_place(text: str, rows: Sequence[Sequence[str]]) -> tuple[int, int] | None:
-    """Return where the text has the letters and digits of the cells together.
-
-    Signs of Markdown around them belong to the place. None if there is no such place, or if it has headings.
-    """
-    letters = [character for row in rows for cell in row for character in cell if character.isalnum()]
-    # xberg may have put the rows into another order.
-    beginnings = tuple({"".join(filter(str.isalnum, cell))[:4] for row in rows for cell in row} - {""})
-    places = [place for place, character in enumerate(text) if character.isalnum()]
-    count = len(letters)
-    if not _MIN_CHARACTERS <= count <= len(places):
-        return None
-    missing = Counter(letters)
-    missing.subtract(text[place] for place in places[:count])
-    wrong = sum(map(abs, missing.values()))
-    for start in range(len(places) - count + 1):
-        if start:
-            for character, change in ((text[places[start - 1]], 1), (text[places[start + count - 1]], -1)):
-                wrong -= abs(missing[character])
-                missing[character] += change
-                wrong += abs(missing[character])
-        if wrong == 0 and _is_word_range(text, places[start], places[start + count - 1] + 1, beginnings):
-            place = _widened(text, places[start], places[start + count - 1] + 1)
-            return place if "\n#" not in text[place[0] : place[1]] else None
-    return None
-
-
-def _is_word_range(text: str, start: int, end: int, beginnings: tuple[str, ...]) -> bool:
-    """Return whether whole words are there, the first of them at the beginning of a cell."""
-    is_whole = not text[start - 1 : start].isalnum() and not text[end : end + 1].isalnum()
-    return is_whole and "".join(filter(str.isalnum, text[start : start + 12])).startswith(beginnings)
-
-
-def _widened(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a place with the rest of its first and last line, where that has no letters or digits."""
-    line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end) if "\n" in text[end:] else len(text)
-    if not any(map(str.isalnum, text[line_start:start])):
-        start = line_start
-    if not any(map(str.isalnum, text[end:line_end])):
-        end = line_end
-    return start, end
-
-
-def _markdown(rows: Sequence[Sequence[str]]) -> str:
-    escaped = ([_SYNTAX.sub(r"\\\1", cell) for cell in row] for row in rows)
-    lines = [f"| {' | '.join(cells)} |" for cells in escaped]
-    return "\n".join([lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
