@@ -21,7 +21,7 @@ _MAX_LINES, _MAX_CELLS, _MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
 _MIN_LENGTH = 6.0
 # The text of a page is compared with each of its tables.
 _MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
-# Of a whole document: about a second. A page with a large table takes some thousand steps.
+# Of a whole document: one to three seconds. A page with a large table takes some thousand steps.
 _MAX_STEPS = 5_000_000
 # pdfium looks at all characters of a page for each cell: how many of them in a step.
 _CHARACTERS_PER_STEP = 50
@@ -67,7 +67,7 @@ def _find_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list[list
         rows = [row for row in rows if any(row)]
         has_columns = sum(any(column) for column in zip(*rows, strict=True)) >= 2
         has_short_cells = all(len(cell) <= _MAX_CELL_CHARACTERS for row in rows for cell in row)
-        if len(rows) >= 2 and has_columns and has_short_cells:
+        if len(rows) >= 2 and has_columns and has_short_cells and not table_places.is_layout(rows):
             yield rows
 
 

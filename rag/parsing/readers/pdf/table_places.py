@@ -25,8 +25,12 @@ _COMPARED = re.compile(r"(?P<gap><br ?/?>|[\s|]+)|[^\W_]|[%.,()+/\u2212±€$£]
 _SYNTAX = re.compile(r"([\\*_`\[\]|])")
 # A hyphen at the end of a line within a word; pdfium has signs of its own for it.
 _HYPHEN = re.compile(r"[\x02\ufffe]\s*|(?<=[^\W\d])-\s*\n\s*(?=[a-zà-ÿ])")
+_LIST_ITEM = re.compile(r"^(?:[-–—*+•◦▪‣·\uf0b7]|[0-9]{1,3}[.)]|[a-z][.)]|[A-Z]\)) +\S", re.MULTILINE)
+_PARAGRAPH_END = re.compile(r"[.!?:…]\s*\n\s*[^\W_a-zà-ÿ]")
+_MAX_WORDS_OF_PARAGRAPHS = 40
 _TABLE = re.compile(r"(?:^\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
 _SEPARATOR, _CELL_END = re.compile(r"\|[\s|:-]*\Z"), re.compile(r"(?<!\\)\|")
+_ROW_WITH_NAME = re.compile(r"^\|[ \t]*[^|\s:-]", re.MULTILINE)
 
 
 def insert(text: str, tables: Sequence[Rows], budget: WorkBudget) -> str:
@@ -56,10 +60,20 @@ def insert(text: str, tables: Sequence[Rows], budget: WorkBudget) -> str:
     kept.sort(key=lambda place: place[:2])
     parts, last = list[str](), 0
     for start, end, rows in kept:
-        if _may_replace(text, start, end):
+        if _may_replace(text, start, end, rows):
             parts += [text[last:start].strip() if last else text[last:start].rstrip(), markdown(rows)]
             last = end
     return "\n\n".join(part for part in (*parts, text[last:].lstrip() if last else text) if part)
+
+
+def is_layout(rows: Rows) -> bool:
+    """Return whether a cell has a list or paragraphs: lines around the parts of a page, not a table."""
+    return any(
+        len(_LIST_ITEM.findall(cell)) >= 2
+        or (len(cell.split()) > _MAX_WORDS_OF_PARAGRAPHS and _PARAGRAPH_END.search(cell))
+        for row in rows
+        for cell in row
+    )
 
 
 def markdown(rows: Rows) -> str:
@@ -198,9 +212,13 @@ def _widened(text: str, start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _may_replace(text: str, start: int, end: int) -> bool:
-    """Return whether no heading is lost and no row is cut."""
+def _may_replace(text: str, start: int, end: int, rows: Rows) -> bool:
+    """Return whether neither headings nor rows are lost, and no row is cut.
+
+    A row without a name continues the one before it.
+    """
+    place = text[start:end]
     before = text[text.rfind("\n", 0, start) + 1 : start]
     after = text[end:].split("\n", 1)[0]
     is_cut = "|" in before or "|" in after
-    return not is_cut and "\n#" not in text[start:end]
+    return not is_cut and "\n#" not in place and len(_ROW_WITH_NAME.findall(place)) <= len(rows)

@@ -168,6 +168,42 @@ def test_rows_that_were_read_before_others_are_put_in_order() -> None:
     assert _insert(f"{text}\n| Pears | 34 | 43 |", _FIRST).count("Pears") == 2
 
 
+def test_lists_beside_each_other_in_a_frame_are_no_table(read: Read) -> None:
+    lists = [[f"- {kind} number {number} of the year" for number in range(6)] for kind in ("walk", "talk")]
+    assert "walk number 2 of the year | - talk number 2" in read(_frame(*lists), "a.pdf").text
+
+
+def test_paragraphs_beside_each_other_in_a_frame_are_no_table(read: Read) -> None:
+    paragraphs = [
+        "The library is open on all days but Sunday.",
+        "It has a large hall with many tables, and a",
+        "smaller one for children. Both of them are",
+        "heated in winter.",
+        "Books may be taken home for three weeks.",
+        "Nobody pays a fine in the first week, but",
+        "after that each day costs one crown.",
+    ]
+    assert (
+        "|" not in read(_frame(paragraphs, [line.replace("The library", "A museum") for line in paragraphs]), "a").text
+    )
+
+
+def _frame(left: list[str], right: list[str]) -> bytes:
+    bottom = 670 - 14 * len(left)
+    items: list[Text | Rule] = [Text(56, 780, "Report", 18, bold=True)]
+    items += [Rule(50, y, 500, y) for y in (700, 680, bottom)] + [Rule(x, bottom, x, 700) for x in (50, 275, 500)]
+    for x, lines in ((60, ["Mornings", *left]), (285, ["Evenings", *right])):
+        items += [Text(x, 686 - (8 if number else 0) - 14 * number, line) for number, line in enumerate(lines)]
+    return drawn_pdf.draw([items])
+
+
+def test_a_table_with_more_rows_stays() -> None:
+    text = "| Item | North |\n| --- | --- |\n| Apples | 12 |\n| Pears | 34 |"
+    assert _insert(text, [["Item", "North"], ["Apples\nPears", "12\n34"]]) == text
+    wrapped = text.replace("Pears", "")
+    assert "| Apples | 12 34 |" in _insert(wrapped, [["Item", "North"], ["Apples", "12\n34"]])
+
+
 def test_the_search_takes_linear_time() -> None:
     """A text that begins like the table everywhere."""
     rows = [["a", "a"], *[["a" * 10, "a" * 10]] * 20, ["a", "b"]]
