@@ -178,11 +178,11 @@ def read_msg(content: bytes, limits: Limits, *, get_reader: GetReader, depth: in
         attached = outlook.read_attachments(content, limit=_MAX_ATTACHMENTS, depth=_MAX_DEPTH - depth)
     if not attached:
         return ParsedDocument(text=text, title=title)
-    body = ParsedDocument(text=_without_listed_attachments(text))
+    body = ParsedDocument(text=without_listed_attachments(text))
     return _MessageReader(limits, get_reader).add_attachments(title, "", body, attached, depth=depth)
 
 
-def _without_listed_attachments(text: str) -> str:
+def without_listed_attachments(text: str) -> str:
     """Return the text without the list of attachments and their sizes with which xberg ends it."""
     before, separator, listed = text.rpartition("\n\nAttachments:\n\n")
     lines = [line for line in listed.splitlines() if line.strip()]

@@ -94,5 +94,5 @@ def test_only_the_names_of_attachments_beyond_the_limit_are_read() -> None:
 
 
 def test_a_text_without_a_list_of_attachments_is_kept() -> None:
-    assert mail._without_listed_attachments("plan.pdf (3 KB)") == "plan.pdf (3 KB)"
-    assert mail._without_listed_attachments("Text.\n\nAttachments:\n\nplan.pdf (3 KB)") == "Text."
+    assert mail.without_listed_attachments("plan.pdf (3 KB)") == "plan.pdf (3 KB)"
+    assert mail.without_listed_attachments("Text.\n\nAttachments:\n\nplan.pdf (3 KB)") == "Text."
