@@ -14,6 +14,7 @@ from rag.errors import ParseFailed
 from rag.models import Chunk, Document
 from rag.models.content.pgvector_tables import Embedding384
 from rag.parsing import parse, plain_text
+from rag.pipeline import embed_documents
 from rag.pipeline.ingestion import index, long_texts, parse_chunk_embed
 from rag.pipeline.ingestion.chunk import chunk
 from rag.pipeline.ingestion.compact_sequences import ChunkSequence, DigestSequence, find_first_of_equal
@@ -82,6 +83,25 @@ def test_a_text_written_in_parts_is_stored_whole(world: World, monkeypatch: pyte
     assert _stored("in-parts.txt") == _stored("at-once.txt")
     ingest_text(source, "in-parts.txt", TEXT.replace("Zébra 3 ", "Otter 3 "))
     assert Document.objects.get(path="in-parts.txt").text == TEXT.replace("Zébra 3 ", "Otter 3 ")
+
+
+def test_a_text_whose_document_is_not_stored_is_an_error(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_texts, "_PART_CHARACTERS", 100)
+    document = Document(source=world.source(), path="lost.txt", text=TEXT)
+    with pytest.raises(RuntimeError, match="not stored"), transaction.atomic(), long_texts.write_apart([document]):
+        pass
+    assert document.text == TEXT
+
+
+def test_selected_vectors_of_a_long_document_stay_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vector_files, "_MAX_BYTES_IN_MEMORY", 1000)
+    monkeypatch.setattr(embed_documents, "_RELEASE_EVERY", 300)
+    in_file = vector_files.allocate(1000, 4)
+    in_file[:] = np.arange(4000).reshape(1000, 4) % 2048
+    indexes = np.array([5, *range(999), 5])
+    selected = embed_documents.EmbeddedTexts(in_file, ()).select(indexes).vectors
+    assert isinstance(selected, np.memmap)
+    assert np.array_equal(selected, in_file[indexes])
 
 
 def test_a_text_is_not_seen_before_all_of_it_is(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

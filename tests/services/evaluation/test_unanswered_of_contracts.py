@@ -9,10 +9,11 @@ from django.test.utils import CaptureQueriesContext
 
 from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
+from rag.errors import EmbeddingFailed
 from rag.models import UnansweredQuestion
 from rag.pipeline.retrieval.query.query_rewriting import has_only_words_of_user
 from rag.services.evaluation import record_unanswered
-from rag.services.queries import agent, ask_replies, chat_completion_replies, permitted_queries
+from rag.services.queries import agent, agent_tools, ask_replies, chat_completion_replies, permitted_queries
 from rag.types import AnswerOptions, Message, Question
 from ragsite.postgres import identity
 from tests.support.factories import World, ingest_text
@@ -121,6 +122,30 @@ def test_words_of_a_dialogue_that_the_client_keeps_are_not_stored(world: World) 
             )
         )
     assert list(stored()) == [], "nobody knows what the question about flamingos searched"
+
+
+@pytest.mark.parametrize("path", CONTRACTS)
+def test_a_question_that_cannot_be_stored_breaks_no_answer(
+    api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    ingest_text(live_world.source(), "zebras.md", ZEBRAS)
+    monkeypatch.setattr(record_unanswered, "_DELETE_REPLACED", "SELECT 1 / (%s IS NULL AND %s = %s AND %s = %s)::int")
+    assert api("member").post(path, CONTRACTS[path](UNANSWERED)).status == 200
+    assert stored() == []
+
+
+def test_a_failing_search_for_the_closest_breaks_no_reply(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    ingest_text(world.source(), "zebras.md", ZEBRAS)
+    caller = Caller(world.users["member"])
+
+    def fail(toolbox: agent_tools.Toolbox) -> None:
+        raise EmbeddingFailed("The model does not answer.")
+
+    monkeypatch.setattr(agent_tools.Toolbox, "find_closest", fail)
+    with identity.run_as(caller.database_identity):
+        reply = agent.respond(Question(UNANSWERED, top_k=5, min_score=0.99), permitted_queries.SourceSelection(caller))
+    assert not reply.is_grounded
+    assert stored() == []
 
 
 def test_words_of_replies_are_not_stored() -> None:

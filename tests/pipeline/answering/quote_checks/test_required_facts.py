@@ -123,7 +123,8 @@ def test_prices_and_counts_are_not_required_in_languages_that_are_not_known(ques
 
 
 def test_nothing_is_counted_in_another_language() -> None:
-    assert has_facts(COUNT, "Jeder bekommt drei Schlüssel.", lang="de")
+    assert has_facts(COUNT, "Am Tor stehen Schlüssel bereit.", lang="de")
+    assert not has_facts(COUNT, "Keys are at the gate.", lang="en")
 
 
 @pytest.mark.parametrize(
