@@ -24,7 +24,7 @@ _SIZES = {
     # How many chunks are embedded by the endpoint that is 50 ms away.
     "BENCH_FIRST_LOAD": "30000",
     "BENCH_LIVE": "6000",
-    "BENCH_FILL": "5000",
+    "BENCH_FILL": "100000",
     "BENCH_GROWTH": "10000,50000",
     "BENCH_SOURCES": "5,500,5000",
     # Of the parts with many sources and with many clients.
@@ -70,7 +70,6 @@ def main() -> int:
 def _measure_server(report: results.Results, documents: list[dict[str, str]], chosen: dict[str, str]) -> None:
     """Everything that one web server and one worker are asked for."""
     from benchmarks.ingestion import jobs, remote
-    from benchmarks.search import http
     from benchmarks.speed import targets
     from benchmarks.support import corpus
     from benchmarks.support.environment import Setting
@@ -84,22 +83,18 @@ def _measure_server(report: results.Results, documents: list[dict[str, str]], ch
             with report.part("ingestion"):
                 jobs.measure(setting, documents, "short", report)
                 jobs.measure(setting, corpus.longer(documents), "long", report)
-        else:
-            jobs.job_of(setting, setting.source, documents)  # the documents that are searched
         if first_load := int(chosen["BENCH_FIRST_LOAD"]):
             with report.part("remote embedding"):
                 remote.measure(setting, texts, report, first_load=first_load, live=int(chosen["BENCH_LIVE"]))
-        if fill := int(chosen["BENCH_FILL"]):
-            ports = (free_port(), free_port())
-            with report.part("search over HTTP"):
-                http.measure(setting, corpus.questions(limit=200), report, fill=fill, texts=texts, folder=folder)
-                http.measure_row_level_security(setting, corpus.questions(limit=400), report, folder, ports)
 
 
 def _measure_separate_parts(report: results.Results, chosen: dict[str, str]) -> None:
     from benchmarks.report import separate_parts
     from benchmarks.speed import migration
 
+    if fill := int(chosen["BENCH_FILL"]):
+        with report.part("search over HTTP"):
+            separate_parts.run_http(report, chunks=fill, documents=int(chosen["BENCH_DOCUMENTS"]))
     chunks = int(chosen["BENCH_CHUNKS"])
     with report.part("migration"):
         migration.measure(report)

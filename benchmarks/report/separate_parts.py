@@ -19,8 +19,16 @@ from benchmarks.search.growth.__main__ import measure as measure_growth
 _MAX_GROWTH_RATIO, _MIN_RECALL, _MAX_SCOPE_RATIO = 2.0, 0.97, 3.0
 _MAX_SOURCES_RATIO = 1.2
 _MIN_LOAD_RATIO, _MAX_P99_RATIO = 0.75, 4.0
+# The largest ratios of requests to the bare work: of times, by path, of CPU times, and of row-level security.
+_MAX_HTTP_RATIOS = {"/api/rag/search": 1.25, "/api/rag/retrieve reranked": 1.5, "/api/rag/query": 2.0}
+_MAX_CPU_RATIO, _MAX_RLS_RATIO = 1.6, 1.05
 # What `make bench` has set for its own database.
 _SERVICES = ("DATABASE_URL", "REDIS_URL", "RAGSITE_DATA")
+
+
+def run_http(report: results.Results, *, chunks: int, documents: int) -> None:
+    """One client's requests, beside embedding and SQL alone."""
+    add_http(report, _run("http", {"BENCH_CHUNKS": str(chunks), "BENCH_DOCUMENTS": str(documents)}))
 
 
 def run_growth(report: results.Results, counts: Sequence[int]) -> None:
@@ -62,6 +70,30 @@ def _run(module: str, sizes: Mapping[str, str]) -> Any:
     command = [*embedded, "--throwaway", sys.executable, "-m", f"benchmarks.search.{module}"]
     subprocess.run(command, env=environment, check=True)
     return json.loads((folder / f"{module}.json").read_text())
+
+
+def add_http(report: results.Results, figures: Mapping[str, Any]) -> None:
+    """Report the times of each path beside embedding and SQL alone, and those of row-level security."""
+    part = f"search over HTTP, {figures['chunks']:,} chunks"
+    for path, row in figures["paths"].items():
+        address, _, how = path.partition(" ")
+        if path == "/api/rag/retrieve":
+            how = "without reranking"
+        name = f"`POST {address}`{', ' if how else ''}{how}"
+        report.add(
+            part, f"{name}, p50", row["p50"], "ms", limit=sum(row["bare"]), limit_name="embedding and SQL alone",
+            goal=results.ratio_at_most(_MAX_HTTP_RATIOS[path]) if path in _MAX_HTTP_RATIOS else None,
+        )  # fmt: skip
+        report.add(part, f"{name}, p95", row["p95"], "ms")
+        report.add(
+            part, f"{name}, CPU time", row["cpu"], "ms", limit=row["bare_cpu"], limit_name="embedding and SQL alone",
+            goal=results.ratio_at_most(_MAX_CPU_RATIO),
+        )  # fmt: skip
+    protected = figures["row_level_security"]
+    report.add(
+        part, "`POST /api/rag/retrieve` with row-level security, p50", protected["with"], "ms",
+        limit=protected["without"], limit_name="without it", goal=results.ratio_at_most(_MAX_RLS_RATIO),
+    )  # fmt: skip
 
 
 def add_growth(report: results.Results, by_count: Mapping[int, dict[str, Any]]) -> None:

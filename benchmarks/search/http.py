@@ -1,36 +1,62 @@
-"""Compares search over HTTP, with one client, with embedding the question and the SQL of both searches alone."""
+"""Search over HTTP with one client: python -m ragsite.embedded var/http --throwaway python -m benchmarks.search.http
+
+It is compared with embedding the question and the SQL of both searches alone, among BENCH_CHUNKS synthetic chunks
+(100,000) and BENCH_DOCUMENTS documents (300); and with the same without row-level security. The figures are also in
+http.json in the data folder.
+"""
 
 import contextlib
 import functools
+import json
+import os
 import statistics
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from benchmarks.report import results
 from benchmarks.support.cpu_clock import CpuClock
-from benchmarks.support.environment import Setting
-from benchmarks.support.server import Server
+from benchmarks.support.set_up import set_up_django
 
+if TYPE_CHECKING:
+    from benchmarks.support.environment import Setting
+
+_CHUNKS = int(os.environ.get("BENCH_CHUNKS", "100000"))
+_DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "300"))
 # Words and token signatures of a generated chunk.
 _WORDS, _TOKENS = 120, 70
 # Questions before a measurement.
 _WARM_UP = 10
-# More chunks than this are not inserted into an existing index.
-_MAX_LIVE_INSERTS = 20_000
-# The largest ratios to the bare work: of times, by path, of CPU times, and of a search with row-level security.
-_MAX_RATIOS = {"/api/rag/search": 1.25, "/api/rag/retrieve reranked": 1.5, "/api/rag/query": 2.0}
-_MAX_CPU_RATIO, _MAX_RLS_RATIO = 1.6, 1.05
+# Chunks of a synthetic document, which are written together.
+_CHUNKS_PER_DOCUMENT = 5_000
 
 
-def measure(
-    setting: Setting, questions: list[str], report: results.Results, *, fill: int, texts: list[str], folder: Path
-) -> None:
-    """Report the times of each path. `fill` chunks are generated in the same scope, with the words of `texts`.
+def main() -> None:
+    set_up_django()
+    from benchmarks.ingestion import jobs
+    from benchmarks.support import corpus
+    from benchmarks.support.environment import Setting
+    from benchmarks.support.server import Server, free_port
+
+    folder = Path(os.environ["RAGSITE_DATA"])
+    documents = corpus.documents(limit=_DOCUMENTS)
+    with Server(folder, free_port()) as server, Setting(server.address) as setting:
+        jobs.job_of(setting, setting.source, documents)
+        _fill(setting, [document["text"] for document in documents])
+        figures = {
+            "chunks": _CHUNKS,
+            "paths": measure_paths(setting, corpus.questions(limit=200), folder),
+            "row_level_security": measure_row_level_security(setting, corpus.questions(limit=400), folder),
+        }
+        (folder / "http.json").write_text(json.dumps(figures, indent=1))
+
+
+def measure_paths(setting: "Setting", questions: list[str], folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the times of each path and of the bare work, in milliseconds.
 
     `folder`: the data folder, whose PostgreSQL's CPU time is measured.
     """
@@ -40,12 +66,12 @@ def measure(
     from rag.providers.stores.search_types import ScopeQuery
     from rag.types import Mode, SearchScope
 
-    _fill(setting, fill, texts, report)
     model = setting.source.embedding_model
     scope = SearchScope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
     store = provider_factory.chunk_store()
     embed = functools.partial(embed_question, model=model)
     cpu_clock = CpuClock(folder)
+    figures = {}
     for path, body in (
         ("/api/rag/search", lambda question: {"query": question, "topK": 5}),
         ("/api/rag/retrieve", lambda question: {"query": question, "topK": 10, "rerank": False}),
@@ -68,7 +94,8 @@ def measure(
                 (Mode.LEXICAL, lexical, ScopeQuery(scope, None)),
             ):
                 timings.time(functools.partial(store.search, mode=mode, limit=MAX_CANDIDATES), question, [query])
-        _report_ratios(report, path, http, embedding, dense, lexical)
+        figures[path] = _figures(path, http, embedding, dense, lexical)
+    return figures
 
 
 class Timings:
@@ -90,8 +117,8 @@ class Timings:
         return result
 
 
-def _report_ratios(report: results.Results, path: str, http: Timings, embedding: Timings, *searches: Timings) -> None:
-    """Report the medians of a path, and its ratios to the bare work: embedding the question and both searches."""
+def _figures(path: str, http: Timings, embedding: Timings, *searches: Timings) -> dict[str, Any]:
+    """Return and print the medians of a path, and of the bare work: embedding the question and both searches."""
     bare = [embedding, *searches]
     p50, p95 = _percentiles(http.durations)
     medians = [statistics.median(timings.durations) for timings in bare]
@@ -106,36 +133,24 @@ def _report_ratios(report: results.Results, path: str, http: Timings, embedding:
         f"of CPU times {product_cpu / bare_cpu:.2f} ({product_cpu:.1f} to {bare_cpu:.1f} ms)",
         flush=True,
     )
-    address, _, how = path.partition(" ")
-    if path == "/api/rag/retrieve":
-        how = "without reranking"
-    name = f"`POST {address}`{', ' if how else ''}{how}"
-    report.add(
-        "search over HTTP", f"{name}, p50", p50, "ms", limit=sum(medians), limit_name="embedding and SQL alone",
-        goal=results.ratio_at_most(_MAX_RATIOS[path]) if path in _MAX_RATIOS else None,
-    )  # fmt: skip
-    report.add("search over HTTP", f"{name}, p95", p95, "ms")
-    report.add(
-        "search over HTTP", f"{name}, CPU time", product_cpu, "ms", limit=bare_cpu,
-        limit_name="embedding and SQL alone", goal=results.ratio_at_most(_MAX_CPU_RATIO),
-    )  # fmt: skip
+    return {"p50": p50, "p95": p95, "bare": medians, "cpu": product_cpu, "bare_cpu": bare_cpu}
 
 
 # Questions in a row to one server.
 _IN_A_ROW = 10
 
 
-def measure_row_level_security(
-    setting: Setting, questions: list[str], report: results.Results, folder: Path, ports: Sequence[int]
-) -> None:
-    """Report the cost of row-level security: two servers answer in alternation, one of them without it."""
+def measure_row_level_security(setting: "Setting", questions: list[str], folder: Path) -> dict[str, float]:
+    """Return the median times with and without row-level security: two servers answer in alternation."""
+    from benchmarks.support.server import Server, free_port
+
     times: dict[str, list[float]] = {"": [], "benchmarks.support.settings_without_rls": []}
     with contextlib.ExitStack() as stack:
         clients = {}
-        for settings, port in zip(times, ports, strict=True):
+        for settings in times:
             data_folder = folder / (settings or "protected")
             data_folder.mkdir(exist_ok=True)
-            server = stack.enter_context(Server(data_folder, port, worker=False, settings=settings))
+            server = stack.enter_context(Server(data_folder, free_port(), worker=False, settings=settings))
             clients[settings] = setting.at(server.address)
         for number in range(2 * _WARM_UP):
             for client in clients.values():
@@ -148,10 +163,7 @@ def measure_row_level_security(
     (protected, _), (without, _) = (_percentiles(milliseconds) for milliseconds in times.values())
     ratio = protected / without
     print(f"row-level security: p50 {without:.1f} ms without, {protected:.1f} with it, ratio {ratio:.3f}", flush=True)
-    report.add(
-        "search over HTTP", "`POST /api/rag/retrieve` with row-level security, p50", protected, "ms", limit=without,
-        limit_name="without it", goal=results.ratio_at_most(_MAX_RLS_RATIO),
-    )  # fmt: skip
+    return {"with": protected, "without": without}
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
@@ -165,8 +177,23 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
     return cuts[49], cuts[94]
 
 
-def _fill(setting: Setting, count: int, texts: list[str], report: results.Results) -> None:
-    """Write chunks of random words of the texts, with random vectors and token signatures."""
+def _fill(setting: "Setting", texts: list[str]) -> None:
+    """Write chunks of random words of the texts, with random vectors and token signatures, and build the index."""
+    from benchmarks.search.synthetic_organizations import build_index
+    from rag.providers import provider_factory
+
+    random = np.random.default_rng(1)
+    words = np.array(" ".join(texts).split())
+    provider_factory.chunk_store().drop_vector_index(384)  # building it again takes less time than inserting
+    started = time.perf_counter()
+    for start in range(0, _CHUNKS, _CHUNKS_PER_DOCUMENT):
+        _write_document(setting, random, words, min(_CHUNKS_PER_DOCUMENT, _CHUNKS - start))
+    print(f"store      {_CHUNKS / (time.perf_counter() - started):.0f} rows/s with no HNSW index", flush=True)
+    build_index()
+
+
+def _write_document(setting: "Setting", random: np.random.Generator, words: NDArray[np.str_], count: int) -> None:
+    """Write a document of as many chunks."""
     from django.db import transaction
 
     from rag.models import Document
@@ -174,35 +201,24 @@ def _fill(setting: Setting, count: int, texts: list[str], report: results.Result
     from rag.providers.stores.store_writes import DocumentVersion
     from rag.types import ChunkDraft
 
-    random = np.random.default_rng(1)
     vectors = random.standard_normal((count, 384)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    words = np.array(" ".join(texts).split())
     sentences = [" ".join(random.choice(words, _WORDS)) for _ in range(count)]
-    document = Document.objects.create(
-        source=setting.source, path="fill", title="fill", text="", content_hash="", chunk_size=1, chunk_overlap=0,
-        chunk_count=count, revision=uuid.uuid4(), source_type="doc",
-    )  # fmt: skip
-    version = DocumentVersion(
-        document=document,
-        chunks=[ChunkDraft(number, number, number + 1, text, (), 1) for number, text in enumerate(sentences)],
-        digests=[uuid.uuid4() for _ in sentences],
-        new_indexes=range(count),
-        vectors=vectors.astype(np.float16),
-        signatures=list(random.integers(0, 256, (count, _TOKENS, 48), np.uint8)),
-    )
-    is_large = count > _MAX_LIVE_INSERTS
-    store = provider_factory.chunk_store()
-    if is_large:
-        store.drop_vector_index(384)
-    index = "no" if is_large else "a live"
     with transaction.atomic():  # so that a worker does not see chunks without terms
-        started = time.perf_counter()
-        store.write([version], model=setting.source.embedding_model)
-        rate = count / (time.perf_counter() - started)
-        print(f"store      {rate:.0f} rows/s with {index} HNSW index", flush=True)
-        report.add("search over HTTP", f"writing {count:,} chunks with {index} HNSW index", rate, "rows/s")
-    if is_large:
-        store.build_vector_index(384)
-        while not any(index.is_built for index in store.vector_indexes() if index.dimensions == 384):
-            time.sleep(1)  # the product's scheduler is already building it
+        document = Document.objects.create(
+            source=setting.source, path=str(uuid.uuid4()), title="synthetic", text="", content_hash="", chunk_size=1,
+            chunk_overlap=0, chunk_count=count, revision=uuid.uuid4(), source_type="doc",
+        )  # fmt: skip
+        version = DocumentVersion(
+            document=document,
+            chunks=[ChunkDraft(number, number, number + 1, text, (), 1) for number, text in enumerate(sentences)],
+            digests=[uuid.uuid4() for _ in sentences],
+            new_indexes=range(count),
+            vectors=vectors.astype(np.float16),
+            signatures=list(random.integers(0, 256, (count, _TOKENS, 48), np.uint8)),
+        )
+        provider_factory.chunk_store().write([version], model=setting.source.embedding_model)
+
+
+if __name__ == "__main__":
+    main()

@@ -133,6 +133,21 @@ def test_growth_is_compared_with_the_fewest_chunks_and_scopes_with_all_chunks(re
     assert rows["10,000 chunks, off topic: largest p95, in 0.02 % mixed, permissions"].is_met
 
 
+def test_requests_are_compared_with_embedding_and_sql_alone(report: Results) -> None:
+    row = {"p50": 60.0, "p95": 80.0, "bare": [5.0, 20.0, 15.0], "cpu": 66.0, "bare_cpu": 40.0}
+    paths = {"/api/rag/search": row, "/api/rag/retrieve": row, "/api/rag/retrieve reranked": row}
+    protection = {"with": 52.0, "without": 50.0}
+    separate_parts.add_http(report, {"chunks": 100_000, "paths": paths, "row_level_security": protection})
+    rows = {row.name: row for row in report.rows}
+    search = rows["`POST /api/rag/search`, p50"]
+    assert (search.value, search.limit, search.ratio, search.is_met) == (60.0, 40.0, 1.5, False)
+    assert rows["`POST /api/rag/retrieve`, without reranking, p50"].is_met is None
+    assert rows["`POST /api/rag/retrieve`, reranked, p50"].is_met
+    assert rows["`POST /api/rag/retrieve`, reranked, CPU time"].is_met is False
+    assert rows["`POST /api/rag/retrieve` with row-level security, p50"].is_met
+    assert {row.part for row in report.rows} == {"search over HTTP, 100,000 chunks"}
+
+
 def test_sources_are_compared_with_the_fewest_of_the_same_kind(report: Results) -> None:
     separate_parts.add_sources(report, SOURCES)
     rows = {row.name: row for row in report.rows}
