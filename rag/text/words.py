@@ -141,7 +141,12 @@ def stems(text: str, lang: str = "") -> Counter[str]:
 def stems_among(text: str, candidates: Iterable[str], lang: str = "") -> Counter[str]:
     """Count the stems of a text that are candidates."""
     stem_set, algorithm = frozenset(candidates), _algorithm(lang)
-    return Counter(word_stem for word in split_words(text, lang) if (word_stem := _stem(word, algorithm)) in stem_set)
+    counts: Counter[str] = Counter()
+    for word, count in Counter(split_words(text, lang)).items():  # each word is stemmed once
+        word_stem = _stem(word, algorithm)
+        if word_stem in stem_set:
+            counts[word_stem] += count
+    return counts
 
 
 def as_phrase(text: str) -> str:
