@@ -208,3 +208,24 @@ def test_paragraphs_and_divided_words_are_joined() -> None:
         page_text([*first, line("Wasps are too.", 0, 180)])
         == "Bees are remarkable insects of the garden.\n\nWasps are too."
     )
+
+
+@pytest.mark.parametrize("heading", ["2. Boats", "3.1 Winter storage", "§ 4 Guests", "Opening hours"])
+def test_a_short_line_above_a_full_one_is_its_heading(heading: str) -> None:
+    text = "Boats may be taken out from seven to sunset. Beginners"
+    lines = [line(heading, 100, 100), line(text, 100, 140), line("must wear a life jacket until the test.", 100, 180)]
+    assert page_text(lines) == f"## {heading}\n\n{text} must wear a life jacket until the test."
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Close the valve.", "Then wait until the lamp is green, and open it again."),
+        ("1. Close the valve", "before the lamp is green, or the water runs out again."),
+        ("Dear members,", "Boats may be taken out from seven to sunset. Beginners"),
+        ("River Road 5", "40213 Riverside"),
+        ("Boats may be taken out from seven to sunset", "Beginners must wear a life jacket until the test."),
+    ],
+)
+def test_other_first_lines_belong_to_their_paragraph(first: str, second: str) -> None:
+    assert page_text([line(first, 100, 100), line(second, 100, 140)]) == f"{first} {second}"

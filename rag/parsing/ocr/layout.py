@@ -18,6 +18,9 @@ _TITLE_SIZE = 1.75
 # Columns of text have at least this many lines, most of them with this many characters; others are cells of a table.
 _MIN_COLUMN_LINES, _MIN_COLUMN_CHARACTERS, _MIN_SHARE_OF_LONG_LINES = 3, 15, 0.75
 _MAX_HEADING_CHARACTERS = 120
+# A first line of a paragraph is its heading if it has at most this share of the width of the second line.
+_MAX_HEADING_WIDTH, _MAX_HEADING_WORDS = 0.6, 6
+_HEADING_LINE = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}[.)]? |§ ?\d{1,3} )?[^\W\d_][^.:;,!]*\Z")
 _WORD = re.compile(r"[^\W\d_]")
 _HYPHENATED = re.compile(r"[^\W\d_]-$")
 
@@ -147,7 +150,7 @@ def _add_region(builder: MarkdownBuilder, rows: list[Row], size: float) -> None:
             builder.add_table(_cells(rows[start:end]))
         else:
             end = _paragraph_end(rows, start, size)
-            _add_paragraph(builder, rows[start:end], size)
+            _add_paragraphs(builder, rows[start:end], size)
         start = end
 
 
@@ -200,6 +203,28 @@ def _paragraph_end(rows: list[Row], start: int, size: float) -> int:
 
 def _is_large(row: Row, size: float) -> bool:
     return median(part.height for part in row) > _HEADING_SIZE * size
+
+
+def _add_paragraphs(builder: MarkdownBuilder, rows: list[Row], size: float) -> None:
+    """Add a paragraph, its first line as a heading if it is one in the type of the text."""
+    if _begins_with_heading(rows):
+        builder.add_heading(2, " ".join(part.text for part in rows[0]))
+        rows = rows[1:]
+    _add_paragraph(builder, rows, size)
+
+
+def _begins_with_heading(rows: list[Row]) -> bool:
+    """Return whether the first line is a heading: it ends early, and the second, a full one, begins a sentence."""
+    if len(rows) < 2 or any(len(row) > 1 for row in rows[:2]):
+        return False
+    (first,), (second,) = rows[:2]
+    is_short = first.right - first.left <= _MAX_HEADING_WIDTH * (second.right - second.left)
+    is_line = first.text[:1].isupper() or not first.text[:1].isalpha()
+    few_words = len(first.text.split()) <= _MAX_HEADING_WORDS
+    return bool(
+        is_short and is_line and few_words and second.text[:1].isupper() and _HEADING_LINE.match(first.text)
+        and abs(first.left - second.left) <= first.height
+    )  # fmt: skip
 
 
 def _add_paragraph(builder: MarkdownBuilder, rows: list[Row], size: float) -> None:
