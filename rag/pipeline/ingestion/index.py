@@ -10,7 +10,7 @@ from django.db import transaction
 from rag.models import DataSource, Document, Original
 from rag.models.content.documents import content_hash
 from rag.models.content.line_boxes import pack_line_boxes
-from rag.parsing import parse
+from rag.parsing import formats, parse
 from rag.providers import provider_factory
 from rag.providers.stores.store_writes import DocumentVersion, MetadataUpdate
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -179,7 +179,9 @@ def _build_version(
     has_new_title = not is_new and document.title != chunked.title
     if document.original_id and document.original_id != submission.original_id:
         Original.objects.filter(pk=document.original_id).schedule_purge_check()
-    media_type = submission.content_type or chunked.parsed.media_type or parse.default_content_type(submission.path)
+    # A type such as application/octet-stream says nothing; the page of the document depends on what it really is.
+    declared = submission.content_type if formats.normalize_mime_type(submission.content_type) else ""
+    media_type = declared or chunked.parsed.media_type or parse.default_content_type(submission.path)
     content = {
         "title": chunked.title,
         "content_type": media_type,

@@ -57,6 +57,7 @@ def test_files_are_the_documents_of_a_job(api: Api, live_world: World) -> None:
     assert Document.objects.get(path="oaks.txt").text == "Oaks are trées."
     for path, heading in (("zebras.md", "Zebras"), ("lions.md", "Lions")):
         assert Document.objects.get(path=path).chunks.get().headings == [heading]
+        assert Document.objects.get(path=path).content_type == "text/markdown"  # declared or detected
 
 
 def test_unreadable_files(api: Api, live_world: World) -> None:
