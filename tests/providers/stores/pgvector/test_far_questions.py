@@ -3,6 +3,7 @@
 import uuid
 
 import numpy as np
+import pytest
 from django.db import connection, transaction
 from numpy.typing import NDArray
 
@@ -60,7 +61,9 @@ def build_index() -> None:
         cursor.execute(SAMPLE)
 
 
-def test_its_nearest_chunk_is_found_unless_the_caller_may_not_read_it(world: World) -> None:
+# From a sample; or, in a smaller table, by comparing all vectors.
+@pytest.mark.parametrize("exact_limit", [0, 1_000])
+def test_its_nearest_chunk_is_found_unless_the_caller_may_not_read_it(world: World, exact_limit: int) -> None:
     question = np.eye(1, 384, dtype=np.float32)[0]
     source, foreign = world.source("groups"), world.source("foreign", organization=world.abroad, visibility="private")
     write(source, groups_of_vectors())
@@ -68,7 +71,7 @@ def test_its_nearest_chunk_is_found_unless_the_caller_may_not_read_it(world: Wor
     build_index()
     scope = SearchScope((source.pk, foreign.pk), source.embedding_model_id)
     with transaction.atomic(), identity.run_as(Caller(world.users["member"]).database_identity):
-        (candidates,) = PgVectorStore(exact_limit=0).search(
+        (candidates,) = PgVectorStore(exact_limit=exact_limit).search(
             "", [ScopeQuery(scope, question)], mode=Mode.DENSE, limit=10
         )
     cosines = [round(chunk.cosine, 2) for chunk in candidates.chunks]
