@@ -5,6 +5,7 @@ import os
 import pwd
 import shlex
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -27,6 +28,8 @@ _MAX_SECONDS_OF_ENDING_SESSIONS = 20
 # A start and the first connections wait while the server recovers from a crash.
 _MAX_START_SECONDS = 60
 _MAX_CONNECT_SECONDS = 30
+# Of each way to stop: a fast stop writes a checkpoint, an immediate one does not.
+_MAX_STOP_SECONDS = 60
 # As measured for this product's queries; see docs/operations/install.md for a production server.
 _CONFIGURATION = """
 listen_addresses = ''
@@ -70,7 +73,7 @@ def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> 
     sockets = socket_folder(cluster)
     if not cluster.exists():
         _create(cluster)
-    if not _is_cluster_running(cluster):
+    if not _running_server(cluster):
         # Files of a killed server name a process id that another process may have by now.
         for stale in (cluster / "postmaster.pid", sockets / ".s.PGSQL.5432.lock", sockets / ".s.PGSQL.5432"):
             stale.unlink(missing_ok=True)
@@ -105,14 +108,18 @@ def stop(folder: Path) -> None:
         EmbeddedError: If it does not stop.
     """
     cluster = folder / "postgres"
-    # pg_ctl fails if the server stops by itself at this moment, or does not stop in time: check, then stop immediately.
-    for mode in ("fast", "immediate"):
-        if not _is_cluster_running(cluster):
-            return
-        with contextlib.suppress(subprocess.CalledProcessError):
-            _execute("pg_ctl", "-D", cluster, "-m", mode, "-w", "stop")
-    if _is_cluster_running(cluster):
-        raise EmbeddedError(f"PostgreSQL did not stop. {_tail(cluster / 'server.log')}")
+    # What pg_ctl sends for a fast stop, and for an immediate one. As the system user, pg_ctl could not do so after
+    # somebody closed a folder above the cluster, whose files a running server needs no path for.
+    for signal_number in (signal.SIGINT, signal.SIGQUIT):
+        deadline = time.monotonic() + _MAX_STOP_SECONDS
+        if server := _running_server(cluster):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                server.send_signal(signal_number)
+        while time.monotonic() < deadline:
+            if not _running_server(cluster):
+                return
+            time.sleep(0.02)
+    raise EmbeddedError(f"PostgreSQL did not stop. {_tail(cluster / 'server.log')}")
 
 
 def _create(cluster: Path) -> None:
@@ -140,13 +147,13 @@ def _shared_buffers_mb() -> int:
     return max(128, min(1024, psutil.virtual_memory().total // 4 // 2**20))
 
 
-def _is_cluster_running(cluster: Path) -> bool:
-    """Return whether the process in postmaster.pid is the PostgreSQL server of this cluster."""
+def _running_server(cluster: Path) -> psutil.Process | None:
+    """Return the process in postmaster.pid if it is the PostgreSQL server of this cluster."""
     try:
         process = psutil.Process(int((cluster / "postmaster.pid").read_text().split("\n")[0]))
-        return process.name() == "postgres" and str(cluster) in process.cmdline()
+        return process if process.name() == "postgres" and str(cluster) in process.cmdline() else None
     except (FileNotFoundError, ValueError, psutil.NoSuchProcess):
-        return False
+        return None
 
 
 def _has_administrator(cluster: Path) -> bool:
@@ -203,7 +210,7 @@ def _connect(sockets: Path, user: str, database: str = "postgres") -> "psycopg.C
 
 def is_running(folder: Path) -> bool:
     """Return whether the folder's server runs, without connecting to it."""
-    return _is_cluster_running(folder / "postgres")
+    return _running_server(folder / "postgres") is not None
 
 
 def programs_folder() -> Path:

@@ -153,6 +153,32 @@ def test_a_pid_file_with_the_id_of_another_process(created_folder: Path) -> None
     assert query_both(services.start(created_folder)) == (1, True)
 
 
+def test_it_stops_although_a_folder_above_was_closed(folder: Path, cluster: Path) -> None:
+    """If root starts it, it runs as another user. Any start of pytest closes the folder of the temporary folders."""
+    deep = folder / "above" / "data"
+    copy_cluster(cluster, deep)
+    services.start(deep)
+    deep.parent.chmod(0o700)
+    try:
+        services.stop(deep)
+        assert not services.is_running(deep)
+    finally:
+        deep.parent.chmod(0o755)
+        services.stop(deep)
+
+
+def test_a_server_that_does_not_stop_is_reported(created_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    services.start(created_folder)
+    postmaster = psutil.Process(int((created_folder / "postgres" / "postmaster.pid").read_text().split("\n")[0]))
+    monkeypatch.setattr(postgres, "_MAX_STOP_SECONDS", 0.1)
+    postmaster.suspend()
+    try:
+        with pytest.raises(EmbeddedError, match="did not stop"):
+            services.stop(created_folder)
+    finally:
+        postmaster.resume()
+
+
 def test_redis_that_does_not_answer_is_not_started_a_second_time(folder: Path) -> None:
     database = {"DATABASE_URL": "postgresql://db.example/x"}
     address = services.start(folder, database)["REDIS_URL"]
