@@ -58,7 +58,7 @@ def check_public_url(**_: object) -> list[CheckMessage]:
     ]
 
 
-@register()
+@register("settings")
 def check_unknown_variables(**_: object) -> list[CheckMessage]:
     """Warn about environment variables with this project's prefix that no setting reads."""
     variables = [

@@ -18,7 +18,7 @@ class RagConfig(AppConfig):
         from .models import audited_events
 
         register(_check_addresses, "services", deploy=True)
-        register(_check_tesseract)
+        register(_check_tesseract, "settings")
         audited_events.register()
         connection_created.connect(tracing.trace_connection)
         gc.freeze()  # what is imported stays

@@ -80,7 +80,7 @@ TEMPLATES = [
             ],
             "builtins": ["django.templatetags.i18n"],
             "libraries": {
-                "operations_filters": "rag.admin.operations.operations_filters",
+                "operations_filters": "rag.pages.rendering.operations_filters",
                 "reason_filters": "rag.pages.rendering.reason_filters",
             },
         },

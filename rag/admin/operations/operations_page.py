@@ -18,13 +18,13 @@ from django.views.decorators.cache import never_cache
 from accounts.sign_in.admin_site import Site
 from rag.admin.jobs.job_admin_base import CONDITION_ADVICE, STATE_LABELS
 from rag.models import Condition
+from rag.pages.rendering.operations_filters import stage_position
 from rag.services.ingestion import embedding_outages
 from rag.services.operations.installation_state import InstallationState, read_state
 from rag.services.operations.measurements import figures
 from rag.services.operations.problems import Level, find_problems
 
 from .charts import build_chart
-from .operations_filters import stage_position
 
 _HEADLINES = {
     Level.OK: _("Everything works. There is nothing to do."),

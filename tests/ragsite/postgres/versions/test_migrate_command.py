@@ -1,9 +1,11 @@
-"""manage.py migrate with few renderings of models (accounts.management.commands.migrate)."""
+"""manage.py migrate with few checks and renderings of models (accounts.management.commands.migrate)."""
 
+import io
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.core.management.base import SystemCheckError
 from django.core.management.commands import migrate
 from django.db import connection, models, transaction
 from django.db.migrations import operations
@@ -102,3 +104,14 @@ def test_only_an_empty_database_is_migrated_in_another_way(monkeypatch: pytest.M
     MigrationRecorder.Migration.objects.all().delete()
     call_command("migrate")
     assert [method is djangos_own for method in used] == [True, False]
+
+
+@pytest.mark.django_db
+def test_it_checks_the_settings_and_imports_no_pages(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_WITHOUT_ANY_EFFECT", "1")
+    settings.ROOT_URLCONF = "pages.that.do.not.exist"
+    settings.RAG_EMAIL_URL, settings.RAG_PUBLIC_URL, settings.RAG_LOCAL = "smtp://mail.example", "", False
+    with pytest.raises(SystemCheckError) as failure:
+        call_command("migrate", plan=True, skip_checks=False, stdout=io.StringIO())
+    for check in ("ragsite.E004", "ragsite.W001"):
+        assert check in str(failure.value)

@@ -1,4 +1,4 @@
-"""Template filters of the page "Operations", loaded with `load operations_filters`."""
+"""Template filters of times and stages, loaded with `load operations_filters`."""
 
 from collections.abc import Mapping
 
