@@ -41,7 +41,7 @@ help:
 	@echo "make bench          measure ingestion and search, write docs/performance-latest.md (BENCH=full, OUT=file)"
 	@echo "make bench-peers    measure beside LangChain, LlamaIndex and Chroma, which get an environment in var/peers (network)"
 	@echo "make eval           measure the quality of search and answers (EVAL_SETS=folder, EVAL_KINDS=answers, OUT=file)"
-	@echo "make guard          compare the quality on a few small sets with stored results (RENEW=1 stores new ones)"
+	@echo "make guard          compare quality on a few small sets with stored results (RENEW=1 stores new ones), then computing"
 	@echo "make screenshots    pictures of the running demo's pages (ADDRESS, PASSWORD, OUT=folder)"
 	@echo "make lock           renew the locked versions and their hashes (needs the network)"
 
@@ -156,6 +156,7 @@ eval: install-local
 
 guard: install-local
 	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard" --throwaway $(BIN)/python -m benchmarks.eval.guard
+	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard-speed" --throwaway $(BIN)/python -m benchmarks.speed.guard
 
 # Look at each one: no test sees what is ugly.
 screenshots: install-dev

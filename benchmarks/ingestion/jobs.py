@@ -26,7 +26,7 @@ _embedder: Any = None
 
 def measure(setting: "Setting", documents: list[dict[str, str]], kind: str, report: results.Results) -> None:
     """Report the rates of some rounds. `kind` is short (one chunk for each document) or long (many)."""
-    texts = _chunks(documents)
+    texts = embedded_texts(documents)
     cores = os.cpu_count() or 2
     # Spawned, as forked children would share this process's database connection.
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn"), initializer=_load) as pool:
@@ -63,7 +63,7 @@ def measure(setting: "Setting", documents: list[dict[str, str]], kind: str, repo
     )  # fmt: skip
 
 
-def _chunks(documents: list[dict[str, str]]) -> list[str]:
+def embedded_texts(documents: list[dict[str, str]]) -> list[str]:
     """The texts that the pipeline embeds."""
     from django.conf import settings
 

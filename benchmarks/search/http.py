@@ -1,6 +1,6 @@
 """Search over HTTP with one client: python -m ragsite.embedded var/http --throwaway python -m benchmarks.search.http
 
-It is compared with embedding the question and the SQL of both searches alone, among BENCH_CHUNKS synthetic chunks
+It is compared with embedding the question and the SQL of both searches alone, among BENCH_CHUNKS generated chunks
 (100,000) and BENCH_DOCUMENTS documents (300); and with the same without row-level security. The figures are also in
 http.json in the data folder.
 """
@@ -11,13 +11,11 @@ import json
 import os
 import statistics
 import time
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.support.cpu_clock import CpuClock
 from benchmarks.support.set_up import set_up_django
@@ -27,11 +25,9 @@ if TYPE_CHECKING:
 
 _CHUNKS = int(os.environ.get("BENCH_CHUNKS", "100000"))
 _DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "300"))
-# Words and token signatures of a generated chunk.
-_WORDS, _TOKENS = 120, 70
 # Questions before a measurement.
 _WARM_UP = 10
-# Chunks of a synthetic document, which are written together.
+# Chunks of a generated document, which are written together.
 _CHUNKS_PER_DOCUMENT = 5_000
 
 
@@ -178,46 +174,24 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
 
 
 def _fill(setting: "Setting", texts: list[str]) -> None:
-    """Write chunks of random words of the texts, with random vectors and token signatures, and build the index."""
+    """Write generated chunks, and build the index of vectors."""
+    from django.db import transaction
+
     from benchmarks.search.synthetic_organizations import build_index
+    from benchmarks.speed import generated_chunks
     from rag.providers import provider_factory
 
     random = np.random.default_rng(1)
-    words = np.array(" ".join(texts).split())
-    provider_factory.chunk_store().drop_vector_index(384)  # building it again takes less time than inserting
+    store = provider_factory.chunk_store()
+    store.drop_vector_index(384)  # building it again takes less time than inserting
     started = time.perf_counter()
     for start in range(0, _CHUNKS, _CHUNKS_PER_DOCUMENT):
-        _write_document(setting, random, words, min(_CHUNKS_PER_DOCUMENT, _CHUNKS - start))
+        with transaction.atomic():  # so that a worker does not see chunks without terms
+            count = min(_CHUNKS_PER_DOCUMENT, _CHUNKS - start)
+            version = generated_chunks.create_version(setting.source, count, texts, random)
+            store.write([version], model=setting.source.embedding_model)
     print(f"store      {_CHUNKS / (time.perf_counter() - started):.0f} rows/s with no HNSW index", flush=True)
     build_index()
-
-
-def _write_document(setting: "Setting", random: np.random.Generator, words: NDArray[np.str_], count: int) -> None:
-    """Write a document of as many chunks."""
-    from django.db import transaction
-
-    from rag.models import Document
-    from rag.providers import provider_factory
-    from rag.providers.stores.store_writes import DocumentVersion
-    from rag.types import ChunkDraft
-
-    vectors = random.standard_normal((count, 384)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    sentences = [" ".join(random.choice(words, _WORDS)) for _ in range(count)]
-    with transaction.atomic():  # so that a worker does not see chunks without terms
-        document = Document.objects.create(
-            source=setting.source, path=str(uuid.uuid4()), title="synthetic", text="", content_hash="", chunk_size=1,
-            chunk_overlap=0, chunk_count=count, revision=uuid.uuid4(), source_type="doc",
-        )  # fmt: skip
-        version = DocumentVersion(
-            document=document,
-            chunks=[ChunkDraft(number, number, number + 1, text, (), 1) for number, text in enumerate(sentences)],
-            digests=[uuid.uuid4() for _ in sentences],
-            new_indexes=range(count),
-            vectors=vectors.astype(np.float16),
-            signatures=list(random.integers(0, 256, (count, _TOKENS, 48), np.uint8)),
-        )
-        provider_factory.chunk_store().write([version], model=setting.source.embedding_model)
 
 
 if __name__ == "__main__":

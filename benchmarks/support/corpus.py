@@ -16,6 +16,11 @@ def documents(limit: int) -> list[dict[str, str]]:
     if SQUAD.exists():
         rows = _lines(SQUAD / "corpus.jsonl", limit)
         return [{"path": row["id"], "title": row["title"], "text": row["text"]} for row in rows]
+    return documentation(limit)
+
+
+def documentation(limit: int) -> list[dict[str, str]]:
+    """The longer paragraphs of the project's documentation, each as a document."""
     paragraphs = [
         {"path": f"{file.relative_to(ROOT)}#{number}", "title": file.stem, "text": paragraph}
         for file in sorted((ROOT / "docs").rglob("*.md"))
