@@ -27,8 +27,8 @@ def create_version(
     words = np.array(" ".join(texts).split())
     sentences = [" ".join(random.choice(words, _WORDS)) for _ in range(count)]
     document = Document.objects.create(
-        source=source, path=str(uuid.uuid4()), title="generated", text="", content_hash="", chunk_size=1, chunk_overlap=0,
-        chunk_count=count, revision=uuid.uuid4(), source_type="doc",
+        source=source, path=str(uuid.uuid4()), title="generated", text="", content_hash="", chunk_size=1,
+        chunk_overlap=0, chunk_count=count, revision=uuid.uuid4(), source_type="doc",
     )  # fmt: skip
     return DocumentVersion(
         document=document,
