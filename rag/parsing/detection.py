@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from rag.errors import UnsupportedFormat
 
-from . import formats, plain_text, zip_files
+from . import formats, zip_files
+from .encodings.unicode_text import unmarked_utf16
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ADVICE = (
@@ -182,7 +183,7 @@ def _zip_type(head: bytes, claimed: str) -> str:
 
 
 def _looks_like_text(head: bytes) -> bool:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or plain_text.unmarked_utf16(head):
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) or unmarked_utf16(head):
         return True
     sample = head[:_SAMPLE_LENGTH]
     controls = len(_CONTROLS.findall(sample))
@@ -193,6 +194,6 @@ def _decode_ascii(head: bytes) -> str:
     """Decode enough to match signatures, all of which are ASCII."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return head.decode("utf-16", "replace")
-    if encoding := plain_text.unmarked_utf16(head):
+    if encoding := unmarked_utf16(head):
         return head.decode(encoding, "replace")
     return head.decode("utf-8-sig", "replace")

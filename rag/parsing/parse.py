@@ -10,6 +10,7 @@ from rag.parsing.ocr.ocr_off_message import OCR_IS_OFF
 from rag.types import ParsedDocument
 
 from . import detection, formats, plain_text
+from .encodings.unicode_text import decode_unicode_file
 from .ocr import models
 from .parse_markdown import parse_markdown
 from .sandbox import parse_in_sandbox
@@ -64,7 +65,7 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False, l
         return parse_in_sandbox.parse_file(file, media_type=media_type, ocr=ocr, lang=lang)
     if size > MAX_TEXT_BYTES:
         raise ParseFailed(f"The file contains more than {MAX_TEXT_BYTES:,} bytes of text. Send it in parts.")
-    decoded = plain_text.decode_unicode_file(file)
+    decoded = decode_unicode_file(file)
     if decoded is None:  # a legacy encoding; guessing it runs in the sandbox
         return parse_in_sandbox.parse_file(file, media_type=media_type)
     if not decoded or decoded.isspace():  # strip() would copy a long text

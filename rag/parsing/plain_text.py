@@ -1,27 +1,15 @@
-"""Plain text, and decoding of Unicode."""
+"""Plain text with its headings."""
 
-import codecs
 import itertools
-from pathlib import Path
 
-from rag.errors import ParseFailed
 from rag.text.markup.plain_structure import find_headings
 from rag.text.markup.titles.markdown_in_plain_text import find_markdown_headings
 from rag.text.markup.titles.minor_headings import add_minor_headings
 from rag.text.markup.titles.plain_titles import find_plain_titles
 from rag.types import Heading, ParsedDocument
 
-_BOMS = [
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-]
 # Longer texts are logs and tables; their lines would need as much memory as the text.
 _MAX_STRUCTURED_CHARACTERS = 5_000_000
-# How much of a file is decoded at a time.
-_READ_BYTES = 1024 * 1024
 
 
 def parse_plain(content: str) -> ParsedDocument:
@@ -42,62 +30,3 @@ def parse_plain(content: str) -> ParsedDocument:
     levelled = [(number, title, levels.setdefault(style, len(levels) + 1)) for number, title, style in styled]
     headings = [Heading(starts[number], level, title) for number, title, level in sorted([*marked, *levelled])]
     return ParsedDocument(text=content, headings=add_minor_headings(headings, lines, starts))
-
-
-def unmarked_utf16(data: bytes) -> str:
-    """Return the byte order of UTF-16 without a byte-order mark, as far as Latin letters show it; empty if unknown."""
-    sample = data[:2048]
-    even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if max(even, odd) < len(sample) * 0.35 or min(even, odd) > len(sample) * 0.01:
-        return ""
-    return "utf-16-le" if odd > even else "utf-16-be"
-
-
-def decode_unicode_file(file: Path) -> str | None:
-    """Decode a file as `decode_unicode` does. UTF-8 is decoded in parts, so that bytes and text are not both in memory.
-
-    Returns:
-        The text; None if the bytes have another encoding.
-
-    Raises:
-        ParseFailed: If the text contains NUL characters.
-    """
-    with file.open("rb") as stream:
-        part = stream.read(_READ_BYTES)
-        if _encoding_of(part) != "utf-8":
-            return decode_unicode(part + stream.read())
-        decoder, decoded = codecs.getincrementaldecoder("utf-8")(), ""
-        try:
-            while part:
-                decoded += decoder.decode(part)  # CPython makes the string longer, without a copy
-                part = stream.read(_READ_BYTES)
-            decoded += decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return None
-    return _without_nul(decoded)
-
-
-def decode_unicode(data: bytes) -> str | None:
-    """Decode UTF-8, UTF-16, or UTF-32 with a byte-order mark.
-
-    Returns:
-        The text; None if the bytes have another encoding.
-
-    Raises:
-        ParseFailed: If the text contains NUL characters.
-    """
-    try:
-        return _without_nul(data.decode(_encoding_of(data)))
-    except UnicodeDecodeError:
-        return None
-
-
-def _encoding_of(data: bytes) -> str:
-    """Return the encoding that the first bytes of a file show; UTF-8 if they show none."""
-    return next((name for mark, name in _BOMS if data.startswith(mark)), "") or unmarked_utf16(data) or "utf-8"
-
-
-def _without_nul(decoded: str) -> str:
-    if "\x00" in decoded:
-        raise ParseFailed("The file contains NUL bytes, so it is not text.")
-    return decoded

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.parsing.encodings import decode_text
+from rag.parsing.encodings.decode_text import decode_text
 from tests.support.checks.growth import takes_linear_time
 
 from .conftest import Read

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable
 
 from rag.errors import ParseFailed
-from rag.parsing import encodings
+from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -27,7 +27,7 @@ def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
     Raises:
         ParseFailed: If the file is malformed.
     """
-    text = encodings.decode_text(content).replace("\x00", "")
+    text = decode_text(content).replace("\x00", "")
     declared = _DECLARED_DELIMITER.match(text)
     if declared:
         text = text[declared.end() :]

@@ -2,7 +2,7 @@
 
 import json
 
-from rag.parsing import encodings
+from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -16,7 +16,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     Indented JSON is kept unchanged. JSON with long lines, or with escaped characters (\u00e4), is written again:
     one value per line, and characters as they are. Invalid JSON is kept as text.
     """
-    text = encodings.decode_text(content)
+    text = decode_text(content)
     if "\\u" not in text and len(text) <= _MAX_MEAN_LINE_CHARACTERS * (text.count("\n") + 1):
         return ParsedDocument(text=text)
     try:
@@ -27,7 +27,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
 
 def read_lines(content: bytes, limits: Limits) -> ParsedDocument:
     """Read JSON Lines. Lines with escaped characters are written again with the characters as they are."""
-    lines = encodings.decode_text(content).split("\n")
+    lines = decode_text(content).split("\n")
     return ParsedDocument(text="\n".join(_unescaped(line) if "\\u" in line else line for line in lines))
 
 

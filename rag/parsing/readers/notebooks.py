@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from rag.errors import ParseFailed
-from rag.parsing import encodings
+from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
@@ -17,7 +17,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         ParseFailed: If the notebook is damaged.
     """
     try:
-        notebook = json.loads(encodings.decode_text(content))
+        notebook = json.loads(decode_text(content))
         language = str(notebook.get("metadata", {}).get("language_info", {}).get("name", "python"))
         # Version 3 stores its cells in worksheets.
         cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]

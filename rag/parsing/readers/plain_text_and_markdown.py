@@ -3,7 +3,8 @@
 Only attachments and files in legacy encodings come here: rag.parsing.parse parses other text without the sandbox.
 """
 
-from rag.parsing import encodings, plain_text
+from rag.parsing import plain_text
+from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
@@ -11,9 +12,9 @@ from rag.types import ParsedDocument
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read plain text."""
-    return plain_text.parse_plain(encodings.decode_text(content))
+    return plain_text.parse_plain(decode_text(content))
 
 
 def read_markdown(content: bytes, limits: Limits) -> ParsedDocument:
     """Read Markdown."""
-    return parse_markdown(encodings.decode_text(content))
+    return parse_markdown(decode_text(content))

@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Iterator
 
-from rag.parsing import encodings
+from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -20,7 +20,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a WebVTT or SubRip file."""
     paragraphs: list[str] = []
     current_speaker = last_line = ""
-    for speaker, line in _speaker_lines(encodings.decode_text(content)):
+    for speaker, line in _speaker_lines(decode_text(content)):
         if line == last_line and speaker in ("", current_speaker):  # rolling captions repeat the previous line
             continue
         is_complete = (

@@ -8,7 +8,8 @@ import trafilatura
 from lxml import etree
 
 from rag.errors import ParseFailed
-from rag.parsing import encodings, formats
+from rag.parsing import formats
+from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
@@ -51,7 +52,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     Raises:
         ParseFailed: If the page contains no text, or the limits are exceeded.
     """
-    parsed = parse_html(encodings.decode_text(content), limits)
+    parsed = parse_html(decode_text(content), limits)
     if not parsed.text.strip():
         raise ParseFailed("The web page contains no text. If scripts fill the page, send it as the browser shows it.")
     return parsed

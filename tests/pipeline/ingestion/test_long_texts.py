@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from rag.errors import ParseFailed
 from rag.models import Chunk, Document
 from rag.models.content.pgvector_tables import Embedding384
-from rag.parsing import parse, plain_text
+from rag.parsing import parse
+from rag.parsing.encodings import unicode_text
+from rag.parsing.encodings.unicode_text import decode_unicode_file
 from rag.pipeline import embed_documents
 from rag.pipeline.ingestion import index, long_texts, parse_chunk_embed
 from rag.pipeline.ingestion.chunk import chunk
@@ -128,16 +130,16 @@ def test_a_text_is_not_seen_before_all_of_it_is(world: World, monkeypatch: pytes
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
 def test_a_file_is_decoded_in_parts(encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain_text, "_READ_BYTES", 1001)  # ends within characters
+    monkeypatch.setattr(unicode_text, "_READ_BYTES", 1001)  # ends within characters
     file = tmp_path / "text"
     text = "plain words, \r\n" * 100 + TEXT
     file.write_bytes(text.encode(encoding))
-    assert plain_text.decode_unicode_file(file) == text
+    assert decode_unicode_file(file) == text
     file.write_bytes(TEXT.encode() + b"\xe9")
-    assert plain_text.decode_unicode_file(file) is None
+    assert decode_unicode_file(file) is None
     file.write_bytes(TEXT.encode() + b"\x00")
     with pytest.raises(ParseFailed, match="NUL"):
-        plain_text.decode_unicode_file(file)
+        decode_unicode_file(file)
 
 
 def test_a_long_text_is_in_memory_once_while_it_is_read_and_chunked(tmp_path: Path) -> None:

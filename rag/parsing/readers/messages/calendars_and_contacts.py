@@ -4,7 +4,7 @@ import quopri
 import re
 from collections.abc import Iterator, Sequence
 
-from rag.parsing import encodings
+from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
@@ -35,7 +35,7 @@ def read_contacts(content: bytes, limits: Limits) -> ParsedDocument:
 
 def _read(content: bytes, *, heading: str, title: str) -> ParsedDocument:
     builder, names, declared_title = MarkdownBuilder(), [], ""
-    for entry in _entries(encodings.decode_text(content)):
+    for entry in _entries(decode_text(content)):
         name = _first_value(entry, heading) or _first_value(entry, "N").replace(";", " ")
         declared_title = declared_title or (_first_value(entry, title) if title else "")
         lines = [

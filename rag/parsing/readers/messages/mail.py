@@ -9,7 +9,8 @@ from email.feedparser import BytesFeedParser
 from email.message import EmailMessage, Message
 
 from rag.errors import ParseFailed, RagError
-from rag.parsing import container_formats, detection, encodings, formats
+from rag.parsing import container_formats, detection, formats
+from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.readers import web
 from rag.parsing.readers.extracted_markdown import strip_formatting
 from rag.parsing.readers.xberg_adapter import extract
@@ -74,7 +75,7 @@ def read_eml(content: bytes, limits: Limits, *, get_reader: GetReader) -> Parsed
         ParseFailed: If the message has no headers, or too many parts within each other.
     """
     if b"\x00" in content[:100]:  # UTF-16
-        content = encodings.decode_text(content).encode("utf-8", "replace")
+        content = decode_text(content).encode("utf-8", "replace")
     message = _parse(content)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise ParseFailed("The e-mail is damaged or cut off: it has no headers. Save it again and send that.")
@@ -217,7 +218,7 @@ def _body(message: EmailMessage, limits: Limits) -> ParsedDocument:
 
 
 def _decode(content: bytes, charset: str | None) -> str:
-    return encodings.decode_text(content, declared=charset or "")
+    return decode_text(content, declared=charset or "")
 
 
 def _file_name(part: object) -> str:

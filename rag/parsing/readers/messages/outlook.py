@@ -18,9 +18,9 @@ from typing import Any
 import olefile
 
 from rag.errors import ParseFailed
-from rag.parsing import encodings, formats
-
-from . import code_pages
+from rag.parsing import formats
+from rag.parsing.encodings import code_page_numbers
+from rag.parsing.encodings.decode_text import decode_text
 
 # What a damaged compound file makes the library raise, and malformed headers Python's parser.
 DAMAGES = (OSError, ValueError, IndexError, KeyError, TypeError, AttributeError, struct.error, RecursionError)
@@ -114,8 +114,8 @@ class _Storage:
         content = self.read(f"__substg1.0_{tag:04X}{_TEXT}").rstrip(b"\0")
         if content and not self.codec:
             with suppress(ParseFailed):
-                return encodings.decode_text(content).replace("\0", "")
-        return code_pages.decode(content, self.codec)
+                return decode_text(content).replace("\0", "")
+        return code_page_numbers.decode(content, self.codec)
 
     def field(self, tag: int) -> str:
         """Return a text in one line, which a header can have."""
@@ -178,7 +178,7 @@ def _open_message(storage: _Storage, header_bytes: int) -> _Message:
     """Return the message of a storage. Its texts have the code page that it declares, else that of the outer one."""
     values = storage.fixed_properties(header_bytes)
     declared = (values.get((tag, _INTEGER_TYPE), 0) % 2**32 for tag in _CODE_PAGES)
-    codec = next(filter(None, map(code_pages.find_codec, declared)), storage.codec)
+    codec = next(filter(None, map(code_page_numbers.find_codec, declared)), storage.codec)
     return _Message(storage.file, storage.entry, storage.limit, storage.budget, codec, values)
 
 

@@ -4,8 +4,8 @@ import io
 
 import olefile
 
+from rag.parsing.encodings import code_page_numbers
 from rag.parsing.readers.extracted_markdown import clean_title
-from rag.parsing.readers.messages import code_pages
 from rag.parsing.readers.messages.outlook import DAMAGES
 
 
@@ -19,5 +19,5 @@ def read_title(content: bytes) -> str:
     if not isinstance(metadata.title, bytes) or not isinstance(metadata.codepage, int):
         return ""
     code_page = metadata.codepage % 2**16  # stored as a signed number
-    title = code_pages.decode(metadata.title, code_pages.find_codec(code_page))
+    title = code_page_numbers.decode(metadata.title, code_page_numbers.find_codec(code_page))
     return clean_title(" ".join(title.split()))

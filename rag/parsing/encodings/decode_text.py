@@ -7,7 +7,7 @@ import charset_normalizer
 
 from rag.errors import ParseFailed
 
-from . import plain_text
+from .unicode_text import decode_unicode
 
 _META_CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,200}(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
 # Detection is slow, and a longer sample does not improve it.
@@ -48,7 +48,7 @@ def decode_text(data: bytes, *, declared: str = "") -> str:
     """
     if declared and (decoded := _decode_escaped(data, declared)) is not None:
         return decoded
-    decoded = plain_text.decode_unicode(data)
+    decoded = decode_unicode(data)
     if decoded is not None:
         return decoded
     if b"\x00" in data:

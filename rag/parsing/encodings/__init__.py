@@ -1,0 +1,1 @@
+"""Decodes texts: Unicode, and older encodings."""

@@ -1,0 +1,75 @@
+"""Decoding of UTF-8, UTF-16 and UTF-32."""
+
+import codecs
+from pathlib import Path
+
+from rag.errors import ParseFailed
+
+_BOMS = [
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+]
+# How much of a file is decoded at a time.
+_READ_BYTES = 1024 * 1024
+
+
+def unmarked_utf16(data: bytes) -> str:
+    """Return the byte order of UTF-16 without a byte-order mark, as far as Latin letters show it; empty if unknown."""
+    sample = data[:2048]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if max(even, odd) < len(sample) * 0.35 or min(even, odd) > len(sample) * 0.01:
+        return ""
+    return "utf-16-le" if odd > even else "utf-16-be"
+
+
+def decode_unicode_file(file: Path) -> str | None:
+    """Decode a file as `decode_unicode` does. UTF-8 is decoded in parts, so that bytes and text are not both in memory.
+
+    Returns:
+        The text; None if the bytes have another encoding.
+
+    Raises:
+        ParseFailed: If the text contains NUL characters.
+    """
+    with file.open("rb") as stream:
+        part = stream.read(_READ_BYTES)
+        if _encoding_of(part) != "utf-8":
+            return decode_unicode(part + stream.read())
+        decoder, decoded = codecs.getincrementaldecoder("utf-8")(), ""
+        try:
+            while part:
+                decoded += decoder.decode(part)  # CPython makes the string longer, without a copy
+                part = stream.read(_READ_BYTES)
+            decoded += decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return None
+    return _without_nul(decoded)
+
+
+def decode_unicode(data: bytes) -> str | None:
+    """Decode UTF-8, UTF-16, or UTF-32 with a byte-order mark.
+
+    Returns:
+        The text; None if the bytes have another encoding.
+
+    Raises:
+        ParseFailed: If the text contains NUL characters.
+    """
+    try:
+        return _without_nul(data.decode(_encoding_of(data)))
+    except UnicodeDecodeError:
+        return None
+
+
+def _encoding_of(data: bytes) -> str:
+    """Return the encoding that the first bytes of a file show; UTF-8 if they show none."""
+    return next((name for mark, name in _BOMS if data.startswith(mark)), "") or unmarked_utf16(data) or "utf-8"
+
+
+def _without_nul(decoded: str) -> str:
+    if "\x00" in decoded:
+        raise ParseFailed("The file contains NUL bytes, so it is not text.")
+    return decoded
