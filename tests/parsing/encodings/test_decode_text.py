@@ -5,7 +5,7 @@ import pytest
 from rag.parsing.encodings.decode_text import decode_text
 from tests.support.checks.growth import takes_linear_time
 
-from .conftest import Read
+from tests.parsing.conftest import Read
 
 
 @pytest.mark.parametrize("declared", ["iso-8859-1", "us-ascii", "windows-1252", "x-cp1252"])
