@@ -7,6 +7,12 @@ import charset_normalizer
 
 from rag.errors import ParseFailed
 
+from .plausible_letters import (
+    best_western_encoding,
+    find_cyrillic_encoding,
+    find_western_encoding,
+    is_latin_text,
+)
 from .unicode_text import decode_unicode
 
 _META_CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,200}(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
@@ -18,10 +24,7 @@ _UTF8_SEQUENCE = re.compile(rb"[\xc3-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 _NON_ASCII = re.compile(rb"[\x80-\xff]")
 _ANY_NON_ASCII = re.compile(r"[^\x00-\x7f]")
-_KANA, _LEAST_KANA = re.compile("[\u3041-\u30fe]"), 0.2
-# Words with letters that are not ASCII; most Russian words are small, or have one capital letter.
-_WORD = re.compile(r"\b[0-9A-Za-z_]*+[^\W\x00-\x7f]\w*")
-_RUSSIAN_WORD, _MIN_SHARE, _MIN_WORDS = re.compile("[А-ЯЁ]?[а-яё]*"), 0.85, 8
+_KANA, _LEAST_KANA, _MIN_JAPANESE = re.compile("[\u3041-\u30fe]"), 0.2, 8
 
 
 # What browsers read under these names (WHATWG Encoding Standard): pages declare them but use the larger sets.
@@ -92,28 +95,29 @@ def _detect_encoding(data: bytes) -> str:
     sample = data[:_SAMPLE_BYTES]
     if len(data) > _SAMPLE_BYTES:  # cut at a line end, not within a character
         sample = sample.rsplit(b"\n", 1)[0]
-    if encoding := _encoding_with_typical_letters(sample):
-        return encoding
+    for find_encoding in (find_western_encoding, _encoding_with_kana, find_cyrillic_encoding):
+        if encoding := find_encoding(sample):
+            return encoding
     best = charset_normalizer.from_bytes(sample).best()
-    if best and not best.multi_byte_usage and len(_NON_ASCII.findall(sample)) < _MIN_NON_ASCII:
-        return "cp1252"
+    if best and _is_unlikely(best, sample):
+        return best_western_encoding(sample)
     return _text_encoding(best.encoding) if best else ""
 
 
-def _encoding_with_typical_letters(sample: bytes) -> str:
-    """Return an encoding that is often mistaken for another one, if the letters show it clearly; otherwise empty.
+def _is_unlikely(guess: charset_normalizer.CharsetMatch, sample: bytes) -> bool:
+    """Return whether a guess from few bytes says less than that most texts have an encoding of Western Europe."""
+    if guess.multi_byte_usage:
+        return is_latin_text(_decode_strict(sample, guess.encoding))
+    return len(_NON_ASCII.findall(sample)) < _MIN_NON_ASCII
 
-    Japanese has kana, whose bytes are rare ideographs in Chinese and Korean encodings. KOI8-R has the capital letters
-    where other encodings have the small ones, so that only its own texts look like words.
-    """
+
+def _encoding_with_kana(sample: bytes) -> str:
+    """Return a Japanese encoding if the letters show it. The bytes of kana are rare ideographs in other encodings."""
     for encoding in ("euc_jp", "cp932"):
         decoded = _decode_strict(sample, encoding)
         foreign = len(_ANY_NON_ASCII.findall(decoded))
-        if foreign >= _MIN_NON_ASCII and len(_KANA.findall(decoded)) >= foreign * _LEAST_KANA:
+        if foreign >= _MIN_JAPANESE and len(_KANA.findall(decoded)) >= foreign * _LEAST_KANA:
             return encoding
-    words = _WORD.findall(_decode_strict(sample, "koi8_r"))
-    if len(words) >= _MIN_WORDS and sum(map(bool, map(_RUSSIAN_WORD.fullmatch, words))) >= len(words) * _MIN_SHARE:
-        return "koi8_r"
     return ""
 
 

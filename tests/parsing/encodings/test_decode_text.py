@@ -3,9 +3,8 @@
 import pytest
 
 from rag.parsing.encodings.decode_text import decode_text
-from tests.support.checks.growth import takes_linear_time
-
 from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
 
 
 @pytest.mark.parametrize("declared", ["iso-8859-1", "us-ascii", "windows-1252", "x-cp1252"])
@@ -38,12 +37,34 @@ def test_older_encodings_are_recognised_by_their_letters(read: Read, text: str, 
     assert read(text.encode(encoding), "a.txt").text == text
 
 
-def test_a_long_word_in_an_older_encoding_is_read_once() -> None:
+@pytest.mark.parametrize(("line", "encoding"), [("é là", "cp1252"), ("да и нет", "cp1251")])
+def test_a_long_word_in_an_older_encoding_is_read_once(line: str, encoding: str) -> None:
     def text_of(length: int, _: int) -> bytes:
-        return "é là\n".encode("cp1252") + b"a" * length + b"\n"
+        return f"{line}\n".encode(encoding) + b"a" * length + b"\n"
 
-    assert decode_text(text_of(9, 0)) == "é là\naaaaaaaaa\n"
+    assert decode_text(text_of(9, 0)) == f"{line}\naaaaaaaaa\n"
     assert takes_linear_time(decode_text, text_of, 16_000)
+
+
+def test_foreign_words_in_an_english_text_are_read(read: Read) -> None:
+    text = "The city 서울 (Seoul) is the capital of Korea 한국. Its price rises. 가격은 올랐습니다"
+    assert read(text.encode("euc-kr"), "a.txt").text == text
+
+
+@pytest.mark.parametrize("encoding", ["cp850", "cp1252"])
+@pytest.mark.parametrize("text", ["März", "Die Preise im März", "Le prix a augmenté", "El niño vivía aquí"])
+def test_a_letter_that_is_not_ascii_is_no_foreign_script(read: Read, encoding: str, text: str) -> None:
+    assert read(text.encode(encoding), "a.txt").text == text
+
+
+def test_texts_of_old_macs_are_read(read: Read) -> None:
+    text = "Die Preise für Öl und Gemüse steigen – “sehr”."
+    assert read(text.encode("mac_roman"), "a.txt").text == text
+
+
+@pytest.mark.parametrize("text", ["It’s “fair” — or not…", "A word—word, 5 € and ½", "Die Kosten … „fest“ – für 20 °C"])
+def test_symbols_of_windows_are_no_letters_of_dos(read: Read, text: str) -> None:
+    assert read(text.encode("cp1252"), "a.txt").text == text
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252"])

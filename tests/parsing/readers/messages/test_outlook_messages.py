@@ -16,9 +16,9 @@ MESSAGE_CODE_PAGE, INTERNET_CODE_PAGE = 0x3FFD, 0x3FDE
 @pytest.mark.parametrize(
     ("name", "code_pages", "expected"),
     [
-        (b"Plan \x9d.pdf", {}, "Plan \ufffd.pdf"),
+        ("Plan Ø.pdf".encode("cp850"), {}, "Plan Ø.pdf"),
         (b"Plan \x9d.pdf", {MESSAGE_CODE_PAGE: 1252}, "Plan \ufffd.pdf"),
-        (b"\x81\x8d\x90.pdf", {}, "\ufffd\ufffd\ufffd.pdf"),
+        (b"\x81\x8d\x90.pdf", {MESSAGE_CODE_PAGE: 1252}, "\ufffd\ufffd\ufffd.pdf"),
         (b"Pl\0an.pdf\0", {}, "Plan.pdf"),
         (b"Pl\0an.pdf\0", {MESSAGE_CODE_PAGE: 1252}, "Plan.pdf"),
         ("Pl\0an.pdf", {}, "Plan.pdf"),
