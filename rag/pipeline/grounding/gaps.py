@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.pipeline.retrieval.query.split_clauses import asking_clauses
-from rag.text.entities import find_names, find_numbers, normalized_numbers
 from rag.text.languages import snowball_algorithm
+from rag.text.names import find_names
+from rag.text.quantities.numbers import find_numbers, normalized_numbers
 from rag.text.question_language import foreign_function_words, is_english, is_foreign, name_language
 from rag.text.words import content_words, is_unspaced, split_words, stem, stems_among
 from rag.types import Citation, Passage

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rag.text.entities import find_names, find_numbers, normalized_numbers
+from rag.text.names import find_names
+from rag.text.quantities.numbers import find_numbers, normalized_numbers
 from rag.text.sentences.split_sentences import sentence_spans
 from rag.text.words import content_words, is_function_word, split_words, stem
 

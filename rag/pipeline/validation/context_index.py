@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from rag.text.entities import Mention, normalized_numbers
+from rag.text.names import Mention
+from rag.text.quantities.numbers import normalized_numbers
 from rag.text.sentences.split_sentences import sentence_spans
 from rag.text.words import split_words, stem
 

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from rag.text.entities import find_names, find_numbers
+from rag.text.names import find_names
+from rag.text.quantities.numbers import find_numbers
 from rag.text.words import content_words, split_words
 
 from .split_question import AUXILIARIES, QUESTION_WORDS
