@@ -96,7 +96,7 @@ def find_covered_parts(parts: Sequence[QueryPart], passage: Passage) -> frozense
     text = passage.text_with_headings
     word_stems = {word: stem(word, passage.lang) for part in parts for word in part.words}
     passage_stems = stems_among(text, word_stems.values(), passage.lang)
-    numbers = normalized_numbers(text) if any(part.text[0].isdigit() for part in parts) else set()
+    numbers = normalized_numbers(text, passage.lang) if any(part.text[0].isdigit() for part in parts) else set()
     return frozenset(
         part
         for part in parts

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from rag.text.languages import detect_language
 from rag.text.names import Mention
 from rag.text.quantities.numbers import normalized_numbers
 from rag.text.sentences.split_sentences import sentence_spans
@@ -47,8 +48,8 @@ class ContextIndex:
 
     @functools.cached_property
     def numbers(self) -> set[str]:
-        """The numbers in normalized form."""
-        return normalized_numbers(self.text)
+        """The numbers in normalized form, those in words included."""
+        return normalized_numbers(self.text, self.lang or detect_language(self.text))
 
     @functools.cached_property
     def sentences(self) -> list[tuple[int, int]]:

@@ -3,14 +3,29 @@
 import re
 from collections.abc import Iterator
 
+from rag.text.languages import snowball_algorithm
 from rag.text.names import TOKEN, Mention
 
-from .quantity_words import ENGLISH_NUMBERS, MONTHS
+from .number_words import NUMBERS_BY_LANGUAGE
+from .quantity_words import MONTHS
 
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
-_VALUES = {name: str(value) for value, name in enumerate(ENGLISH_NUMBERS)}
-_VALUES |= {name: str(value) for value, month in enumerate(MONTHS["english"], start=1) for name in (month, month[:3])}
+# A word, or several with hyphens: twelve, soixante-dix-huit.
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+# "treinta y cinco", "vingt et un" and "vingt-et-un" are one number.
+_JOINED = re.compile(
+    r"\b(vingt|trente|quarante|cinquante|soixante|treinta|cuarenta|cincuenta|sesenta|setenta|ochenta|noventa)"
+    r"[ -](?:et|y)[ -](?=[^\W\d_])",
+    re.IGNORECASE,
+)
+_VALUES = {
+    language: {name: str(value) for name, value in numbers.items()}
+    | {month: str(value) for value, month in enumerate(MONTHS[language], start=1)}
+    for language, numbers in NUMBERS_BY_LANGUAGE.items()
+}
+_ENGLISH = _VALUES["english"]
+_ENGLISH |= {month[:3]: str(value) for value, month in enumerate(MONTHS["english"], start=1)}
 
 
 def find_numbers(text: str) -> Iterator[Mention]:
@@ -20,16 +35,23 @@ def find_numbers(text: str) -> Iterator[Mention]:
             yield Mention(match.group(), match.start(), match.end())
 
 
-def normalized_numbers(text: str) -> set[str]:
+def normalized_numbers(text: str, lang: str = "") -> set[str]:
     """Return the numbers of a text in a form that can be compared.
 
-    1,204.50 becomes 1204.5, 7th becomes 7, a date becomes its parts. English names of months and small numbers count
-    as numbers, too.
+    1,204.50 becomes 1204.5, 7th becomes 7, a date becomes its parts. The names of months and of the numbers below 100
+    count as numbers, too, in English, German, French and Spanish. Words that are also articles do not, such as "ein".
+
+    Args:
+        text: The text.
+        lang: The text's language, as documents declare it. Some words are numbers in one language only, such as the
+            Spanish "once". English names count in texts of all languages.
     """
     dates = _DATE.findall(text)
     values = {part.lstrip("0") or "0" for date in dates for part in re.findall(r"\d+", date)}
     values |= {normalize_number(number) for number in _DIGITS.findall(_DATE.sub(" ", text) if dates else text)}
-    return values | {_VALUES[word] for word in re.findall(r"[a-z]+", text.lower()) if word in _VALUES}
+    values_of_names = _VALUES.get(snowball_algorithm(lang), _ENGLISH)
+    words = _WORD.findall(_JOINED.sub(r"\1-", text.lower()))
+    return values.union(*(_values_of_word(word, values_of_names) for word in words))
 
 
 def normalize_number(number: str) -> str:
@@ -38,3 +60,9 @@ def normalize_number(number: str) -> str:
     if re.search(r"[.,]", whole):
         return whole.replace(",", ".").rstrip("0").rstrip(".").lstrip("0") or "0"
     return whole.lstrip("0") or "0"
+
+
+def _values_of_word(word: str, values_of_names: dict[str, str]) -> set[str]:
+    """Return the number that a word names; of a word with hyphens that is no number, those of its parts: "two-year"."""
+    names = [word] if word in values_of_names or word in _ENGLISH else word.split("-")
+    return {value for name in names if (value := values_of_names.get(name) or _ENGLISH.get(name))}

@@ -11,6 +11,7 @@ from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import (
     count_question_words,
     extract_query_parts,
+    find_covered_parts,
     find_gaps,
     select_reportable_gaps,
     share_in_quotes,
@@ -100,6 +101,40 @@ def test_citations_are_no_numbers_of_a_sentence(end: str) -> None:
 def test_numbers_are_compared_by_value(in_answer: str, in_context: str) -> None:
     validation = validate_answer(f"It costs or happens {in_answer}.", f"It costs or happens {in_context}.")
     assert "Numbers" not in validation.details
+
+
+@pytest.mark.parametrize(
+    ("answer", "context", "lang"),
+    [
+        ("Die Frist beträgt 12 Monate.", "Die Frist für Anträge beträgt zwölf Monate.", "de"),
+        ("Die Frist beträgt zwölf Monate.", "Die Frist für Anträge beträgt 12 Monate.", "de"),
+        ("Le délai est de 12 mois.", "Le délai de cette demande est de douze mois.", "fr"),
+        ("El plazo es de 12 meses.", "El plazo de esta solicitud es de doce meses.", "es"),
+    ],
+)
+@pytest.mark.parametrize("is_declared", [True, False])
+def test_numbers_in_words_of_other_languages_are_numbers(
+    answer: str, context: str, lang: str, is_declared: bool
+) -> None:
+    langs = (lang,) if is_declared else ()
+    assert "Numbers" not in validate_answer(answer, context, langs).details
+    wrong = validate_answer(answer.replace("12", "13").replace("zwölf", "13"), context, langs)
+    assert "Numbers that it does not contain: 13." in wrong.details
+
+
+def test_an_article_supports_no_number_one() -> None:
+    validation = validate_answer("Die Frist beträgt 1 Monat.", "Es gibt eine Frist von einem Monat.", ("de",))
+    assert "Numbers that it does not contain: 1." in validation.details
+
+
+def test_a_question_with_digits_is_covered_by_a_number_in_words() -> None:
+    question = "Was kosten 12 Eier?"
+    (eggs,) = (part for part in extract_query_parts(question, "de") if part.text == "12")
+    covering, other = (
+        find_covered_parts([eggs], selected_text_passage(text).copy_with(lang="de"))
+        for text in ("Ein Karton mit zwölf Eiern kostet 3 Euro.", "Ein Ei kostet 1 Euro.")
+    )
+    assert (set(covering), set(other)) == ({eggs}, set())
 
 
 def test_fitting_recovers_the_curve_that_generated_the_samples() -> None:
