@@ -21,6 +21,38 @@ def test_questions_that_are_incomplete_alone_are_follow_ups(question: str) -> No
     assert query_rewriting.is_follow_up(question)
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was ist mit Hunden, Katzen und anderen Tieren im Garten?",
+        "Und was kostet der Eintritt für Kinder unter zwölf Jahren?",
+        "Wie sieht es mit Hunden, Katzen und anderen Tieren aus?",
+        "Qu’en est-il des chiens, des chats et des oiseaux du jardin ?",
+        "Qu'en est-il de la piscine couverte, du sauna et du hammam ?",
+        "Et les enfants de moins de douze ans, paient-ils l'entrée ?",
+        "¿Y los niños menores de doce años que viven cerca?",
+        "¿Qué pasa con los perros, los gatos y los pájaros del jardín?",
+        "E quanto aos cães, gatos e aves do jardim?",
+    ],
+)
+def test_questions_about_another_subject_are_follow_ups_whatever_their_length(question: str) -> None:
+    assert query_rewriting.is_follow_up(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was ist mit einer Eskalation der zweiten Stufe gemeint?",
+        "Was ist der Eintrittspreis für Kinder unter zwölf Jahren?",
+        "Qu'est-ce qu'un contrat de maintenance annuel avec garantie ?",
+        "¿Qué documentos necesito para el registro de una empresa?",
+        "What is the entrance fee for children under twelve years?",
+    ],
+)
+def test_long_questions_that_stand_alone_are_no_follow_ups(question: str) -> None:
+    assert not query_rewriting.is_follow_up(question)
+
+
 def test_most_follow_ups_and_hardly_any_standalone_questions_are_detected() -> None:
     dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
     detected = {

@@ -20,9 +20,34 @@ _MAX_WORDS_WITH_PRONOUN = 3
 _MAX_WORDS_IN_DOUBT = 5
 # Words of several languages together, because the language of two words cannot be detected.
 _CONJUNCTION_WORDS = """
-and or but also then what-about how-about what-if und oder aber auch et ou mais aussi y e pero también ma anche mas
-também en maar ook
+and or but also then und oder aber auch et ou mais aussi y e pero también ma anche mas também en maar ook
 """
+# What a question about another subject begins with.
+_BEGINNINGS = """
+what about
+how about
+what if
+was ist mit
+was ist wenn
+wie ist es mit
+wie sieht es mit
+wie steht es mit
+qu'en est il
+qu'est ce qu'il en est
+que dire de
+quid de
+qué pasa con
+qué hay de
+qué tal
+che dire di
+cosa dire di
+quanto a
+que tal
+hoe zit het met
+wat met
+"""
+# "Was ist mit Eskalation gemeint?" is no follow-up.
+_NO_FOLLOW_UP = "gemeint"
 _PRONOUN_WORDS = """
 it its they them their theirs he him his she her hers this that these those there one ones here then same else too
 er sie es ihn ihm ihr ihnen dies diese dieser dieses dort da davon dazu damit il elle ils elles lui leur leurs cela ça
@@ -30,6 +55,7 @@ celui celle ceux él ella ellos ellas eso esto ese esa allí esso essa questo qu
 ele ela eles elas isso isto
 """
 _CONJUNCTIONS = frozenset(_CONJUNCTION_WORDS.split())
+_FIRST_WORDS = tuple(tuple(line.split()) for line in _BEGINNINGS.strip().splitlines())
 _PRONOUNS = frozenset(_PRONOUN_WORDS.split())
 _FUNCTION_WORDS = frozenset[str]().union(*FUNCTION_WORDS.values())
 # How many messages of the conversation, and characters of each, a language model receives.
@@ -46,12 +72,11 @@ alone, in its own language and in one line. If it can be understood alone alread
 def is_follow_up(question: str) -> bool:
     """Return whether a question needs the conversation to be understood.
 
-    It has at most two content words, or three and a pronoun, or begins with a conjunction.
+    It has at most two content words, or three and a pronoun, or begins with a conjunction or with words such as "what
+    about".
     """
-    first_words = split_words(question)[:2]
-    has_conjunction = bool(first_words) and (first_words[0] in _CONJUNCTIONS or "-".join(first_words) in _CONJUNCTIONS)
     max_words = _MAX_WORDS_WITH_PRONOUN if _has_pronoun(question) else _MAX_WORDS
-    return has_conjunction or _content_word_count(question) <= max_words
+    return _asks_for_another_subject(question) or _content_word_count(question) <= max_words
 
 
 def may_be_follow_up(question: str) -> bool:
@@ -115,6 +140,13 @@ def rewrite(question: str, messages: Sequence[Message], model: LanguageModel) ->
     is_related = any(stem(word) in user_stems for word in _content_words(rewritten))
     is_one_line = len(rewritten.splitlines()) == 1 and len(rewritten) <= _MAX_CHARACTERS
     return rewritten if is_related and is_one_line else ""
+
+
+def _asks_for_another_subject(question: str) -> bool:
+    words = split_words(question.replace("’", "'"))
+    if not words or words[0] in _CONJUNCTIONS:
+        return bool(words)
+    return _NO_FOLLOW_UP not in words and any(tuple(words[: len(first)]) == first for first in _FIRST_WORDS)
 
 
 def _content_word_count(question: str) -> int:
