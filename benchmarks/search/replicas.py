@@ -49,7 +49,7 @@ def main() -> None:
 
     from benchmarks.search import synthetic_organizations
     from benchmarks.support import corpus
-    from ragsite.postgres import logins
+    from ragsite.postgres import role_connections
     from tests.support.servers import replicas
 
     migrate()
@@ -58,7 +58,7 @@ def main() -> None:
     started = replicas.create(2)
     try:
         sockets = [_primary_folder(), *(str(replica.folder) for replica in started)]
-        logins.close_all()
+        role_connections.close_all()
         identity.run_process_as(identity.ANONYMOUS)
         for addresses in ([], [replica.address for replica in started]):
             settings.RAG_DATABASE_REPLICAS = addresses
@@ -81,7 +81,7 @@ def _ask(user: Any, questions: Sequence[str], *, rerank: bool) -> tuple[float, i
     from rag.services.queries import permitted_queries
     from rag.types import Question
     from ragsite.observability import measurement_buffer
-    from ragsite.postgres import logins
+    from ragsite.postgres import role_connections
 
     caller = Caller(user)
 
@@ -90,7 +90,7 @@ def _ask(user: Any, questions: Sequence[str], *, rerank: bool) -> tuple[float, i
             for question in part:
                 selection = permitted_queries.SourceSelection(caller)
                 permitted_queries.search(Question(question, 10, rerank=rerank), selection)
-        logins.close_all()
+        role_connections.close_all()
 
     searchers = int(os.environ.get("BENCH_SEARCHERS", "4"))
     measurement_buffer.take()

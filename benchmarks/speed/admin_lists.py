@@ -47,7 +47,7 @@ def main() -> None:
     from django.db import connection
     from django.test import Client
 
-    from ragsite.postgres import logins
+    from ragsite.postgres import role_connections
 
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "testserver"]
     settings.STORAGES = {
@@ -65,7 +65,7 @@ def main() -> None:
         clients[role].force_login(user)
     cpu_times = CpuTimes(connection)
     connection.close()
-    logins.close_all()
+    role_connections.close_all()
     identity.run_process_as(identity.ANONYMOUS)
     print(f"{documents:,} documents, {jobs:,} jobs, {rounds} rounds; milliseconds\n{'':35} duration      CPU time")
     print(f"{'':24} {'':10} median    p95 median    p95")

@@ -18,7 +18,7 @@ from django.db.backends.postgresql import base, operations
 from psycopg import Error, generators
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 
-from . import identity, logins
+from . import identity, role_connections
 from .derived_keys import role_password
 from .identity import Identity, sign
 from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, close_failed_attempt, limit_answer_seconds
@@ -56,7 +56,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.role = identity.READER_ROLE  # the role of its login, if it has one (ragsite.postgres.logins)
+        self.role = identity.READER_ROLE  # the role of its login, if it has one (ragsite.postgres.role_connections)
         self.replica_address: dict[str, Any] = {}  # empty for the primary
         self.max_wait_seconds = ANSWER_SECONDS  # for each answer of a replica
         self._session_identity = identity.of_process()
@@ -67,19 +67,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @property
     def login(self) -> str:
         """The role that this connection logs in as; empty if it switches its role."""
-        return self.role if logins.has_logins() else ""
+        return self.role if role_connections.has_logins() else ""
 
     @property
     def is_pooled(self) -> bool:
         """Whether each transaction of this connection may run in another session of the server."""
-        return bool(self.login) and logins.has_pooler()
+        return bool(self.login) and role_connections.has_pooler()
 
     def get_connection_params(self) -> dict[str, Any]:
         parameters = {"application_name": version_name()} | super().get_connection_params()
         if not self.login:
             return parameters
         if address := self.replica_address or settings.RAG_DATABASE_POOLER:
-            parameters |= logins.connection_parameters(address)
+            parameters |= role_connections.connection_parameters(address)
         # Whatever the address says.
         parameters |= {
             "user": self.login,
@@ -143,7 +143,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if self.is_pooled:  # the pooler has reset the session after the transaction
             return super().is_usable()
         try:
-            connection.pgconn.send_query(logins.RESET_SESSION.encode())
+            connection.pgconn.send_query(role_connections.RESET_SESSION.encode())
             *_, result = connection.wait(generators.execute(connection.pgconn))
         except Error:
             return False

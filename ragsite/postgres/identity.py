@@ -68,7 +68,7 @@ def of_staff(user_id: uuid.UUID | None) -> Identity:
 
 _of_process = ANONYMOUS
 _current: ContextVar[Identity | None] = ContextVar("identity", default=None)
-# Called with the current identity when it changes (ragsite.postgres.logins).
+# Called with the current identity when it changes (ragsite.postgres.role_connections).
 _listeners: list[Callable[[Identity], None]] = []
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error
 
-from ragsite.postgres import logins
+from ragsite.postgres import role_connections
 
 _FORM = "Write postgresql://host:5432/name, and a comma between two addresses."
 _DEFAULT_PORT = 5432
@@ -19,7 +19,7 @@ def check_replica_addresses(**_: object) -> list[CheckMessage]:
 
 
 def _check(name: str, address: dict[str, Any]) -> list[CheckMessage]:
-    parameters = logins.connection_parameters(address)
+    parameters = role_connections.connection_parameters(address)
     engine = address.get("ENGINE", "")
     if "postgresql" not in engine or not parameters.get("host") or not parameters.get("dbname"):
         return [Error(f"{name} is not an address of a PostgreSQL database.", hint=_FORM, id="ragsite.E005")]
@@ -40,7 +40,7 @@ def _check(name: str, address: dict[str, Any]) -> list[CheckMessage]:
                 id="ragsite.W004",
             )
         )
-    if _place(parameters) == _place(logins.connection_parameters(_primary())):
+    if _place(parameters) == _place(role_connections.connection_parameters(_primary())):
         messages.append(
             checks.Warning(
                 f"{name} is the primary: each search would ask it needlessly whether it is a replica.",

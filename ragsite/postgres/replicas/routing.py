@@ -17,7 +17,7 @@ from django.db import Error, connection
 from psycopg.errors import SerializationFailure
 
 from ragsite.observability import measurement_buffer
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 
 from . import positions
 from .bounded_waits import ANSWER_SECONDS, SEARCH_SECONDS
@@ -62,7 +62,7 @@ class Replica:
 
     @property
     def connection(self) -> Any:
-        return logins.replica_connection(self._address)
+        return role_connections.replica_connection(self._address)
 
     def has(self, position: int, subjects: list[uuid.UUID], access_version: int) -> bool:
         """Return whether the replica has replayed the log up to this position, and these subjects' access rights."""
@@ -70,7 +70,7 @@ class Replica:
         if self._is_down or was_behind:
             return False
         try:
-            with logins.use_for_callers(self.connection), connection.cursor() as cursor:
+            with role_connections.use_for_callers(self.connection), connection.cursor() as cursor:
                 cursor.execute(_REPLICA_STATE, [subjects])
                 row = cursor.fetchone()
         except Error as error:
@@ -97,7 +97,7 @@ class Replica:
         replica = self.connection
         replica.max_wait_seconds = SEARCH_SECONDS
         try:
-            with logins.use_for_callers(replica) as primary:
+            with role_connections.use_for_callers(replica) as primary:
                 yield primary
         finally:
             replica.max_wait_seconds = ANSWER_SECONDS
@@ -177,7 +177,7 @@ def on_primary() -> Iterator[None]:
     if reading is None:
         yield
         return
-    with logins.use_for_callers(reading.primary):
+    with role_connections.use_for_callers(reading.primary):
         try:
             yield
         except Error:
@@ -207,7 +207,7 @@ def _choose_replica(organization_ids: Collection[uuid.UUID]) -> Replica | None:
     before, what workers have written in the organisations, and what the primary had RAG_REPLICA_MAX_LAG_SECONDS ago.
     """
     caller = identity.current()
-    if not settings.RAG_DATABASE_REPLICAS or not logins.has_logins() or connection.in_atomic_block:
+    if not settings.RAG_DATABASE_REPLICAS or not role_connections.has_logins() or connection.in_atomic_block:
         return None
     if caller.role != identity.READER_ROLE or caller.user is None:
         return None

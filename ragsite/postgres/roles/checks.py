@@ -9,7 +9,7 @@ from django.core import checks
 from django.core.checks import CheckMessage
 from django.db import DatabaseError, connection
 
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 from ragsite.postgres.identity import Identity
 from ragsite.postgres.versions.compatibility import INSUFFICIENT_PRIVILEGE
 
@@ -74,10 +74,13 @@ def require_safe_roles() -> None:
                 raise RoleError("SECRET_KEY is not the one that `manage.py migrate` ran with. Run it again.") from None
         finally:
             connection.close()
-    if logins.has_pooler():
+    if role_connections.has_pooler():
         _require_reset()
         for address in settings.RAG_DATABASE_REPLICAS:
-            with identity.run_as(identity.ANONYMOUS), logins.use_for_callers(logins.replica_connection(address)):
+            with (
+                identity.run_as(identity.ANONYMOUS),
+                role_connections.use_for_callers(role_connections.replica_connection(address)),
+            ):
                 _require_reset()
 
 

@@ -19,7 +19,7 @@ from django.db.backends.base.validation import BaseDatabaseValidation
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 
 logger = structlog.get_logger(__name__)
 
@@ -63,7 +63,7 @@ def require_current_database() -> None:
         OutdatedDatabaseError: a migration from before 0.1.0 was applied.
     """
     try:
-        with identity.run_as(identity.ANONYMOUS if logins.has_logins() else identity.OWNER):
+        with identity.run_as(identity.ANONYMOUS if role_connections.has_logins() else identity.OWNER):
             outdated = is_outdated(connection)
     except ProgrammingError as error:  # earlier versions granted the roles nothing
         outdated = getattr(error.__cause__, "sqlstate", "") == INSUFFICIENT_PRIVILEGE
@@ -90,7 +90,7 @@ def wait_until_migrated() -> None:
 
 def _count_missing_migrations() -> int:
     try:
-        with identity.run_as(identity.ANONYMOUS if logins.has_logins() else identity.OWNER):
+        with identity.run_as(identity.ANONYMOUS if role_connections.has_logins() else identity.OWNER):
             return len(_shipped_migrations() - MigrationRecorder(connection).applied_migrations().keys())
     except DatabaseError:
         return 0

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from django.db import DatabaseError, connection, connections
 
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 from ragsite.postgres.identity import Identity
 from ragsite.postgres.statements import restricted_cursor
 
@@ -168,7 +168,7 @@ def web_process(*, is_restricted: bool = False) -> Iterator[None]:
         is_restricted: The cursor refuses statements that requests never send. Without it, PostgreSQL must refuse them.
     """
     earlier, permitted = connections["default"], restricted_cursor.PERMITTED_STATEMENT
-    logins.close_all()
+    role_connections.close_all()
     identity.run_process_as(identity.ANONYMOUS)  # opens connections with logins of web processes
     if not is_restricted:
         restricted_cursor.PERMITTED_STATEMENT = _ANY_STATEMENT
@@ -177,7 +177,7 @@ def web_process(*, is_restricted: bool = False) -> Iterator[None]:
             yield
     finally:
         restricted_cursor.PERMITTED_STATEMENT = permitted
-        logins.close_all()
+        role_connections.close_all()
         identity.run_process_as(identity.OWNER)
         connections["default"] = earlier
 

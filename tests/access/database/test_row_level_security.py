@@ -21,7 +21,7 @@ from rag.models.content.pgvector_tables import Embedding384
 from rag.models.search import granted_scopes, searched_sources
 from rag.models.sources import QueryableSources
 from rag.types import MemberGrants, SearchScope
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 from ragsite.postgres.identity import ANONYMOUS, READER_ROLE, Identity
 from tests.access import check_counts
 from tests.access.database.injection import web_process
@@ -200,7 +200,7 @@ def test_a_reused_connection_keeps_no_identity(live_world: World) -> None:
                     if role != READER_ROLE or signed:
                         wrong.append((role, signed))
         finally:
-            logins.close_all()
+            role_connections.close_all()
         return wrong
 
     with web_process(), ThreadPoolExecutor(8) as pool:

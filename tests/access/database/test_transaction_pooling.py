@@ -16,7 +16,7 @@ from psycopg.errors import AdminShutdown
 
 from orgs.access.permissions import Visibility
 from rag.models import Chunk
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 from ragsite.postgres.base import read_rows
 from ragsite.postgres.derived_keys import role_password
 from ragsite.postgres.roles import checks
@@ -50,7 +50,7 @@ def test_requests_of_many_callers_share_two_sessions(live_world: World, start: C
             assert reply.status_code == 200, reply.json()
             return name, [passage["text"] for passage in reply.json()["documents"]]
         finally:
-            logins.close_all()
+            role_connections.close_all()
 
     with web_process():
         with ThreadPoolExecutor(8) as executor:
@@ -138,7 +138,7 @@ def documented(settings: Any) -> configparser.SectionProxy:
 
 
 def test_the_documented_reset_is_the_tested_one(documented: configparser.SectionProxy) -> None:
-    assert documented["server_reset_query"] == logins.RESET_SESSION
+    assert documented["server_reset_query"] == role_connections.RESET_SESSION
 
 
 def test_the_documented_pooler_has_room_for_two_web_servers(documented: configparser.SectionProxy) -> None:

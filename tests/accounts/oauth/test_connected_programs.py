@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.models import TokenFamily
 from accounts.sign_in import refresh_tokens
 from rag.services.access import access_rechecks
-from ragsite.postgres import logins
+from ragsite.postgres import role_connections
 from tests.accounts.oauth.conftest import Program
 from tests.support.factories import World, ingest_text
 from tests.support.servers.provider_server import ProviderServer
@@ -55,7 +55,7 @@ def test_an_answer_is_not_sent_to_a_program_whose_access_ended_meanwhile(
             return program.ask(token, "How much does the zebra weigh?")
         finally:
             connection.close()
-            logins.close_of_thread()
+            role_connections.close_of_thread()
 
     with ThreadPoolExecutor(1) as threads:
         question = threads.submit(ask)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from environ import Env
 
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 from ragsite.postgres.replicas.checks import check_replica_addresses
 from tests.access.database.injection import web_process
 
@@ -53,6 +53,6 @@ def test_an_address_does_not_choose_the_role(settings: Any) -> None:
     url = "postgresql://postgres:secret@db2/ragsite?user=postgres&password=secret"
     settings.RAG_DATABASE_REPLICAS = [Env.db_url_config(url)]
     with web_process():
-        parameters = logins.replica_connection(settings.RAG_DATABASE_REPLICAS[0]).get_connection_params()
+        parameters = role_connections.replica_connection(settings.RAG_DATABASE_REPLICAS[0]).get_connection_params()
     assert (parameters["host"], parameters["user"]) == ("db2", identity.READER_ROLE)
     assert parameters["password"] != "secret"

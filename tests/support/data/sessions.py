@@ -12,7 +12,7 @@ from django.db import connection
 from psycopg import Error, generators
 from psycopg.pq import ExecStatus, TransactionStatus
 
-from ragsite.postgres import logins
+from ragsite.postgres import role_connections
 from ragsite.postgres.base import DatabaseWrapper
 
 _MAX_KEPT = 8
@@ -62,7 +62,7 @@ def _is_reset(session: Any) -> bool:
     if session is None or session.closed or session.info.transaction_status != TransactionStatus.IDLE:
         return False
     try:
-        session.pgconn.send_query(logins.RESET_SESSION.encode())
+        session.pgconn.send_query(role_connections.RESET_SESSION.encode())
         *_, result = session.wait(generators.execute(session.pgconn))
     except Error:
         return False

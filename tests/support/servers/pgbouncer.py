@@ -12,7 +12,7 @@ import psycopg
 from django.db import connection
 
 from ragsite.embedded.folder import SYSTEM_USER
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 from ragsite.postgres.derived_keys import role_password
 from ragsite.postgres.roles import preparation
 
@@ -61,7 +61,7 @@ auth_type = scram-sha-256
 auth_file = {folder}/userlist.txt
 pool_mode = transaction
 default_pool_size = 2
-server_reset_query = {logins.RESET_SESSION}
+server_reset_query = {role_connections.RESET_SESSION}
 server_reset_query_always = {int(reset_always)}
 {limits}
 """

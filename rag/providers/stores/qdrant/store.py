@@ -19,7 +19,7 @@ from rag.providers.stores.pgvector.store import PgVectorStore
 from rag.providers.stores.search_types import Candidates, ScopeQuery
 from rag.providers.stores.store_writes import DocumentVersion, MetadataUpdate, StoredChunk
 from rag.types import Mode
-from ragsite.postgres import logins
+from ragsite.postgres import role_connections
 
 from . import collection, outbox, points, search
 from .client import ContentRefused, QdrantClient
@@ -91,7 +91,7 @@ class QdrantStore(PgVectorStore):
 
     def _copy_on_commit(self) -> None:
         # Web processes cannot read the outbox: they send a task instead.
-        if not logins.has_logins():
+        if not role_connections.has_logins():
             transaction.on_commit(self._copy_own)
 
     def _copy_own(self) -> None:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from rag.models import Measurement, RecordedError, SlowOperation, WorkerHeartbeat
 from rag.services.operations import scheduled_task_status
 from ragsite.observability import measurement_buffer
-from ragsite.postgres import identity, logins
+from ragsite.postgres import identity, role_connections
 
 from .figures import ALL_TIME
 
@@ -130,4 +130,4 @@ def _store_repeatedly() -> None:
                 logger.warning("measurements_not_stored", reason=type(error).__name__)
             finally:
                 connection.close()
-        logins.close_of_thread()
+        role_connections.close_of_thread()
