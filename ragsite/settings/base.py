@@ -80,8 +80,8 @@ TEMPLATES = [
             ],
             "builtins": ["django.templatetags.i18n"],
             "libraries": {
-                "operations_filters": "rag.pages.rendering.operations_filters",
-                "reason_filters": "rag.pages.rendering.reason_filters",
+                "operations_template_filters": "rag.pages.rendering.operations_template_filters",
+                "reason_template_filters": "rag.pages.rendering.reason_template_filters",
             },
         },
     }

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from rag.admin.base import field_names
 from rag.admin.large_lists import LargeListMixin
 from rag.models import Condition, IngestionDocument
-from rag.pages.rendering.operations_filters import stage_label
+from rag.pages.rendering.operations_template_filters import stage_label
 from rag.services.ingestion.parsing_warnings import PAGES_NOT_READ
 
 from .job_admin_base import CONDITION_ADVICE, STATE_LABELS, ConditionFilter, JobAdminBase

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from accounts.sign_in.admin_site import Site
 from rag.admin.jobs.job_admin_base import CONDITION_ADVICE, STATE_LABELS
 from rag.models import Condition
-from rag.pages.rendering.operations_filters import stage_position
+from rag.pages.rendering.operations_template_filters import stage_position
 from rag.services.ingestion import embedding_outages
 from rag.services.operations.installation_state import InstallationState, read_state
 from rag.services.operations.measurements import figures

@@ -1,4 +1,4 @@
-"""Template filters of times and stages, loaded with `load operations_filters`."""
+"""Template filters for stages and times of work, loaded with `load operations_template_filters`."""
 
 from collections.abc import Mapping
 

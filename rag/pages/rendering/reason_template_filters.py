@@ -1,4 +1,4 @@
-"""A template filter for the reasons of access decisions, loaded with `load reason_filters`."""
+"""A template filter for the reasons of access decisions, loaded with `load reason_template_filters`."""
 
 import re
 
