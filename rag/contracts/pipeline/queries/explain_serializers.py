@@ -5,7 +5,7 @@ from typing import Annotated, TypedDict
 from accounts.models import MAX_EMAIL_CHARACTERS
 from rag.contracts.common import fields
 from rag.contracts.pipeline.queries.retrieve_serializers import RetrieveIn
-from rag.contracts.pipeline.sources.access_serializers import VerdictOut, verdicts_out
+from rag.contracts.pipeline.sources.access_explanation_serializers import VerdictOut, verdicts_out
 from rag.services.queries.trace.document_explanation import STAGES
 from rag.services.queries.trace.search_trace import SearchExplanation, TracedPassage
 from ragsite.http import request_warnings

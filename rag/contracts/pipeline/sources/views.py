@@ -21,7 +21,7 @@ from rag.services.sources.grants_by_name import GrantsByName
 from ragsite.http.openapi import request_example, response_example
 
 from . import serializers
-from .access_serializers import AccessIn, AccessOut, access_out
+from .access_explanation_serializers import AccessIn, AccessOut, access_out
 
 
 class DataSources(PipelineViewSet):
