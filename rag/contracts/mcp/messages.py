@@ -9,7 +9,7 @@ from rest_framework.renderers import JSONRenderer
 
 import ragsite
 from rag.errors import RagError, UnknownDocument
-from rag.services.sources import sources_for_agents
+from rag.services.sources import sources_for_mcp
 from ragsite.http.error_envelope import field_errors
 from ragsite.postgres.models import as_uuid
 
@@ -70,7 +70,7 @@ def _list_resources(params: dict[str, Any], request: Request) -> dict[str, objec
     after = as_uuid(str(cursor)) if cursor else None
     if cursor and after is None:
         raise RpcError(INVALID_PARAMS, "cursor must be the nextCursor of the previous page.")
-    documents, has_more = sources_for_agents.list_documents(request.caller, request.organization, after=after)
+    documents, has_more = sources_for_mcp.list_documents(request.caller, request.organization, after=after)
     resources = [
         {"uri": URI.format(id=document.pk), "name": document.path, "title": document.title, "mimeType": "text/plain"}
         for document in documents
@@ -83,7 +83,7 @@ def _read_resource(params: dict[str, Any], request: Request) -> dict[str, object
     prefix = URI.removesuffix("{id}")
     document_id = as_uuid(uri.removeprefix(prefix)) if uri.startswith(prefix) else None
     try:
-        part = sources_for_agents.read_text(
+        part = sources_for_mcp.read_text(
             request.caller, request.organization, document_id, start=0, characters=MAX_TEXT_CHARACTERS
         )
     except UnknownDocument as error:
