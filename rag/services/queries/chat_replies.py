@@ -21,7 +21,7 @@ from rag.pipeline.answering.merge_passages import merge_passages
 from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.gaps import select_reportable_gaps
-from rag.pipeline.retrieval.query import query_rewriting
+from rag.pipeline.retrieval.query import follow_up_questions
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.providers import provider_factory
 from rag.services.access import access_rechecks
@@ -128,7 +128,7 @@ def _describe_search(
     """Return the question with what it searched; None if it repeats what replies said."""
     if question == turn.question:
         return record_unanswered.describe_search(question.text, scopes, retrieval)
-    if not query_rewriting.has_only_words_of_user(question.text, messages):
+    if not follow_up_questions.has_only_words_of_user(question.text, messages):
         return None
     searches = record_unanswered.list_searches(history)
     return record_unanswered.describe_search(question.text, scopes, retrieval, earlier=searches)
@@ -173,19 +173,19 @@ def resolve_follow_up(
     """
     question = turn.question
     assert question is not None
-    earlier = query_rewriting.earlier_questions(messages)
-    if not earlier or not query_rewriting.may_be_follow_up(question.text):
+    earlier = follow_up_questions.earlier_questions(messages)
+    if not earlier or not follow_up_questions.may_be_follow_up(question.text):
         return question
     timeout_seconds = min(_REWRITING_TIMEOUT_SECONDS, settings.LLM_TIMEOUT)
     model = provider_factory.language_model(turn.generation.model, timeout=timeout_seconds)
-    rewritten = query_rewriting.rewrite(question.text, messages, model) if model else ""
+    rewritten = follow_up_questions.rewrite(question.text, messages, model) if model else ""
     if not rewritten:
-        if not query_rewriting.is_follow_up(question.text):
+        if not follow_up_questions.is_follow_up(question.text):
             return question
         earlier_title, own_title = (
             _best_title(dataclasses.replace(question, text=text), selection) for text in (earlier, question.text)
         )
-        rewritten = query_rewriting.expand(question.text, earlier, earlier_title=earlier_title, own_title=own_title)
+        rewritten = follow_up_questions.expand(question.text, earlier, earlier_title=earlier_title, own_title=own_title)
     return dataclasses.replace(question, text=rewritten)
 
 

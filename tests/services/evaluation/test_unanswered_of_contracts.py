@@ -11,7 +11,7 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from rag.errors import EmbeddingFailed
 from rag.models import UnansweredQuestion
-from rag.pipeline.retrieval.query.query_rewriting import has_only_words_of_user
+from rag.pipeline.retrieval.query.follow_up_questions import has_only_words_of_user
 from rag.services.evaluation import record_unanswered
 from rag.services.queries import agent, agent_tools, ask_replies, chat_completion_replies, permitted_queries
 from rag.types import AnswerOptions, Message, Question

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.follow_ups import DATA
-from rag.pipeline.retrieval.query import query_rewriting
+from rag.pipeline.retrieval.query import follow_up_questions
 from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.types import Message
 from tests.support.servers.provider_server import ProviderServer
@@ -18,7 +18,7 @@ MESSAGES = [*EARLIER_MESSAGES, Message("user", "And in winter?")]
     "question", ["And in winter?", "What about dogs?", "Can I take them there?", "Helmets too?", "Und im Winter?", "?"]
 )
 def test_questions_that_are_incomplete_alone_are_follow_ups(question: str) -> None:
-    assert query_rewriting.is_follow_up(question)
+    assert follow_up_questions.is_follow_up(question)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_questions_that_are_incomplete_alone_are_follow_ups(question: str) -> No
     ],
 )
 def test_questions_about_another_subject_are_follow_ups_whatever_their_length(question: str) -> None:
-    assert query_rewriting.is_follow_up(question)
+    assert follow_up_questions.is_follow_up(question)
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_questions_about_another_subject_are_follow_ups_whatever_their_length(qu
     ],
 )
 def test_long_questions_that_stand_alone_are_no_follow_ups(question: str) -> None:
-    assert not query_rewriting.is_follow_up(question)
+    assert not follow_up_questions.is_follow_up(question)
 
 
 def test_most_follow_ups_and_hardly_any_standalone_questions_are_detected() -> None:
     dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
     detected = {
         is_standalone: [
-            query_rewriting.is_follow_up(dialogue["asks"])
+            follow_up_questions.is_follow_up(dialogue["asks"])
             for dialogue in dialogues
             if bool(dialogue.get("alone")) is is_standalone
         ]
@@ -68,17 +68,17 @@ def test_most_follow_ups_and_hardly_any_standalone_questions_are_detected() -> N
 
 
 def test_a_follow_up_is_expanded_by_words_of_its_subject() -> None:
-    earlier = query_rewriting.earlier_questions(MESSAGES)
+    earlier = follow_up_questions.earlier_questions(MESSAGES)
     assert earlier == "When does the pool open in summer?"
 
     def expanded(question: str, earlier_title: str, own_title: str = "Fish") -> str:
-        return query_rewriting.expand(question, earlier, earlier_title=earlier_title, own_title=own_title)
+        return follow_up_questions.expand(question, earlier, earlier_title=earlier_title, own_title=own_title)
 
     assert expanded("And in winter?", "Swimming pools") == "And in winter? pool"
     assert expanded("And in winter?", "p-17.md") == "And in winter? pool open summer"
     assert expanded("And the museum?", "The pool", "Museums") == "And the museum? open summer", "another subject"
     assert expanded("And the museum?", "p-17.md", "Museums") == "And the museum?"
-    assert query_rewriting.earlier_questions(MESSAGES[:1]) == ""
+    assert follow_up_questions.earlier_questions(MESSAGES[:1]) == ""
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_only_one_line_about_the_conversation_is_used_as_rewritten_question(
 ) -> None:
     model_provider.replies = [reply]
     model = OpenAILanguageModel(name="test-model", base_url=model_provider.base_url, api_key="", timeout=5)
-    assert query_rewriting.rewrite("And in winter?", MESSAGES, model) == rewritten
+    assert follow_up_questions.rewrite("And in winter?", MESSAGES, model) == rewritten
     assert "When does the pool open in summer?" in model_provider.requests[0]["messages"][1]["content"]
     model_provider.fail(400)
-    assert query_rewriting.rewrite("And in winter?", MESSAGES, model) == ""
+    assert follow_up_questions.rewrite("And in winter?", MESSAGES, model) == ""
