@@ -21,7 +21,7 @@ from rag.pipeline.answering.extractive.scores.sentence_similarity import Sentenc
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 
-from .comparisons import names_both, select_comparison
+from .compared_subjects import names_both, select_comparison
 from .extend_quote import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
 from .matching_row import find_matching_row
 from .second_best_parts import second_best_parts
