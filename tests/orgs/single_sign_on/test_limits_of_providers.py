@@ -27,8 +27,8 @@ from tests.orgs.single_sign_on.openid_sign_in import sign_in
 from tests.support.browsers import staff_browser
 from tests.support.checks.normalization import record_normalized_lengths
 from tests.support.factories import PASSWORD, World
+from tests.support.servers.broken_http_server import BrokenHttpServer
 from tests.support.servers.saml_provider import SamlProvider
-from tests.support.servers.upstream import Upstream
 
 
 def test_an_organisation_locks_out_nobody_whose_address_it_does_not_own(
@@ -88,7 +88,7 @@ def test_a_compressed_response_is_not_decompressed(provider: IdentityProvider, s
     """46 kilobytes, compressed three times, took 11 seconds of CPU time, and the deadline ended nothing meanwhile."""
     body = gzip.compress(json.dumps(server.keys()).encode())
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body)
-    with Upstream().running() as upstream:
+    with BrokenHttpServer().running() as upstream:
         upstream.once(head + body)
         with pytest.raises(IdentityProviderFailed, match="compresses"):
             provider_requests.request("GET", upstream.address, provider=new_provider())

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.servers.upstream import Upstream
+from tests.support.servers.broken_http_server import BrokenHttpServer
 
 
 @pytest.fixture
-def upstream() -> Iterator[Upstream]:
-    with Upstream().running() as server:
+def upstream() -> Iterator[BrokenHttpServer]:
+    with BrokenHttpServer().running() as server:
         yield server
 
 

@@ -19,12 +19,12 @@ from tests.providers.misbehaving_endpoints.model_calls import (
     entail,
     rank,
 )
-from tests.support.servers.upstream import Upstream
+from tests.support.servers.broken_http_server import BrokenHttpServer
 
 
 @CALLS
 @pytest.mark.parametrize("part", [b" ", b": still working\n\n", b"data: {}\n\n"])
-def test_a_response_that_trickles_times_out(upstream: Upstream, call: Call, part: bytes) -> None:
+def test_a_response_that_trickles_times_out(upstream: BrokenHttpServer, call: Call, part: bytes) -> None:
     """Shared rules: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
     upstream.without_end(STREAM, part, every=0.05)
     with pytest.raises(FAILURES) as caught:
@@ -34,7 +34,7 @@ def test_a_response_that_trickles_times_out(upstream: Upstream, call: Call, part
 
 @CALLS
 @pytest.mark.parametrize("part", [b"X-Padding: x\r\n", b"\r\nHTTP/1.1 103 Early Hints\r\n"], ids=["headers", "hints"])
-def test_headers_that_trickle_time_out(upstream: Upstream, call: Call, part: bytes) -> None:
+def test_headers_that_trickle_time_out(upstream: BrokenHttpServer, call: Call, part: bytes) -> None:
     """Each part of them began the time-outs of the connection again, so that an endpoint kept a thread for ever."""
     upstream.without_end(b"HTTP/1.1 103 Early Hints\r\n", part, every=0.05)
     with pytest.raises(FAILURES) as caught:
@@ -42,16 +42,18 @@ def test_headers_that_trickle_time_out(upstream: Upstream, call: Call, part: byt
     assert caught.value.is_timeout
 
 
-def test_the_health_check_ends_although_headers_trickle(upstream: Upstream) -> None:
+def test_the_health_check_ends_although_headers_trickle(upstream: BrokenHttpServer) -> None:
     upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)
     assert not is_reachable(upstream.address, "")
 
 
 @pytest.mark.parametrize("call", [complete, rank, entail, embed])
-def test_a_proxy_that_trickles_times_out(upstream: Upstream, monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+def test_a_proxy_that_trickles_times_out(
+    upstream: BrokenHttpServer, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
     monkeypatch.setenv("HTTP_PROXY", upstream.address)
     upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)
-    elsewhere = Upstream()
+    elsewhere = BrokenHttpServer()
     with pytest.raises(FAILURES) as caught:
         call(elsewhere, 0.5)
     assert caught.value.is_timeout
@@ -79,7 +81,7 @@ def test_a_request_that_is_read_slowly_times_out() -> None:
 
 
 @CALLS
-def test_a_response_that_stops_midway_times_out(upstream: Upstream, call: Call) -> None:
+def test_a_response_that_stops_midway_times_out(upstream: BrokenHttpServer, call: Call) -> None:
     upstream.without_end(STREAM + b"data: {", b"", every=5)
     with pytest.raises(FAILURES) as caught:
         call(upstream, 0.5)

@@ -10,8 +10,8 @@ import pytest
 from rag.models import ConversationMessage
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
+from tests.support.servers.broken_http_server import BrokenHttpServer
 from tests.support.servers.provider_server import ProviderServer
-from tests.support.servers.upstream import Upstream
 
 Api = Callable[..., Client]
 HOSTILE = "Bicycles are\0 parked in\ud800 the yard. [1]"
@@ -69,7 +69,7 @@ def test_a_disconnected_client_stops_the_model(member: Client, settings: Any) ->
     """Otherwise each closed page would keep the model, a thread and a connection busy."""
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
     token = b'data: {"choices": [{"delta": {"content": "word "}}]}\n\n'
-    with Upstream().running() as upstream:
+    with BrokenHttpServer().running() as upstream:
         settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_TIMEOUT = "test-model", upstream.address, 30.0
         upstream.without_end(head, token, every=0.01)
         body = json.dumps({**BODIES["/api/chat"], "stream": True}).encode()

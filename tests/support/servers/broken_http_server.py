@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 Send = Callable[[bytes], object]
 
 
-class Upstream:
+class BrokenHttpServer:
     """Reads a request, then does what the test configures. `gone` is set when its client has closed the connection."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Upstream:
         self.behave = behave
 
     @contextlib.contextmanager
-    def running(self) -> Iterator["Upstream"]:
+    def running(self) -> Iterator["BrokenHttpServer"]:
         thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
