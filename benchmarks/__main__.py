@@ -72,20 +72,20 @@ def _measure_server(report: results.Results, documents: list[dict[str, str]], ch
     from benchmarks.ingestion import jobs, remote
     from benchmarks.speed import targets
     from benchmarks.support import corpus
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
 
     folder = Path(os.environ["RAGSITE_DATA"])
     texts = [document["text"] for document in documents]
-    with Server(folder, free_port()) as server, Setting(server.address) as setting:
+    with Server(folder, free_port()) as server, ApiClient(server.address) as api:
         with report.part("targets"):
-            targets.measure(setting, report)
+            targets.measure(api, report)
         if chosen["BENCH_INGESTION"] != "0":
             with report.part("ingestion"):
-                jobs.measure(setting, documents, "short", report)
-                jobs.measure(setting, corpus.longer(documents), "long", report)
+                jobs.measure(api, documents, "short", report)
+                jobs.measure(api, corpus.longer(documents), "long", report)
         if first_load := int(chosen["BENCH_FIRST_LOAD"]):
             with report.part("remote embedding"):
-                remote.measure(setting, texts, report, first_load=first_load, live=int(chosen["BENCH_LIVE"]))
+                remote.measure(api, texts, report, first_load=first_load, live=int(chosen["BENCH_LIVE"]))
 
 
 def _measure_separate_parts(report: results.Results, chosen: dict[str, str]) -> None:

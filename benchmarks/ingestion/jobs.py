@@ -15,7 +15,7 @@ from benchmarks.report import results
 from ragsite.postgres import identity
 
 if TYPE_CHECKING:
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
 
 ROUNDS = 3
 _MIN_RATIOS = {"short": 0.90, "long": 0.95}
@@ -24,21 +24,21 @@ _MIN_UNCHANGED_RATIO = 100
 _embedder: Any = None
 
 
-def measure(setting: "Setting", documents: list[dict[str, str]], kind: str, report: results.Results) -> None:
+def measure(api: "ApiClient", documents: list[dict[str, str]], kind: str, report: results.Results) -> None:
     """Report the rates of some rounds. `kind` is short (one chunk for each document) or long (many)."""
     texts = embedded_texts(documents)
     cores = os.cpu_count() or 2
     # Spawned, as forked children would share this process's database connection.
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn"), initializer=_load) as pool:
         list(pool.map(_embed, [["warm"]] * cores * 4))
-        _job(setting, documents[:8], f"{kind}-warm")  # the workers load the model at their first document
+        _job(api, documents[:8], f"{kind}-warm")  # the workers load the model at their first document
         ratios, rates, embedder_rates, first_seconds, unchanged_seconds = [], [], [], [], []
         for number in range(ROUNDS):
             embedder_rate = _embedder_rate(pool, texts)
-            source = setting.new_source(f"{kind}-{number}")
-            seconds, chunks = job_of(setting, source, documents)
+            source = api.new_source(f"{kind}-{number}")
+            seconds, chunks = job_of(api, source, documents)
             first_seconds.append(seconds)
-            unchanged_seconds.append(job_of(setting, source, documents)[0])
+            unchanged_seconds.append(job_of(api, source, documents)[0])
             embedder_rates.append(embedder_rate)
             rates.append(chunks / seconds)
             ratios.append(chunks / seconds / embedder_rate)
@@ -99,17 +99,17 @@ def _embed(texts: list[str]) -> int:
     return len(_embedder.embed(texts))
 
 
-def _job(setting: "Setting", documents: list[dict[str, str]], slug: str) -> tuple[float, int]:
+def _job(api: "ApiClient", documents: list[dict[str, str]], slug: str) -> tuple[float, int]:
     """Seconds from the job's creation to its end, and its number of chunks."""
-    return job_of(setting, setting.new_source(slug), documents)
+    return job_of(api, api.new_source(slug), documents)
 
 
-def job_of(setting: "Setting", source: Any, documents: list[dict[str, str]]) -> tuple[float, int]:
+def job_of(api: "ApiClient", source: Any, documents: list[dict[str, str]]) -> tuple[float, int]:
     """Seconds from the job's creation to its end, and its number of chunks."""
-    job = setting.post("/api/rag/ingest", {"dataSourceId": source.slug, "documents": documents})
+    job = api.post("/api/rag/ingest", {"dataSourceId": source.slug, "documents": documents})
     while not job["finishedAt"]:
         time.sleep(0.5)
-        job = setting.get(f"/api/rag/ingest/{job['jobId']}")
+        job = api.get(f"/api/rag/ingest/{job['jobId']}")
     if job["indexed"] != len(documents):
         raise RuntimeError(f"not everything was indexed: {job['errors'][:3]}")
     created_at, finished_at = (datetime.datetime.fromisoformat(job[name]) for name in ("createdAt", "finishedAt"))

@@ -25,7 +25,7 @@ DIMENSIONS = 384
 def main() -> None:
     set_up_django()
     from benchmarks.support import corpus
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
     from rag.models import EmbeddingModel
     from rag.types import Submission
 
@@ -33,30 +33,30 @@ def main() -> None:
     texts = [document["text"] for document in corpus.documents(limit=300)]
     with (
         Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server,
-        Setting(server.address) as setting,
+        ApiClient(server.address) as api,
         endpoint.running(DIMENSIONS) as base_url,
     ):
         model, _ = EmbeddingModel.objects.update_or_create(
             name="bench-memory", defaults={"provider": "openai", "dimensions": DIMENSIONS, "base_url": base_url}
         )
-        source = setting.new_source("memory", model=model)
-        _measure(setting, source, [Submission(path="warm", title="", text="Warm.")], "idle workers")
+        source = api.new_source("memory", model=model)
+        _measure(api, source, [Submission(path="warm", title="", text="Warm.")], "idle workers")
         many = [Submission(path=f"d{n}", title="", text=f"{n}. {texts[n % len(texts)]}") for n in range(count)]
-        _measure(setting, source, many, f"{count:,} documents")
+        _measure(api, source, many, f"{count:,} documents")
         with tempfile.TemporaryFile() as file:
             number = 0
             while file.tell() < megabytes * 1_000_000:
                 file.write(f"{number}. {texts[number % len(texts)]}\n\n".encode())
                 number += 1
             file.seek(0)
-            _measure(setting, source, [file], f"a text of {megabytes} MB")
-        setting.delete_model(model)
+            _measure(api, source, [file], f"a text of {megabytes} MB")
+        api.delete_model(model)
 
 
 _SIZES = (("MEMORY_MB", "200"), ("MEMORY_DOCUMENTS", "10000"))
 
 
-def _measure(setting: Any, source: Any, documents: list[Any], label: str) -> None:
+def _measure(api: Any, source: Any, documents: list[Any], label: str) -> None:
     from rag.services.ingestion import build_submissions
     from rag.services.jobs.create_job import create_job
     from rag.services.jobs.submit_documents import Upload, rewind, submit_documents
@@ -66,13 +66,13 @@ def _measure(setting: Any, source: Any, documents: list[Any], label: str) -> Non
         started = time.perf_counter()
         options = build_submissions.default_chunking_options()
         if isinstance(documents[0], Submission):
-            job = create_job(source=source, submissions=documents, options=options, actor=setting.user)
+            job = create_job(source=source, submissions=documents, options=options, actor=api.user)
         else:
             submission = Submission(path="long.txt", title="", text="", content_type="text/plain")
             upload = Upload(submission, lambda: rewind(documents[0]), "long.txt")
-            job = submit_documents(source=source, documents=[upload], options=options, actor=setting.user)
+            job = submit_documents(source=source, documents=[upload], options=options, actor=api.user)
         while True:
-            state = setting.get(f"/api/rag/ingest/{job.pk}")
+            state = api.get(f"/api/rag/ingest/{job.pk}")
             if state["finishedAt"]:
                 break
             time.sleep(0.5)

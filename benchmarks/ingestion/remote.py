@@ -18,7 +18,7 @@ from benchmarks.support import endpoint
 from benchmarks.support.set_up import set_up_django
 
 if TYPE_CHECKING:
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
 
 DIMENSIONS = 384
 _WRITERS = 2
@@ -27,7 +27,7 @@ _MIN_FIRST_LOAD_RATE = 1_500
 _MIN_LIVE_RATIO = 0.8
 
 
-def measure(setting: "Setting", texts: list[str], report: results.Results, *, first_load: int, live: int) -> None:
+def measure(api: "ApiClient", texts: list[str], report: results.Results, *, first_load: int, live: int) -> None:
     """Report the rates. `first_load` and `live` are numbers of chunks, `texts` the paragraphs of the documents."""
     from rag.models import EmbeddingModel
     from rag.providers import provider_factory
@@ -39,7 +39,7 @@ def measure(setting: "Setting", texts: list[str], report: results.Results, *, fi
         store = provider_factory.chunk_store()
         store.drop_vector_index(DIMENSIONS)
         first_goal = results.at_least(_MIN_FIRST_LOAD_RATE)
-        _compare(setting, pool, model, texts, first_load, "first load", report, first_goal)
+        _compare(api, pool, model, texts, first_load, "first load", report, first_goal)
         started = time.perf_counter()
         store.build_vector_index(DIMENSIONS)
         rows = next(index.row_count for index in store.vector_indexes() if index.dimensions == DIMENSIONS)
@@ -47,18 +47,18 @@ def measure(setting: "Setting", texts: list[str], report: results.Results, *, fi
         print(f"index build            {build_rate:6.0f} rows/s over {rows:,} rows")
         report.add("remote embedding", f"building the vector index of {rows:,} chunks", build_rate, "rows/s")
         live_goal = results.ratio_at_least(_MIN_LIVE_RATIO)
-        _compare(setting, pool, model, texts, live, "live index", report, live_goal)
-        setting.delete_model(model)
+        _compare(api, pool, model, texts, live, "live index", report, live_goal)
+        api.delete_model(model)
 
 
 def _compare(
-    setting: "Setting", pool: ProcessPoolExecutor, model: Any, texts: list[str], chunks: int, label: str,
+    api: "ApiClient", pool: ProcessPoolExecutor, model: Any, texts: list[str], chunks: int, label: str,
     report: results.Results, goal: results.Goal,
 ) -> None:  # fmt: skip
     documents = _documents(texts, chunks)
-    source = setting.new_source(f"remote-{uuid.uuid4().hex[:8]}", model=model)
-    seconds, chunk_count = job_of(setting, source, documents)
-    store_rate = _store_rate(pool, setting.new_source(f"bare-{uuid.uuid4().hex[:8]}", model=model), chunk_count)
+    source = api.new_source(f"remote-{uuid.uuid4().hex[:8]}", model=model)
+    seconds, chunk_count = job_of(api, source, documents)
+    store_rate = _store_rate(pool, api.new_source(f"bare-{uuid.uuid4().hex[:8]}", model=model), chunk_count)
     rate = chunk_count / seconds
     print(
         f"remote, {label:12}   job {rate:6.0f} chunks/s   insert path alone {store_rate:6.0f} rows/s   "

@@ -41,7 +41,7 @@ def main() -> None:
     os.environ.update(_CHUNKS)
     set_up_django()
     from benchmarks.peers import ingestion, product, searches
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
     from benchmarks.support.server import Server, free_port
     from rag.providers.embedders.minilm_files import find_model_folder
 
@@ -51,14 +51,14 @@ def main() -> None:
     started = time.monotonic()
     with ExitStack() as stack:
         server = stack.enter_context(Server(folder, free_port()))
-        setting = stack.enter_context(Setting(server.address))
+        api = stack.enter_context(ApiClient(server.address))
         peers = [
             stack.enter_context(
                 PeerProcess(name, python=python, folder=folder / name, model=find_model_folder(), database=url)
             )
             for name, url in _create_databases().items()
         ]
-        rates = ingestion.measure(setting, peers)
+        rates = ingestion.measure(api, peers)
         passages = product.Passages.create(_number("BENCH_CHUNKS", 20_000), _number("BENCH_SOURCES", 5_000))
         loads = ingestion.load(passages, peers, folder)
         cells = searches.measure(passages, peers, server.address, _number("BENCH_QUESTIONS", 30))

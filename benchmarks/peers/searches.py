@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.peers.figures import OURS, TOP_K, Cell, recall
 from benchmarks.peers.product import Passages, embed
 from benchmarks.support import corpus
-from benchmarks.support.environment import Setting
+from benchmarks.support.api_client import ApiClient
 
 if TYPE_CHECKING:
     from benchmarks.peers.process import PeerProcess
@@ -49,7 +49,7 @@ def measure(passages: Passages, peers: "list[PeerProcess]", address: str, count:
     cells = []
     for (scope, (reader, numbers)), texts in zip(scopes.items(), questions, strict=True):
         sources = None if reader.sources == passages.source_count else reader.slugs
-        client = Setting(address).signed_in(reader.user.email, reader.user.email)
+        client = ApiClient(address).signed_in(reader.user.email, reader.user.email)
         askers = [
             Asker(Cell(OURS, scope), partial(_search, client, "/api/rag/search", {"topK": TOP_K}), size),
             Asker(Cell(DENSE, scope), partial(_search, client, "/api/rag/retrieve", _BY_VECTORS), 0),
@@ -96,7 +96,7 @@ def _fill(cell: Cell, answers: list[Answer], similarities: Any, numbers: Any, nu
 _BY_VECTORS = {"topK": TOP_K, "mode": "dense", "rerank": False}
 
 
-def _search(client: Setting, path: str, options: dict[str, Any], question: str) -> Answer:
+def _search(client: ApiClient, path: str, options: dict[str, Any], question: str) -> Answer:
     started = time.perf_counter()
     content = client.read("POST", path, json.dumps({"query": question, **options}))
     milliseconds = 1000 * (time.perf_counter() - started)

@@ -21,7 +21,7 @@ from benchmarks.support.cpu_clock import CpuClock
 from benchmarks.support.set_up import set_up_django
 
 if TYPE_CHECKING:
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
 
 _CHUNKS = int(os.environ.get("BENCH_CHUNKS", "100000"))
 _DOCUMENTS = int(os.environ.get("BENCH_DOCUMENTS", "300"))
@@ -35,23 +35,23 @@ def main() -> None:
     set_up_django()
     from benchmarks.ingestion import jobs
     from benchmarks.support import corpus
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
     from benchmarks.support.server import Server, free_port
 
     folder = Path(os.environ["RAGSITE_DATA"])
     documents = corpus.documents(limit=_DOCUMENTS)
-    with Server(folder, free_port()) as server, Setting(server.address) as setting:
-        jobs.job_of(setting, setting.source, documents)
-        _fill(setting, [document["text"] for document in documents])
+    with Server(folder, free_port()) as server, ApiClient(server.address) as api:
+        jobs.job_of(api, api.source, documents)
+        _fill(api, [document["text"] for document in documents])
         figures = {
             "chunks": _CHUNKS,
-            "paths": measure_paths(setting, corpus.questions(limit=200), folder),
-            "row_level_security": measure_row_level_security(setting, corpus.questions(limit=400), folder),
+            "paths": measure_paths(api, corpus.questions(limit=200), folder),
+            "row_level_security": measure_row_level_security(api, corpus.questions(limit=400), folder),
         }
         (folder / "http.json").write_text(json.dumps(figures, indent=1))
 
 
-def measure_paths(setting: "Setting", questions: list[str], folder: Path) -> dict[str, dict[str, Any]]:
+def measure_paths(api: "ApiClient", questions: list[str], folder: Path) -> dict[str, dict[str, Any]]:
     """Return the times of each path and of the bare work, in milliseconds.
 
     `folder`: the data folder, whose PostgreSQL's CPU time is measured.
@@ -62,8 +62,8 @@ def measure_paths(setting: "Setting", questions: list[str], folder: Path) -> dic
     from rag.providers.stores.search_types import ScopeQuery
     from rag.types import Mode, SearchScope
 
-    model = setting.source.embedding_model
-    scope = SearchScope(tuple(setting.organization.sources.values_list("pk", flat=True)), model.pk)
+    model = api.source.embedding_model
+    scope = SearchScope(tuple(api.organization.sources.values_list("pk", flat=True)), model.pk)
     store = provider_factory.chunk_store()
     embed = functools.partial(embed_question, model=model)
     cpu_clock = CpuClock(folder)
@@ -80,10 +80,10 @@ def measure_paths(setting: "Setting", questions: list[str], folder: Path) -> dic
     ):
         http, embedding, dense, lexical = (Timings(cpu_clock) for _ in range(4))
         for question in questions[:_WARM_UP]:  # both processes
-            setting.post(path.split()[0], body(question))
+            api.post(path.split()[0], body(question))
             embed(question)
         for question in questions:
-            http.time(setting.post, path.split()[0], body(question))
+            http.time(api.post, path.split()[0], body(question))
             vector = embedding.time(embed, question)
             for mode, timings, query in (
                 (Mode.DENSE, dense, ScopeQuery(scope, vector)),
@@ -136,7 +136,7 @@ def _figures(path: str, http: Timings, embedding: Timings, *searches: Timings) -
 _IN_A_ROW = 10
 
 
-def measure_row_level_security(setting: "Setting", questions: list[str], folder: Path) -> dict[str, float]:
+def measure_row_level_security(api: "ApiClient", questions: list[str], folder: Path) -> dict[str, float]:
     """Return the median times with and without row-level security: two servers answer in alternation."""
     from benchmarks.support.server import Server, free_port
 
@@ -147,7 +147,7 @@ def measure_row_level_security(setting: "Setting", questions: list[str], folder:
             data_folder = folder / (settings or "protected")
             data_folder.mkdir(exist_ok=True)
             server = stack.enter_context(Server(data_folder, free_port(), worker=False, settings=settings))
-            clients[settings] = setting.at(server.address)
+            clients[settings] = api.at(server.address)
         for number in range(2 * _WARM_UP):
             for client in clients.values():
                 client.post("/api/rag/retrieve", {"query": f"{number} {questions[number]}", "topK": 10})
@@ -173,7 +173,7 @@ def _percentiles(times: list[float]) -> tuple[float, float]:
     return cuts[49], cuts[94]
 
 
-def _fill(setting: "Setting", texts: list[str]) -> None:
+def _fill(api: "ApiClient", texts: list[str]) -> None:
     """Write generated chunks, and build the index of vectors."""
     from django.db import transaction
 
@@ -188,8 +188,8 @@ def _fill(setting: "Setting", texts: list[str]) -> None:
     for start in range(0, _CHUNKS, _CHUNKS_PER_DOCUMENT):
         with transaction.atomic():  # so that a worker does not see chunks without terms
             count = min(_CHUNKS_PER_DOCUMENT, _CHUNKS - start)
-            version = generated_chunks.create_version(setting.source, count, texts, random)
-            store.write([version], model=setting.source.embedding_model)
+            version = generated_chunks.create_version(api.source, count, texts, random)
+            store.write([version], model=api.source.embedding_model)
     print(f"store      {_CHUNKS / (time.perf_counter() - started):.0f} rows/s with no HNSW index", flush=True)
     build_index()
 

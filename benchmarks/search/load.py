@@ -86,12 +86,12 @@ def _search_alone(questions: Sequence[str]) -> float:
 
 
 def _measure_http(users: Sequence[Any], questions: Sequence[str], bare: float, folder: Path) -> dict[str, Any]:
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
     from benchmarks.support.server import Server, free_port
 
     paths = {}
     with Server(folder, free_port(), worker=False) as server:
-        tokens = [Setting(server.address).signed_in(user.email, user.email).token for user in users]
+        tokens = [ApiClient(server.address).signed_in(user.email, user.email).token for user in users]
         for path in ("/api/rag/search", "/api/rag/retrieve"):
             _run_clients(server.address, path, tokens, questions, 3.0)  # warms the server up
             times, statuses = _run_clients(server.address, path, tokens, questions, _SECONDS)

@@ -139,9 +139,9 @@ def _measure_http(readers: list[Any], questions: list[str], folder: Path) -> lis
 
 
 def _searches(reader: Any, address: str, with_named: bool) -> Iterator[_Cell]:
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
 
-    client = Setting(address).signed_in(reader.user.email, reader.user.email)
+    client = ApiClient(address).signed_in(reader.user.email, reader.user.email)
     for path in ("/api/rag/search", "/api/rag/retrieve", "/api/rag/query"):
         options = {} if path == "/api/rag/query" else {"topK": 10}
         yield _Cell(reader.label, reader.sources, path, partial(_ask, client, path, options))
@@ -153,9 +153,9 @@ def _searches(reader: Any, address: str, with_named: bool) -> Iterator[_Cell]:
 
 def _lists(reader: Any, address: str) -> Iterator[_Cell]:
     """A page of the list of sources, and one of the documents of a source."""
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
 
-    client = Setting(address).signed_in(reader.user.email, reader.user.email)
+    client = ApiClient(address).signed_in(reader.user.email, reader.user.email)
     for path in ("/api/rag/sources", f"/api/rag/sources/{reader.slugs[0]}/documents"):
         yield _Cell(reader.label, reader.sources, path.replace(reader.slugs[0], "…"), partial(_list, client, path))
 

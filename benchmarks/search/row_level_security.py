@@ -56,7 +56,7 @@ def _in_process(reader: Any, questions: Sequence[str], *, rerank: bool) -> tuple
 
 
 def _over_http(reader: Any, questions: Sequence[str], path: str, folder: Path) -> tuple[list[float], list[float]]:
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
     from benchmarks.support.server import Server, free_port
 
     with contextlib.ExitStack() as stack:
@@ -65,7 +65,7 @@ def _over_http(reader: Any, questions: Sequence[str], path: str, folder: Path) -
             data_folder = folder / (settings or "protected")
             data_folder.mkdir(exist_ok=True)
             server = stack.enter_context(Server(data_folder, free_port(), worker=False, settings=settings))
-            clients.append(Setting(server.address).signed_in(reader.user.email, reader.user.email))
+            clients.append(ApiClient(server.address).signed_in(reader.user.email, reader.user.email))
         protected, without = clients
         return _in_turn(
             questions,

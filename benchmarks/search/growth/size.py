@@ -77,12 +77,12 @@ def _measure_process(chunks: Any, reader: Any) -> dict[str, tuple[float, float]]
 
 
 def _measure_http(chunks: Any, reader: Any, folder: Path) -> dict[str, tuple[float, float]]:
-    from benchmarks.support.environment import Setting
+    from benchmarks.support.api_client import ApiClient
     from benchmarks.support.server import Server, free_port
 
     times: dict[str, list[float]] = {"/api/rag/search": [], "/api/rag/retrieve": [], "/api/rag/query": []}
     with Server(folder, free_port(), worker=False) as server:
-        client = Setting(server.address).signed_in(reader.user.email, reader.user.email)
+        client = ApiClient(server.address).signed_in(reader.user.email, reader.user.email)
         for text in _questions(chunks):
             for path, path_times in times.items():
                 body = {"query": text} if path.endswith("query") else {"query": text, "topK": 10}

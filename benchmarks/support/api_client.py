@@ -1,4 +1,4 @@
-"""An organisation, an editor and a source that exist while a benchmark runs, and their HTTP client."""
+"""An organisation, an editor and a source that exist while a benchmark runs, with a client of the HTTP API."""
 
 import http.client
 import json
@@ -12,7 +12,7 @@ from orgs.creation import add_member, create_organization
 from rag.models import DataSource, EmbeddingModel
 
 
-class Setting:
+class ApiClient:
     def __init__(self, address: str) -> None:
         self._host = urlsplit(address).netloc
         self._connection = http.client.HTTPConnection(self._host, timeout=600)
@@ -41,9 +41,9 @@ class Setting:
         """The access token of the user who has signed in."""
         return self._headers["Authorization"].removeprefix("Bearer ")
 
-    def at(self, address: str) -> "Setting":
+    def at(self, address: str) -> "ApiClient":
         """The same environment with requests to another server."""
-        other = Setting(address)
+        other = ApiClient(address)
         other._headers = self._headers
         return other
 
