@@ -16,7 +16,8 @@ from ragsite.postgres.models import UUIDModel
 
 # Whom a grant can open a source to.
 Grantee = User | Role | Team
-# The grants of a source to users; as many are possible to roles, and to teams.
+# The grants of a source to users; as many are possible to roles, and to teams. The form of a source has five fields for
+# each of them: DATA_UPLOAD_MAX_NUMBER_FIELDS must allow that.
 MAX_GRANTS_PER_KIND = 200
 
 

@@ -1,4 +1,7 @@
-"""Keys that the application and the database share, all derived from SECRET_KEY."""
+"""Keys that the application and the database share, all derived from SECRET_KEY.
+
+The keys of stored secrets, also those of an earlier SECRET_KEY, are in `encryption.py`.
+"""
 
 import hashlib
 import hmac
