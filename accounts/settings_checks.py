@@ -10,6 +10,25 @@ from django.core.checks import CheckMessage, Error, Tags, register
 # HMAC-SHA256 keys must be as long as its output (RFC 7518, 3.2).
 _MIN_BYTES = 32
 _MIN_DISTINCT_CHARACTERS = 8
+# What holds instead of variables that were settings of earlier versions.
+FORMER_VARIABLES = {
+    "RAG_EMBEDDING_MAX_RETRIES": "A failed call of an embedding model is repeated twice.",
+    "RAG_EMBEDDING_THREADS": "A local embedding call has one thread.",
+    "RAG_EXACT_SEARCH_MAX_CHUNKS": "Up to 20,000 chunks are compared exactly.",
+    "RAG_LEASE_SECONDS": "A worker that does not respond keeps its document for 20 seconds.",
+    "RAG_MAX_ATTEMPTS": "A document whose worker died three times fails.",
+    "RAG_MAX_DOCUMENTS_PER_JOB": "A job has at most 10,000 documents.",
+    "RAG_MAX_DOCUMENT_EMBEDDINGS": "Documents of waiting clients are embedded on half of the cores.",
+    "RAG_MAX_HISTORY_BYTES": "A user has at most 50 MiB of searches and conversations.",
+    "RAG_MAX_MODEL_CALLS": "At most 10 requests of a process wait for a model; RAG_MAX_LONG_REQUESTS limits all.",
+    "RAG_MODEL_CACHE_FOLDER": "Files of the local models are in the folder models of RAGSITE_DATA.",
+    "RAG_REPLICA_MAX_LAG_SECONDS": "A replica may be five seconds behind.",
+    "RAG_SWEEP_INTERVAL_SECONDS": "The sweep runs every 10 seconds.",
+    "RAG_SYNC_MAX_ITEMS": "A sync has at most 100,000 items; divide more among several data sources.",
+    "RAG_SYNC_RETENTION_DAYS": "The counts of syncs are kept for 30 days.",
+    "RAG_TRACES_SHARE": "OpenTelemetry has OTEL_TRACES_SAMPLER=parentbased_traceidratio and OTEL_TRACES_SAMPLER_ARG.",
+    "RAG_WEBHOOK_RETENTION_DAYS": "The deliveries of webhooks are kept for 30 days.",
+}
 
 
 @register(Tags.security, deploy=True)
@@ -60,7 +79,7 @@ def check_public_url(**_: object) -> list[CheckMessage]:
 
 @register("settings")
 def check_unknown_variables(**_: object) -> list[CheckMessage]:
-    """Warn about environment variables with this project's prefix that no setting reads."""
+    """Warn about environment variables with this project's prefix that no setting reads, or no longer reads."""
     variables = [
         name for name in sorted(os.environ) if name.startswith(("RAG_", "RAGSITE_")) and name != "RAGSITE_DATA"
     ]
@@ -74,5 +93,7 @@ def check_unknown_variables(**_: object) -> list[CheckMessage]:
 
 
 def _suggest_variable(name: str) -> str:
+    if reason := FORMER_VARIABLES.get(name):
+        return f"It was a setting of an earlier version. {reason} Remove the variable."
     close = difflib.get_close_matches(name, settings.ENVIRONMENT_VARIABLES, n=1)
     return f"Did you mean {close[0]}?" if close else "docs/operations/settings.md lists all settings."

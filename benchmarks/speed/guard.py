@@ -44,7 +44,6 @@ _INDEXES = ("embedding384_hnsw", "terms_words")
 
 
 def main() -> int:
-    os.environ["RAG_EXACT_SEARCH_MAX_CHUNKS"] = str(_EXACT_LIMIT)
     os.environ.setdefault("LOG_LEVEL", "ERROR")
     os.environ["RAG_GROUNDING"] = "local"
     set_up_django()
@@ -58,6 +57,7 @@ def main() -> int:
     from ragsite.postgres.base import run_as_owner
 
     settings.ALLOWED_HOSTS = [*settings.ALLOWED_HOSTS, "testserver"]
+    settings.RAG_EXACT_SEARCH_MAX_CHUNKS = _EXACT_LIMIT
     with run_as_owner():
         call_command("migrate", verbosity=0)
     (Path(os.environ["RAGSITE_DATA"]) / "static").mkdir(exist_ok=True)  # the web server's middleware misses it

@@ -31,6 +31,8 @@ from .stores.pgvector.store import PgVectorStore
 from .stores.qdrant.client import QdrantClient
 from .stores.qdrant.store import QdrantStore
 
+# Threads of one local embedding call. Worker processes and request threads already run in parallel.
+_EMBEDDING_THREADS = 1
 _RERANK_TIMEOUT_SECONDS = 10.0
 _ENTAILMENT_TIMEOUT_SECONDS = 10.0
 _QDRANT_TIMEOUT_SECONDS = 10.0
@@ -59,13 +61,13 @@ def token_embedder(model: EmbeddingModel) -> TokenEmbedder | None:
 @functools.cache
 def local_embedder() -> LocalEmbedder:
     """Return the English embedder of this machine's CPU, which also has token vectors; one per process."""
-    return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=settings.RAG_EMBEDDING_THREADS)
+    return LocalEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=_EMBEDDING_THREADS)
 
 
 @functools.cache
 def multilingual_embedder() -> MultilingualEmbedder:
     """Return the multilingual embedder of this machine's CPU, one per process."""
-    return MultilingualEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=settings.RAG_EMBEDDING_THREADS)
+    return MultilingualEmbedder(cache=settings.RAG_MODEL_CACHE_FOLDER, threads=_EMBEDDING_THREADS)
 
 
 @functools.lru_cache(maxsize=16)

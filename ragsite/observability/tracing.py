@@ -29,14 +29,11 @@ def _tracer() -> Tracer | None:
         from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
-        from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
     except ImportError as error:
         message = "RAG_TRACES_ENDPOINT needs more packages: pip install -r requirements-traces.txt -c constraints.txt"
         raise ImproperlyConfigured(message) from error
-    provider = TracerProvider(
-        resource=Resource.create({"service.name": "ragsite"}),
-        sampler=ParentBased(TraceIdRatioBased(settings.RAG_TRACES_SHARE)),
-    )
+    # Which requests are traced is said by the variables of OpenTelemetry: OTEL_TRACES_SAMPLER and its argument.
+    provider = TracerProvider(resource=Resource.create({"service.name": "ragsite"}))
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=settings.RAG_TRACES_ENDPOINT)))
     return provider.get_tracer("ragsite")
 

@@ -109,7 +109,7 @@ RAG_DATABASE_POOLER = env.db_url_config(_pooler) if _pooler else {}
 # Read replicas, for the searches of web processes: the address of each, or of its pooler if there is one. How many
 # seconds a replica may be behind.
 RAG_DATABASE_REPLICAS = [env.db_url_config(url) for url in env.list("RAG_DATABASE_REPLICA_URLS", default=[])]
-RAG_REPLICA_MAX_LAG_SECONDS = env.float("RAG_REPLICA_MAX_LAG_SECONDS", default=5.0)
+RAG_REPLICA_MAX_LAG_SECONDS = 5.0
 
 REDIS_URL = env.str("REDIS_URL")
 # Only counters are kept here (rag.contracts.common.rate_limits), and no request waits long for them.

@@ -7,10 +7,9 @@ from .env import env
 # The bearer token of GET /metrics. Without one, only requests from this machine are answered.
 RAG_METRICS_TOKEN = env.str("RAG_METRICS_TOKEN", default="")
 
-# OpenTelemetry traces: the address to which spans are sent (OTLP over HTTP); none are sent without it. The share of
-# requests that are traced, from 0 to 1, and whether spans may have texts of questions, documents and answers.
+# OpenTelemetry traces: the address to which spans are sent (OTLP over HTTP); none are sent without it. The second says
+# whether spans may have texts of questions, documents and answers.
 RAG_TRACES_ENDPOINT = env.str("RAG_TRACES_ENDPOINT", default="")
-RAG_TRACES_SHARE = env.float("RAG_TRACES_SHARE", default=1.0)
 RAG_TRACES_CONTENT = env.bool("RAG_TRACES_CONTENT", default=False)
 
 # Logs: one JSON object a line on standard error; never query or document text.

@@ -12,6 +12,7 @@ from django.conf import settings
 from django.core.management import get_commands
 from django.urls import Resolver404, resolve
 
+from accounts.settings_checks import FORMER_VARIABLES
 from ragsite.celery import app
 
 from . import project
@@ -114,8 +115,20 @@ def test_sections_exist(everything: tuple[Text, ...]) -> None:
 
 
 def test_settings_exist(everything: tuple[Text, ...]) -> None:
-    """A setting of our own is read from the environment, or is one of Django's settings here."""
-    assert wrong(everything, SETTING, lambda _, match: _is_setting(match[1])) == []
+    """A setting of our own is read from the environment, is one of Django's settings here, or was a setting."""
+
+    def is_right(text: Text, match: re.Match[str]) -> bool:
+        was_setting = text.file == Path("accounts/settings_checks.py") and match[1] in FORMER_VARIABLES
+        return was_setting or _is_setting(match[1])
+
+    assert wrong(everything, SETTING, is_right) == []
+
+
+def test_handbooks_name_no_former_settings() -> None:
+    handbooks = {("docs", name) for name in ("admin", "contracts", "operations", "user")}
+    pages = [page for page in project.pages() if page.file.parts[:2] in handbooks]
+    assert wrong(pages, SETTING, lambda _, match: match[1] not in FORMER_VARIABLES) == []
+    assert FORMER_VARIABLES.keys().isdisjoint(settings.ENVIRONMENT_VARIABLES)
 
 
 def _is_setting(name: str) -> bool:

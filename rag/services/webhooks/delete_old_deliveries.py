@@ -2,19 +2,19 @@
 
 import datetime
 
-from django.conf import settings
 from django.utils import timezone
 
 from rag.models import Webhook, WebhookDelivery
 
 # The maximum number of deliveries that are kept of one webhook.
 MAX_DELIVERIES = 10_000
+RETENTION_DAYS = 30
 _BATCH_ROWS = 5_000
 
 
 def delete_expired_deliveries() -> None:
-    """Delete deliveries older than RAG_WEBHOOK_RETENTION_DAYS, and all but the newest MAX_DELIVERIES of a webhook."""
-    cutoff = timezone.now() - datetime.timedelta(days=settings.RAG_WEBHOOK_RETENTION_DAYS)
+    """Delete deliveries older than RETENTION_DAYS, and all but the newest MAX_DELIVERIES of a webhook."""
+    cutoff = timezone.now() - datetime.timedelta(days=RETENTION_DAYS)
     expired = WebhookDelivery.objects.filter(created_at__lt=cutoff).order_by("created_at")
     while ids := list(expired.values_list("pk", flat=True)[:_BATCH_ROWS]):
         WebhookDelivery.objects.filter(pk__in=ids).delete()

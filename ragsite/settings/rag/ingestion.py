@@ -4,7 +4,7 @@ from ragsite.settings.env import env
 
 # Larger request bodies are refused (413) before they are read.
 RAG_MAX_BODY_BYTES = env.int("RAG_MAX_BODY_BYTES", default=32 * 1024 * 1024)
-RAG_MAX_DOCUMENTS_PER_JOB = env.int("RAG_MAX_DOCUMENTS_PER_JOB", default=10_000)
+RAG_MAX_DOCUMENTS_PER_JOB = 10_000
 
 # Parsing one file: wall clock and CPU time, and memory beyond that of an idle parser process.
 RAG_PARSE_TIMEOUT_SECONDS = env.float("RAG_PARSE_TIMEOUT_SECONDS", default=120.0)
@@ -25,8 +25,8 @@ RAG_JOB_CHUNK_TOKENS = 512 if _chunk_tokens is None else _chunk_tokens
 RAG_JOB_CHUNK_OVERLAP_TOKENS = 50 if _chunk_overlap_tokens is None else _chunk_overlap_tokens
 
 # A worker's lease of a document. The worker renews it three times as often.
-RAG_LEASE_SECONDS = env.int("RAG_LEASE_SECONDS", default=20)
+RAG_LEASE_SECONDS = 20
 # How often a document is tried when its worker is lost or the embedding endpoint rejects it.
-RAG_MAX_ATTEMPTS = env.int("RAG_MAX_ATTEMPTS", default=3)
+RAG_MAX_ATTEMPTS = 3
 # How often the sweep recovers lost work, and how often other frequent tasks run.
-RAG_SWEEP_INTERVAL_SECONDS = env.int("RAG_SWEEP_INTERVAL_SECONDS", default=10)
+RAG_SWEEP_INTERVAL_SECONDS = 10

@@ -1,7 +1,6 @@
 """Models: embedding, language, rerank and entailment models, and how many calls of them run at a time."""
 
 import os
-from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -14,9 +13,7 @@ RAG_MULTILINGUAL_MODEL = env.str("RAG_MULTILINGUAL_MODEL", default="universal-se
 if RAG_MULTILINGUAL_MODEL not in ("", "universal-sentence-encoder-multilingual-3"):
     raise ImproperlyConfigured("RAG_MULTILINGUAL_MODEL must be universal-sentence-encoder-multilingual-3 or empty.")
 # The local model's graph is built once from its weights and stored here.
-RAG_MODEL_CACHE_FOLDER = Path(env.str("RAG_MODEL_CACHE_FOLDER", default=str(DATA_DIR / "models")))
-# Threads of one local embedding call. Worker processes and request threads already run in parallel.
-RAG_EMBEDDING_THREADS = env.int("RAG_EMBEDDING_THREADS", default=1)
+RAG_MODEL_CACHE_FOLDER = DATA_DIR / "models"
 # Which chunks get token signatures, computed by the local model, for reranking by late interaction: "local" those of
 # sources that the local model embeds, "all" those of remote models too, "off" none.
 RAG_TOKEN_SIGNATURES = env.str("RAG_TOKEN_SIGNATURES", default="local")
@@ -24,18 +21,18 @@ if RAG_TOKEN_SIGNATURES not in ("local", "all", "off"):
     raise ImproperlyConfigured("RAG_TOKEN_SIGNATURES must be local, all or off.")
 # Remote embedding calls: the timeout of one attempt, and the attempts after the first.
 RAG_EMBEDDING_TIMEOUT_SECONDS = env.float("RAG_EMBEDDING_TIMEOUT_SECONDS", default=30.0)
-RAG_EMBEDDING_MAX_RETRIES = env.int("RAG_EMBEDDING_MAX_RETRIES", default=2)
+RAG_EMBEDDING_MAX_RETRIES = 2
 
 # How many documents of waiting clients the local model embeds at a time, in all web processes of the machine. The
 # other cores remain for questions. As many pictures of cited pages are drawn, and very long texts read, at a time.
-RAG_MAX_DOCUMENT_EMBEDDINGS = env.int("RAG_MAX_DOCUMENT_EMBEDDINGS", default=max(1, (os.cpu_count() or 1) // 2))
+RAG_MAX_DOCUMENT_EMBEDDINGS = max(1, (os.cpu_count() or 1) // 2)
 
 # How many requests of a web process may stream an answer or wait for a model, of all kinds together. The other threads
 # of its 24 (ragsite.run.web) remain for short requests. One account gets at most half of these places.
 RAG_MAX_LONG_REQUESTS = env.int("RAG_MAX_LONG_REQUESTS", default=16)
 # Concurrent calls of remote language models per web process, and as many of remote embedding models. Besides, as many
 # documents of waiting clients may wait for the local model.
-RAG_MAX_MODEL_CALLS = env.int("RAG_MAX_MODEL_CALLS", default=10)
+RAG_MAX_MODEL_CALLS = 10
 # Hosts, addresses and networks (10.0.0.0/8) in private ranges that endpoints of embedding models may use. Endpoints
 # that are set in the environment may use any address.
 RAG_ALLOWED_PRIVATE_HOSTS = env.list("RAG_ALLOWED_PRIVATE_HOSTS", default=[])

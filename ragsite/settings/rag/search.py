@@ -7,7 +7,7 @@ RAG_RETRIEVAL_MODE = env.str("RAG_RETRIEVAL_MODE", default="hybrid")
 
 # Scopes up to this size are searched exactly, larger ones with the HNSW index
 # (docs/decisions/0022-exact-or-approximate.md).
-RAG_EXACT_SEARCH_MAX_CHUNKS = env.int("RAG_EXACT_SEARCH_MAX_CHUNKS", default=20_000)
+RAG_EXACT_SEARCH_MAX_CHUNKS = 20_000
 # Memory for building that index, at least 1 KB per chunk. Building is several times slower if it does not fit.
 RAG_INDEX_BUILD_MEMORY_MB = env.int("RAG_INDEX_BUILD_MEMORY_MB", default=512)
 

@@ -15,4 +15,4 @@ RAG_SYNC_FOLDERS = env.lists_by_organization("RAG_SYNC_FOLDERS")
 # "options": {"username": …, "password": …}, "organizations": ["acme"]}}.
 RAG_SYNC_FILE_SYSTEMS = env.json("RAG_SYNC_FILE_SYSTEMS", default={})
 # The maximum number of items that one sync lists.
-RAG_SYNC_MAX_ITEMS = env.int("RAG_SYNC_MAX_ITEMS", default=100_000)
+RAG_SYNC_MAX_ITEMS = 100_000

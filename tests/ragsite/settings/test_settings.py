@@ -63,16 +63,16 @@ def test_a_folder_that_cannot_be_written_to_is_named_in_one_sentence() -> None:
 
 
 def test_an_unknown_variable_is_reported_with_its_likely_spelling(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("RAG_SWEEP_INTERVAL_SECOND", "RAG_TOTALLY_DIFFERENT_THING_HERE_XYZ"):
+    for name in ("RAG_JOB_RETENTION_DAY", "RAG_TOTALLY_DIFFERENT_THING_HERE_XYZ"):
         monkeypatch.setenv(name, "1")
-    for name in ("RAG_SWEEP_INTERVAL_SECONDS", "RAG_DEMO", "RAGSITE_DATA"):
+    for name in ("RAG_JOB_RETENTION_DAYS", "RAG_DEMO", "RAGSITE_DATA"):
         monkeypatch.setenv(name, "5")
     assert check_unknown_variables in registry.get_checks(), "`check` and `migrate` make it"
     assert [(warning.id, warning.msg, warning.hint) for warning in check_unknown_variables()] == [
         (
             "ragsite.W001",
-            "The environment variable RAG_SWEEP_INTERVAL_SECOND has no effect.",
-            "Did you mean RAG_SWEEP_INTERVAL_SECONDS?",
+            "The environment variable RAG_JOB_RETENTION_DAY has no effect.",
+            "Did you mean RAG_JOB_RETENTION_DAYS?",
         ),
         (
             "ragsite.W001",
@@ -80,6 +80,14 @@ def test_an_unknown_variable_is_reported_with_its_likely_spelling(monkeypatch: p
             "docs/operations/settings.md lists all settings.",
         ),
     ]
+
+
+def test_a_former_setting_is_reported_with_what_holds_now() -> None:
+    environment = {**os.environ, "RAG_LEASE_SECONDS": "60"}
+    command = [sys.executable, "manage.py", "check"]
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert "The environment variable RAG_LEASE_SECONDS has no effect." in process.stderr
+    assert "It was a setting of an earlier version. A worker that does not respond" in process.stderr
 
 
 def test_limits_of_requests_a_minute_are_merged_with_the_defaults() -> None:

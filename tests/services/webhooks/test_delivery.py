@@ -198,7 +198,7 @@ def test_deliveries_are_deleted_after_their_retention_period(
 ) -> None:
     webhook, _ = create()
     rows = [events.record_for(webhook, "webhook.test", {}) for _ in range(4)]
-    age = datetime.timedelta(days=settings.RAG_WEBHOOK_RETENTION_DAYS, minutes=1)
+    age = datetime.timedelta(days=delete_old_deliveries.RETENTION_DAYS, minutes=1)
     WebhookDelivery.objects.filter(pk=rows[3].pk).update(created_at=timezone.now() - age)
     monkeypatch.setattr(delete_old_deliveries, "MAX_DELIVERIES", 2)
     delete_old_deliveries.delete_expired_deliveries()

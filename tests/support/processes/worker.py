@@ -28,8 +28,6 @@ class Worker:
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "tests.support.processes.worker_settings",
             "TEST_DATABASE": str(name),
-            "RAG_LEASE_SECONDS": "2",
-            "RAG_SWEEP_INTERVAL_SECONDS": "1",
             "RAG_STORAGE_FOLDER": str(settings.RAG_STORAGE_FOLDER),
             "RAG_TEMP_FOLDER": str(settings.RAG_TEMP_FOLDER),
         }

@@ -48,7 +48,7 @@ class Product(Site):
             RAG_EMBEDDING_TIMEOUT_SECONDS=str(_MODEL_TIMEOUT_SECONDS),
             RAG_DATABASE_STATEMENT_TIMEOUT_SECONDS=str(_STATEMENT_TIMEOUT_SECONDS),
             RAG_RATE_LIMITS="off",
-            RAG_LEASE_SECONDS="5",
+            DJANGO_SETTINGS_MODULE="tests.system.abuse.settings",
         )
         for command in (["migrate", "--verbosity=0"], ["collectstatic", "--noinput", "--verbosity=0"]):
             subprocess.run([sys.executable, "manage.py", *command], check=True)

@@ -25,17 +25,13 @@ class Site:
 
     def __enter__(self) -> "Site":
         self._remove()
-        # For this process and its children. Leases are short, so that a dead worker's documents are requeued soon.
-        # Attempts are practically unlimited: documents whose worker is killed at every stage must not be set aside.
+        # For this process and its children.
         os.environ.update(
             self._start_services(),
             SECRET_KEY=secrets.token_urlsafe(64),
             RAG_LOCAL="1",
             RAGSITE_DATA=str(self.folder),
-            DJANGO_SETTINGS_MODULE="ragsite.settings",
-            RAG_LEASE_SECONDS="2",
-            RAG_SWEEP_INTERVAL_SECONDS="1",
-            RAG_MAX_ATTEMPTS="10000",
+            DJANGO_SETTINGS_MODULE="tests.system.chaos.settings",
             RAG_CHUNK_TOKENS="48",
             RAG_CHUNK_OVERLAP_TOKENS="6",
             RAG_ALLOWED_PRIVATE_HOSTS="127.0.0.1",  # tests/system/chaos/endpoint.py

@@ -58,7 +58,10 @@ def _store(run: SyncRun, page: Page, patterns: list[str]) -> None:
     skipped = page.skipped + len(page.items) - len(versions)
     runs.update(run, cursor=page.cursor, listed=F("listed") + len(versions), skipped=F("skipped") + skipped)
     if run.listed > settings.RAG_SYNC_MAX_ITEMS:
-        raise ListingFailed(f"There are more than {settings.RAG_SYNC_MAX_ITEMS:,} items (RAG_SYNC_MAX_ITEMS).")
+        raise ListingFailed(
+            f"There are more than {settings.RAG_SYNC_MAX_ITEMS:,} items. Divide them among several data sources, "
+            "each with a part of the location."
+        )
     if run.skipped > (maximum := _MAX_SKIPPED_PER_ITEM * settings.RAG_SYNC_MAX_ITEMS):
         raise ListingFailed(
             f"More than {maximum:,} items match no pattern or cannot be fetched. Choose a narrower location."

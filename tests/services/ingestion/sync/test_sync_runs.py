@@ -110,7 +110,7 @@ def test_a_full_quota_ends_the_sync(world: World, connection: SyncConnection, sy
 
 def test_old_syncs_are_deleted_except_the_latest(connection: SyncConnection, sync: Sync, settings: Any) -> None:
     old, latest = sync(), sync()
-    SyncRun.objects.update(created_at=timezone.now() - datetime.timedelta(days=settings.RAG_SYNC_RETENTION_DAYS + 1))
+    SyncRun.objects.update(created_at=timezone.now() - datetime.timedelta(days=delete_old_runs.RETENTION_DAYS + 1))
     delete_old_runs.delete_expired_runs()
     assert list(SyncRun.objects.all()) == [latest]
     assert old.pk != latest.pk

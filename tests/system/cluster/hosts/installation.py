@@ -98,15 +98,13 @@ class Installation:
             "RAG_ALLOWED_PRIVATE_HOSTS": CLIENT_ADDRESS,  # where the embedding endpoint is
             "RAG_STORAGE_FOLDER": str(self.folder / "files"),
             "RAG_TOKEN_SIGNATURES": "off",
-            # No vector index is built on the cores of this machine in the middle of a measurement.
-            "RAG_EXACT_SEARCH_MAX_CHUNKS": "1000000",
             "RAG_RATE_LIMITS": "off",
             "RAG_CHUNK_TOKENS": "48",
             "RAG_CHUNK_OVERLAP_TOKENS": "6",
             "RAG_DRAIN_SECONDS": str(DRAIN_SECONDS),
             "RAG_STOP_SECONDS": str(STOP_SECONDS),
             "WEB_CONCURRENCY": "1",
-            "DJANGO_SETTINGS_MODULE": "ragsite.settings",
+            "DJANGO_SETTINGS_MODULE": "tests.system.cluster.settings",
         }
 
     def _of_host(self, host: str) -> dict[str, str]:
