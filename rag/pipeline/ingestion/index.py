@@ -1,66 +1,30 @@
 """Step: prepared documents -> their rows, chunks, vectors and terms, inside the current transaction."""
 
-import functools
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-
-from django.db import transaction
+from collections.abc import Mapping, Sequence
 
 from rag.models import DataSource, Document, Original
-from rag.models.content.documents import content_hash
 from rag.models.content.line_boxes import pack_line_boxes
 from rag.parsing import formats, parse
 from rag.providers import provider_factory
-from rag.providers.stores.store_writes import DocumentVersion, MetadataUpdate
-from rag.types import ChunkingOptions, IndexOutcome, Submission
-from ragsite.postgres.locks import advisory_xact_locks
-from ragsite.postgres.replicas import positions
+from rag.providers.stores.store_writes import DocumentVersion
+from rag.types import IndexOutcome
 
 from . import long_texts, quota
 from .parse_chunk_embed import ChunkedDocument, PreparedDocument
+from .stored_documents import deleted_since, lock_documents
+from .unchanged_content import (
+    UnchangedDocument,
+    effective_hash,
+    keep_content,
+    metadata_values,
+    save_metadata,
+    set_values,
+)
 
 
 class OutdatedVersion(Exception):
     """The stored version whose vectors were to be kept has been replaced: parse and chunk the document again."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Unchanged:
-    """A document whose content stays as it is. `update`: its saved metadata; None if nothing was saved."""
-
-    outcome: IndexOutcome
-    update: MetadataUpdate | None = None
-
-
-def existing_paths(paths: Iterable[str], *, source: DataSource) -> set[str]:
-    """Return the paths that have a document already. Nothing is locked, so this may change."""
-    live = Document.objects.live().filter(source=source, path__in=list(paths))
-    return set(live.values_list("path", flat=True))
-
-
-def update_if_unchanged(
-    submission: Submission, *, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
-) -> IndexOutcome | None:
-    """Save the new metadata of a document whose stored content is the submitted one. Nothing is embedded.
-
-    Other writers of this path wait until the current transaction ends.
-
-    Returns:
-        The outcome; None if the content must be written again. Nothing was changed then.
-
-    Raises:
-        UnknownSource: If the source has been deleted.
-    """
-    document = _lock_documents(source, [submission.path]).get(submission.path)
-    if document is None:
-        return _deleted_since(source, {submission.path: revision}).get(submission.path)
-    unchanged = _update_metadata_only(document, submission, source, options, revision)
-    if unchanged is None:
-        return None
-    if unchanged.update:
-        provider_factory.chunk_store().update_metadata([unchanged.update])
-    return unchanged.outcome
 
 
 def index_documents(
@@ -84,20 +48,20 @@ def index_documents(
         UnknownSource: If the source has been deleted.
     """
     revisions = {prepared.chunked.submission.path: revision for revision, prepared in prepared_documents.items()}
-    stored = _lock_documents(source, revisions)
-    deleted = _deleted_since(source, {path: revision for path, revision in revisions.items() if path not in stored})
+    stored = lock_documents(source, revisions)
+    deleted = deleted_since(source, {path: revision for path, revision in revisions.items() if path not in stored})
     outcomes: dict[uuid.UUID, IndexOutcome] = {}
     versions: list[DocumentVersion] = []
-    updates: list[MetadataUpdate] = []
+    unchanged: list[UnchangedDocument] = []
     old_chunks = old_bytes = 0
     for revision, prepared in prepared_documents.items():
         path = prepared.chunked.submission.path
         document = stored.get(path)
         if path in deleted:
             outcomes[revision] = deleted[path]
-        elif unchanged := _keep_stored_content(document, prepared.chunked, source, revision):
-            outcomes[revision] = unchanged.outcome
-            updates += [unchanged.update] if unchanged.update else []
+        elif kept := _keep_stored_content(document, prepared.chunked, source, revision):
+            outcomes[revision] = kept.outcome
+            unchanged.append(kept)
         else:
             old_chunks += document.chunk_count if document else 0
             old_bytes += document.bytes if document else 0
@@ -105,7 +69,8 @@ def index_documents(
             versions.append(version)
             status = "updated" if document else "created"
             outcomes[revision] = IndexOutcome(status, version.document.pk, len(version.chunks))
-    _write(versions, updates, source)
+    _write(versions, source)
+    save_metadata(unchanged)
     documents = [version.document for version in versions]
     quota.update_usage(
         source.organization_id,
@@ -115,57 +80,24 @@ def index_documents(
     return outcomes
 
 
-def effective_hash(submission: Submission) -> str:
-    """Return the content hash that the client sent, or the hash of the text."""
-    return submission.content_hash or content_hash(submission.text)
-
-
 def _keep_stored_content(
     document: Document | None, chunked: ChunkedDocument, source: DataSource, revision: uuid.UUID
-) -> _Unchanged | None:
-    """Save the new metadata and return the outcome if the stored content can stay; None if it must be written.
+) -> UnchangedDocument | None:
+    """Set the new metadata of a document whose stored content can stay; None if the content must be written.
 
     Raises:
         OutdatedVersion: If the stored version has changed since the document was chunked.
     """
     submission = chunked.submission
-    if document and (unchanged := _update_metadata_only(document, submission, source, chunked.options, revision)):
-        return unchanged
+    if document and (
+        kept := keep_content(document, submission, source=source, options=chunked.options, revision=revision)
+    ):
+        return kept
     if document is None and submission.force_reparse:  # deleted after the new parse was requested
-        return _Unchanged(IndexOutcome("unchanged", None, 0))
+        return UnchangedDocument(IndexOutcome("unchanged", None, 0))
     if chunked.base_revision != (document.revision if document else None):
         raise OutdatedVersion
     return None
-
-
-def _update_metadata_only(
-    document: Document, submission: Submission, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
-) -> _Unchanged | None:
-    """Save the new metadata of a document whose stored content can stay.
-
-    Returns:
-        The outcome; None if the content must be written again: it has changed, a reparse is forced (`force_reparse`),
-        or the chunking options or the parser differ from those of the stored version.
-    """
-    outcome = IndexOutcome("unchanged", document.pk, document.chunk_count)
-    if document.revision > revision:  # a later submission has been written already
-        return _Unchanged(outcome)
-    if submission.force_reparse:
-        return None
-    has_same_options = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
-    has_same_parser = _has_same_parser(document.content_type, submission.content_type)
-    if document.content_hash != effective_hash(submission) or not (has_same_options and has_same_parser):
-        return None
-    old_title, old_lang = document.title, document.lang
-    # Values that were found in the content stay unless the submission has its own value.
-    submitted = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
-    if "/" not in document.content_type:  # not a MIME type but a word of an earlier submission
-        submitted.setdefault("content_type", parse.default_content_type(submission.path))
-    values = {**_metadata_values(submission, source), **submitted, "revision": revision}
-    _set_values(document, values)
-    document.save(update_fields=[*values, "updated_at"])
-    update = MetadataUpdate(document, has_new_title=document.title != old_title, has_new_lang=document.lang != old_lang)
-    return _Unchanged(outcome, update)
 
 
 def _build_version(
@@ -199,7 +131,7 @@ def _build_version(
         "bytes": chunked.bytes,
         "revision": revision,
     }
-    _set_values(document, {**_metadata_values(submission, source), **content})
+    set_values(document, {**metadata_values(submission, source), **content})
     return DocumentVersion(
         document=document,
         chunks=chunked.chunks,
@@ -213,58 +145,12 @@ def _build_version(
     )
 
 
-def _write(versions: Sequence[DocumentVersion], updates: Sequence[MetadataUpdate], source: DataSource) -> None:
+def _write(versions: Sequence[DocumentVersion], source: DataSource) -> None:
     """Write the documents' rows, and then what the store has of them."""
-    store = provider_factory.chunk_store()
     with long_texts.write_apart([version.document for version in versions]):
         Document.objects.bulk_create([version.document for version in versions if version.is_new])
         for version in versions:
             if not version.is_new:
                 version.document.save()
+    store = provider_factory.chunk_store()
     store.write(versions, model=source.embedding_model, second_model=source.second_model)
-    store.update_metadata(updates)
-
-
-def _has_same_parser(stored_type: str, submitted_type: str) -> bool:
-    """Return whether both MIME types have the same parser. A value such as `documentation` is not a MIME type: True."""
-    return "/" not in submitted_type or "/" not in stored_type or submitted_type == stored_type
-
-
-def _lock_documents(source: DataSource, paths: Collection[str]) -> dict[str, Document]:
-    """Lock the paths, and return path → live document. Each write begins with it.
-
-    The locks are advisory locks, because a document that does not exist has no row to lock.
-    """
-    source.lock_for_write()
-    transaction.on_commit(functools.partial(positions.note_changed, source.organization_id))
-    advisory_xact_locks(f"{source.pk}/{path}" for path in paths)
-    live = Document.objects.live().filter(source=source, path__in=list(paths)).without_text()
-    return {document.path: document for document in live}
-
-
-def _deleted_since(source: DataSource, revisions: Mapping[str, uuid.UUID]) -> dict[str, IndexOutcome]:
-    """Return the outcome of the paths that were deleted after the submission with this revision.
-
-    Such a submission changes nothing, as if it had been written and then deleted.
-    """
-    deleted = Document.objects.filter(source=source, path__in=list(revisions), deleted_at__isnull=False)
-    return {
-        path: IndexOutcome("unchanged", document_id, 0)
-        for path, document_id, revision in deleted.values_list("path", "pk", "revision")
-        if revision > revisions[path]
-    }
-
-
-def _metadata_values(submission: Submission, source: DataSource) -> dict[str, object]:
-    return {
-        "uri": submission.uri,
-        "source_type": submission.source_type or source.source_type,
-        "tags": list(submission.tags),
-        "metadata": dict(submission.metadata),
-        "date": submission.date,
-    }
-
-
-def _set_values(document: Document, values: Mapping[str, object]) -> None:
-    for name, value in values.items():
-        setattr(document, name, value)

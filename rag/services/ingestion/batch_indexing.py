@@ -129,8 +129,7 @@ def _embed(works: Sequence[ParsedWork], pause: Callable[[], None]) -> list[parse
     if any(document.new_indexes for document in documents):
         embedding_outages.clear_outage(source.embedding_model_id)
     else:  # the model was not called
-        for work in works:
-            embedding_outages.release_probe(work.document.pk)
+        embedding_outages.release_probe(*(work.document.pk for work in works))
     for work in works:
         work.timings.add(Stage.EMBEDDING, time.monotonic() - started)
     return prepared

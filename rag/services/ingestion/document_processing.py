@@ -2,13 +2,14 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionJob
-from rag.pipeline.ingestion import index, parse_chunk_embed
+from rag.pipeline.ingestion import parse_chunk_embed, stored_documents, unchanged_content
 from rag.services.operations.measurements import documents as measured_documents
 from ragsite.postgres.locks import update_in_order
 
@@ -73,9 +74,12 @@ def process_documents(documents: Sequence[IngestionDocument], *, pause: Callable
         held_leases.add(documents)
         start_jobs(documents)
         pause = pause or _Pauses()
-        known_paths = index.existing_paths({document.path for document in documents}, source=documents[0].job.source)
+        known_paths = stored_documents.existing_paths(
+            {document.path for document in documents}, source=documents[0].job.source
+        )
+        ended = _finish_unchanged(_select_unrepeated(documents, known_paths), held_leases)
         works: list[batch_indexing.ParsedWork] = []
-        remaining = sorted(documents, key=_input_size)
+        remaining = sorted((document for document in documents if document not in ended), key=_input_size)
         while remaining and (len(remaining) == len(documents) or time.monotonic() < deadline):
             document = remaining.pop(0)
             if document.path in {work.document.path for work in works}:  # sent twice: in order, not in the same batch
@@ -124,44 +128,64 @@ def _asynchronous_commit() -> Iterator[None]:
             cursor.execute("RESET synchronous_commit")
 
 
+def _select_unrepeated(documents: Sequence[IngestionDocument], paths: Collection[str]) -> list[IngestionDocument]:
+    """Return the documents with these paths, except those whose path several of the documents have."""
+    counts = Counter(document.path for document in documents)
+    return [document for document in documents if document.path in paths and counts[document.path] == 1]
+
+
+def _finish_unchanged(documents: Sequence[IngestionDocument], held_leases: LeaseKeeper) -> set[IngestionDocument]:
+    """Write the outcome `unchanged` of the documents whose content is stored already, all with the same statements.
+
+    If that fails, it is repeated for each document, so that one document does not fail the others.
+
+    Returns:
+        The documents of which nothing is left to do: they are unchanged, or have failed. Their leases are released.
+    """
+    try:
+        ended = _write_unchanged(documents)
+    except Exception:
+        ended = set(documents)
+        for document in documents:
+            with batch_indexing.record_errors(document, held_leases):
+                ended -= {document} - _write_unchanged([document])
+    batch_indexing.release_documents([*ended], held_leases)
+    return ended
+
+
+def _write_unchanged(documents: Sequence[IngestionDocument]) -> set[IngestionDocument]:
+    """Write the outcome of the documents whose content is stored already, in one transaction, and return them.
+
+    Raises:
+        LeaseEnded: If this process no longer holds one of these documents.
+    """
+    if not documents:
+        return set()
+    # A searchable document takes the id of the job's document as its revision.
+    submissions = {document.pk: (submission_of(document), chunking_options_of(document)) for document in documents}
+    with transaction.atomic():
+        outcomes = unchanged_content.update_unchanged(submissions, source=documents[0].job.source)
+        unchanged = {document: outcomes[document.pk] for document in documents if document.pk in outcomes}
+        if unchanged:
+            document_outcomes.record_success(unchanged)
+            embedding_outages.release_probe(*outcomes)
+    return set(unchanged)
+
+
 def _parse(
     document: IngestionDocument, held_leases: LeaseKeeper, *, is_known: bool
 ) -> batch_indexing.ParsedWork | None:
-    """Parse and chunk the document.
-
-    Returns:
-        None if nothing is left to do, because the document has not changed or has failed. Its outcome is then written.
-    """
+    """Parse and chunk the document; `is_known` says whether its path has a document. None if it has failed."""
     timings = StageTimings()
     with batch_indexing.record_errors(document, held_leases):
-        if not (is_known and _finish_if_unchanged(document)):
-            with timings.measure(Stage.PARSING):
-                chunked = parse_chunk_embed.parse_and_chunk(
-                    submission_of(document),
-                    source=document.job.source,
-                    options=chunking_options_of(document),
-                    is_new=not is_known,
-                )
-            measured_documents.record_recognitions(chunked.parsed.recognitions)
-            return batch_indexing.ParsedWork(document, chunked, timings)
+        with timings.measure(Stage.PARSING):
+            chunked = parse_chunk_embed.parse_and_chunk(
+                submission_of(document),
+                source=document.job.source,
+                options=chunking_options_of(document),
+                is_new=not is_known,
+            )
+        measured_documents.record_recognitions(chunked.parsed.recognitions)
+        return batch_indexing.ParsedWork(document, chunked, timings)
     batch_indexing.release_documents([document], held_leases)
     return None
-
-
-def _finish_if_unchanged(document: IngestionDocument) -> bool:
-    """Write the outcome `unchanged` if the searchable document at this path has this content already.
-
-    Returns:
-        Whether it has, so that nothing is left to do.
-    """
-    with transaction.atomic():
-        outcome = index.update_if_unchanged(
-            submission_of(document),
-            source=document.job.source,
-            options=chunking_options_of(document),
-            revision=document.pk,  # the searchable document takes the id of the job's document as its revision
-        )
-        if outcome is not None:
-            document_outcomes.record_success({document: outcome})
-            embedding_outages.release_probe(document.pk)
-    return outcome is not None

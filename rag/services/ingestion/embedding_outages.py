@@ -78,9 +78,9 @@ def clear_outage(model_id: uuid.UUID) -> None:
         logger.info("embedding_outage_ended", model=str(model_id))
 
 
-def release_probe(document_id: uuid.UUID) -> None:
-    """Let another document probe the model, if this one was the probe and ended without calling the model."""
-    ModelOutage.objects.filter(probe=document_id).update(until=database_now(), probe=None)
+def release_probe(*document_ids: uuid.UUID) -> None:
+    """Let another document probe the model, if one of these was the probe. They ended without calling the model."""
+    ModelOutage.objects.filter(probe__in=document_ids).update(until=database_now(), probe=None)
 
 
 def delete_stale_outages(now: datetime.datetime) -> None:

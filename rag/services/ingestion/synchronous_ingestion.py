@@ -8,7 +8,7 @@ from orgs.access.caller import Caller
 from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, Document
 from rag.pipeline.embed_documents import uses_local_model
-from rag.pipeline.ingestion import index, parse_chunk_embed, quota
+from rag.pipeline.ingestion import index, parse_chunk_embed, quota, stored_documents, unchanged_content
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.services.maintenance.indexes import apply_index_changes
 from rag.services.sources import creation
@@ -65,12 +65,12 @@ def ingest_now(*, source: DataSource, submission: Submission, caller: Caller | N
 def _ingest(source: DataSource, submission: Submission, size: int, caller: Caller | None) -> IndexOutcome:
     """Ingest a document unless it is unchanged, and again if its stored version changes meanwhile."""
     revision, options = new_revision(), _chunking_options(source, submission.path)
-    if not _is_new(source) and index.existing_paths([submission.path], source=source):
+    if not _is_new(source) and stored_documents.existing_paths([submission.path], source=source):
         with transaction.atomic():
             apply_index_changes.apply_soon()
-            unchanged = index.update_if_unchanged(submission, source=source, options=options, revision=revision)
-        if unchanged is not None:
-            return unchanged
+            unchanged = unchanged_content.update_unchanged({revision: (submission, options)}, source=source)
+        if unchanged:
+            return unchanged[revision]
     else:
         quota.check_quota(source.organization_id, chunks=1, bytes=size)
     with _admission(source, size, caller):

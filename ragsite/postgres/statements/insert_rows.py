@@ -1,16 +1,10 @@
 """Inserts many rows of a model, with one parameter for each statement."""
 
-import datetime
-import json
-import uuid
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from django.db import connection, models
 
-_MAX_ROWS = 500
-# A statement has this many characters at most, or a single row: PostgreSQL refuses a value of one gigabyte.
-_MAX_CHARACTERS = 16_000_000
+from .rows_as_json import encode_batches
 
 
 def insert_rows(rows: Sequence[models.Model]) -> None:
@@ -21,8 +15,7 @@ def insert_rows(rows: Sequence[models.Model]) -> None:
     audit trail, so the model must not be tracked.
 
     Args:
-        rows: The rows, with their keys. Their values must be such that JSON can express: texts, numbers, UUIDs, times,
-            lists of texts, bytes, None, and for JSON columns anything but null.
+        rows: The rows, with their keys and values that JSON can express (encode_batches).
 
     Raises:
         TypeError: If JSON cannot express a value.
@@ -31,36 +24,9 @@ def insert_rows(rows: Sequence[models.Model]) -> None:
     if not rows:
         return
     table = connection.ops.quote_name(rows[0]._meta.db_table)
-    columns = ", ".join(map(connection.ops.quote_name, _values(rows[0])))
+    fields = rows[0]._meta.concrete_fields
+    columns = ", ".join(connection.ops.quote_name(str(field.column)) for field in fields)
     statement = f"INSERT INTO {table} ({columns}) SELECT {columns} FROM json_populate_recordset(NULL::{table}, %s)"
     with connection.cursor() as cursor:
-        for batch in _batches(rows):
-            cursor.execute(statement, [f"[{','.join(batch)}]"])
-
-
-def _batches(rows: Sequence[models.Model]) -> Iterator[list[str]]:
-    """Yield the rows of each statement as JSON objects."""
-    batch: list[str] = []
-    size = 0
-    for row in rows:
-        encoded = json.dumps(_values(row), ensure_ascii=False, default=_to_text)
-        if batch and (len(batch) == _MAX_ROWS or size + len(encoded) > _MAX_CHARACTERS):
-            yield batch
-            batch, size = [], 0
-        batch.append(encoded)
-        size += len(encoded)
-    yield batch
-
-
-def _values(row: models.Model) -> dict[str, Any]:
-    """Return the values of a row by their columns."""
-    return {field.column: field.pre_save(row, add=True) for field in row._meta.concrete_fields if field.column}
-
-
-def _to_text(value: object) -> str:
-    """Return a value that JSON has no type for as PostgreSQL reads it."""
-    if isinstance(value, uuid.UUID | datetime.datetime):
-        return str(value)
-    if isinstance(value, bytes):
-        return f"\\x{value.hex()}"
-    raise TypeError(f"JSON cannot express {type(value).__name__}.")
+        for batch in encode_batches(rows, fields, are_new=True):
+            cursor.execute(statement, [batch])

@@ -41,17 +41,14 @@ class PgVectorStore:
         self, versions: Sequence[DocumentVersion], *, model: EmbeddingModel, second_model: EmbeddingModel | None = None
     ) -> None:
         vectors.replace(versions, model, second_model)
-        for version in versions:
-            if not version.is_new:
-                vectors.update_filters(version.document)
+        vectors.update_filters([version.document for version in versions if not version.is_new])
         bm25_index.sync(
             [version.document.pk for version in versions],
             rebuild=[version.document.pk for version in versions if version.has_new_title],
         )
 
     def update_metadata(self, updates: Sequence[MetadataUpdate]) -> None:
-        for update in updates:
-            vectors.update_filters(update.document)
+        vectors.update_filters([update.document for update in updates])
         bm25_index.sync(
             [update.document.pk for update in updates if update.has_new_title or update.has_new_lang],
             rebuild=[update.document.pk for update in updates if update.has_new_title],

@@ -119,11 +119,18 @@ def cosines(chunk_ids: Sequence[uuid.UUID], vector: Vectors, model_id: uuid.UUID
     return {chunk_id: 1.0 - distance for chunk_id, distance in distances}
 
 
-def update_filters(document: Document) -> None:
-    """Copy the fields that searches filter by from the document to its vectors of every model."""
-    values = _filter_values(document)
-    for table in EMBEDDING_TABLES.values():
-        table.objects.filter(document=document).exclude(**values).update(**values)
+def update_filters(documents: Sequence[Document]) -> None:
+    """Copy the fields that searches filter by from the rows of documents to their vectors of every model."""
+    ids = [document.pk for document in documents]
+    old, new = (", ".join(f"{row}.{name}" for name in FILTER_FIELDS) for row in ("vector", "document"))
+    with connection.cursor() as cursor:
+        for table in EMBEDDING_TABLES.values() if ids else ():
+            cursor.execute(
+                f"UPDATE {table._meta.db_table} AS vector SET ({', '.join(FILTER_FIELDS)}) = ROW({new}) "
+                "FROM rag_document AS document WHERE document.id = ANY(%s) AND vector.document_id = document.id "
+                f"AND ({old}) IS DISTINCT FROM ({new})",
+                [ids],
+            )
 
 
 # --- Vectors of another model

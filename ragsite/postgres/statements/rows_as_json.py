@@ -1,0 +1,50 @@
+"""Rows as JSON texts, from which a statement reads many of them with one parameter."""
+
+import datetime
+import json
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from django.db import models
+
+_MAX_ROWS = 500
+# A statement has this many characters at most, or a single row: PostgreSQL refuses a value of one gigabyte.
+_MAX_CHARACTERS = 16_000_000
+
+
+def encode_batches(
+    rows: Sequence[models.Model], fields: "Sequence[models.Field[Any, Any]]", *, are_new: bool
+) -> Iterator[str]:
+    """Yield the rows as JSON arrays for json_populate_recordset, up to 500 rows in each.
+
+    Args:
+        rows: Rows of one model. Their values must be such that JSON can express: texts, numbers, UUIDs, times, lists of
+            texts, bytes, None, and for JSON columns anything but null.
+        fields: The fields of the model that are written.
+        are_new: Whether the rows are to be inserted. Fields such as the time of the last change depend on it.
+
+    Raises:
+        TypeError: If JSON cannot express a value.
+    """
+    batch: list[str] = []
+    size = 0
+    for row in rows:
+        values = {field.column: field.pre_save(row, add=are_new) for field in fields}
+        encoded = json.dumps(values, ensure_ascii=False, default=_to_text)
+        if batch and (len(batch) == _MAX_ROWS or size + len(encoded) > _MAX_CHARACTERS):
+            yield f"[{','.join(batch)}]"
+            batch, size = [], 0
+        batch.append(encoded)
+        size += len(encoded)
+    if batch:
+        yield f"[{','.join(batch)}]"
+
+
+def _to_text(value: object) -> str:
+    """Return a value that JSON has no type for as PostgreSQL reads it."""
+    if isinstance(value, uuid.UUID | datetime.datetime):
+        return str(value)
+    if isinstance(value, bytes):
+        return f"\\x{value.hex()}"
+    raise TypeError(f"JSON cannot express {type(value).__name__}.")
