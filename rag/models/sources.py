@@ -258,6 +258,20 @@ class DataSource(TrackedModelMixin, UUIDModel):
         if row[0] != self.embedding_model_id and not any_model:
             raise ModelChanged
 
+    def try_lock_alone(self) -> bool:
+        """Lock the source until the transaction ends, unless another transaction holds any lock of it. Never waits.
+
+        Whoever calls `lock_for_write` waits meanwhile, so the transaction should be short.
+
+        Returns:
+            Whether the source is locked, so that no other transaction writes its documents.
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT FROM rag_datasource WHERE id = %s AND deleted_at IS NULL FOR UPDATE SKIP LOCKED", [self.pk]
+            )
+            return bool(cursor.rowcount)
+
 
 class SourceContentQuerySet(TrackedQuerySet[Any]):
     """Queries of rows that belong to a data source."""

@@ -1,6 +1,7 @@
 """Step: submissions whose content is stored already -> new metadata of the documents. Nothing is embedded."""
 
 import uuid
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,10 +16,10 @@ from ragsite.postgres.statements.update_rows import update_rows
 from .stored_documents import deleted_since, lock_documents
 
 # The fields of a document that a submission of the same content may change.
-_SAVED_FIELDS = (
-    *("title", "uri", "content_type", "source_type", "lang", "tags", "metadata", "date"),
-    *("revision", "updated_at"),
-)
+_METADATA_FIELDS = ("title", "uri", "content_type", "source_type", "lang", "tags", "metadata", "date")
+_REVISION_FIELDS = ("revision", "updated_at")
+# How many documents of a new job are compared by one statement.
+_MAX_COMPARED = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,44 @@ def update_unchanged(
     return {**outcomes, **{revision: kept.outcome for revision, kept in unchanged.items()}}
 
 
+def keep_identical(
+    submissions: Mapping[uuid.UUID, Submission], *, source: DataSource, options: ChunkingOptions
+) -> dict[uuid.UUID, IndexOutcome]:
+    """Give the new revision to documents that are stored exactly as submitted, metadata included.
+
+    It never waits. If another transaction is writing to the source, all are left to workers; otherwise the others wait
+    until the current transaction ends.
+
+    Args:
+        submissions: New revision → the submission that has it.
+        source: The data source of all of them.
+        options: Their chunking options.
+
+    Returns:
+        Revision → outcome, without the submissions that change something, or whose path several of them have.
+    """
+    counts = Counter(submission.path for submission in submissions.values())
+    compared = {
+        submission.path: (revision, submission)
+        for revision, submission in submissions.items()
+        if counts[submission.path] == 1 and not (submission.force_reparse or submission.parse_error)
+    }
+    outcomes: dict[uuid.UUID, IndexOutcome] = {}
+    paths = list(compared) if compared and source.try_lock_alone() else []
+    for start in range(0, len(paths), _MAX_COMPARED):
+        live = Document.objects.live().filter(source=source, path__in=paths[start : start + _MAX_COMPARED])
+        identical = []
+        for document in live.without_text():
+            revision, submission = compared[document.path]
+            stored = [getattr(document, name) for name in _METADATA_FIELDS]
+            kept = keep_content(document, submission, source=source, options=options, revision=revision)
+            if kept and kept.document and stored == [getattr(document, name) for name in _METADATA_FIELDS]:
+                identical.append(document)
+                outcomes[revision] = kept.outcome
+        update_rows(identical, _REVISION_FIELDS)
+    return outcomes
+
+
 def keep_content(
     document: Document, submission: Submission, *, source: DataSource, options: ChunkingOptions, revision: uuid.UUID
 ) -> UnchangedDocument | None:
@@ -100,7 +139,7 @@ def keep_content(
 
 def save_metadata(unchanged: Sequence[UnchangedDocument]) -> None:
     """Save what `keep_content` has set, in the documents' rows and in the chunk store."""
-    update_rows([kept.document for kept in unchanged if kept.document], _SAVED_FIELDS)
+    update_rows([kept.document for kept in unchanged if kept.document], (*_METADATA_FIELDS, *_REVISION_FIELDS))
     if updates := [kept.update for kept in unchanged if kept.update]:
         provider_factory.chunk_store().update_metadata(updates)
 

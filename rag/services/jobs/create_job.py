@@ -4,11 +4,14 @@ import uuid
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.utils import timezone
 
 from accounts.models import User
 from rag.models import DataSource, IngestionDocument, IngestionJob
-from rag.pipeline.ingestion import quota
-from rag.types import ChunkingOptions, Submission
+from rag.pipeline.ingestion import quota, unchanged_content
+from rag.services.operations.measurements import documents as measured_documents
+from rag.types import ChunkingOptions, IndexOutcome, Submission
+from ragsite.postgres import identity
 from ragsite.postgres.models import new_revisions
 from ragsite.postgres.statements.insert_rows import insert_rows
 
@@ -24,7 +27,8 @@ def create_job(
 ) -> IngestionJob:
     """Store a job and its documents, and notify the workers on commit.
 
-    A submission with a `parse_error` becomes a failed document, so that it appears in the job's report.
+    A submission with a `parse_error` becomes a failed document, so that it appears in the job's report. A document that
+    is stored exactly as submitted is done at once, unless others write to the source now: then a worker compares it.
 
     Args:
         source: A source that was found among those that the actor may send documents to.
@@ -33,7 +37,7 @@ def create_job(
         actor: The user who sends them.
 
     Returns:
-        The job. It is closed already if no document can be read.
+        The job. It is closed already if no document is left for the workers.
 
     Raises:
         IndexFull: If the organisation's quota has no room for the bytes, or is used up already.
@@ -48,23 +52,33 @@ def create_job(
         chunk_overlap=options.overlap,
         force_reparse=any(submission.force_reparse for submission in submissions),
     )
-    revisions = new_revisions(len(submissions))
+    revisions = dict(zip(new_revisions(len(submissions)), submissions, strict=True))
+    with identity.write_access():
+        outcomes = unchanged_content.keep_identical(revisions, source=source, options=options)
+    if outcomes:
+        job.status, job.started_at = IngestionJob.Status.PROCESSING, job.created_at
+        job.save(update_fields=["status", "started_at"])
     documents = [
-        _build_document(job, index, submission, revision)
-        for index, (submission, revision) in enumerate(zip(submissions, revisions, strict=True))
+        _build_document(job, index, submission, revision, outcomes.get(revision))
+        for index, (revision, submission) in enumerate(revisions.items())
     ]
     insert_rows(documents)
+    unchanged = [document for document in documents if document.state == State.DONE]
+    transaction.on_commit(lambda: measured_documents.record_done(unchanged, {}))
     quota.check_quota_of_open_documents(source.organization_id)
     notify_workers(sum(document.state == State.QUEUED for document in documents))
-    close_if_finished(job.pk)  # a job of unreadable documents only has nothing to wait for
+    close_if_finished(job.pk)  # nothing may be left to wait for: all are unchanged, or none can be read
     return job
 
 
-def _build_document(job: IngestionJob, index: int, submission: Submission, revision: uuid.UUID) -> IngestionDocument:
-    """Build the job document of a submission: queued, or failed if the submission has a `parse_error`.
+def _build_document(
+    job: IngestionJob, index: int, submission: Submission, revision: uuid.UUID, outcome: IndexOutcome | None
+) -> IngestionDocument:
+    """Build the job document of a submission: done if it has an outcome, failed if it has a `parse_error`, else queued.
 
     Its key is the revision, which says which of two submissions is the later one.
     """
+    state = State.DONE if outcome else State.FAILED if submission.parse_error else State.QUEUED
     return IngestionDocument(
         id=revision,
         job=job,
@@ -72,7 +86,7 @@ def _build_document(job: IngestionJob, index: int, submission: Submission, revis
         index=index,
         path=submission.path,
         title=submission.title,
-        text="" if submission.parse_error else submission.text,
+        text=submission.text if state == State.QUEUED else "",
         original_id=submission.original_id,
         content_type=submission.content_type,
         uri=submission.uri,
@@ -82,8 +96,11 @@ def _build_document(job: IngestionJob, index: int, submission: Submission, revis
         date=submission.date,
         metadata=dict(submission.metadata),
         content_hash=submission.content_hash,
-        state=State.FAILED if submission.parse_error else State.QUEUED,
+        state=state,
+        outcome=outcome.status if outcome else "",
+        document_id=outcome.document_id if outcome else None,
+        chunk_count=outcome.chunk_count if outcome else 0,
         error_code=submission.parse_error_code if submission.parse_error else "",
         error_message=submission.parse_error,
-        finished_at=job.created_at if submission.parse_error else None,
+        finished_at=None if state == State.QUEUED else timezone.now(),
     )

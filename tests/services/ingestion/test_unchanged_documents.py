@@ -1,4 +1,4 @@
-"""Documents that are sent again: only their metadata is saved, for all of a claim together."""
+"""Documents with new metadata and the same content: a worker saves the metadata, for all of a claim together."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def test_documents_are_compared_with_the_options_of_their_own_job(world: World) 
     source = world.source()
     submit(world, source, TEXTS)
     process_queue()
-    same = submit(world, source, {"a": TEXTS["a"], "b": "Delta."})
+    same = submit(world, source, {"a": TEXTS["a"], "b": "Delta."}, uri="https://new")
     other = submit(world, source, {"c": TEXTS["c"]}, options=ChunkingOptions(64, 0))
     assert process_queue() == 3
     assert outcomes(same) == {"a": Outcome.UNCHANGED, "b": Outcome.UPDATED}
