@@ -75,7 +75,6 @@ def _measure_server(report: results.Results, documents: list[dict[str, str]], ch
     from benchmarks.support.api_client import ApiClient
 
     folder = Path(os.environ["RAGSITE_DATA"])
-    texts = [document["text"] for document in documents]
     with Server(folder, free_port()) as server, ApiClient(server.address) as api:
         with report.part("targets"):
             targets.measure(api, report)
@@ -85,7 +84,7 @@ def _measure_server(report: results.Results, documents: list[dict[str, str]], ch
                 jobs.measure(api, corpus.longer(documents), "long", report)
         if first_load := int(chosen["BENCH_FIRST_LOAD"]):
             with report.part("remote embedding"):
-                remote.measure(api, texts, report, first_load=first_load, live=int(chosen["BENCH_LIVE"]))
+                remote.measure(api, documents, report, first_load=first_load, live=int(chosen["BENCH_LIVE"]))
 
 
 def _measure_separate_parts(report: results.Results, chosen: dict[str, str]) -> None:
