@@ -9,6 +9,7 @@ from rag.parsing import formats, parse
 from rag.providers import provider_factory
 from rag.providers.stores.store_writes import DocumentVersion
 from rag.types import IndexOutcome
+from ragsite.postgres.statements.insert_rows import insert_rows
 
 from . import long_texts, quota
 from .parse_chunk_embed import ChunkedDocument, PreparedDocument
@@ -148,7 +149,7 @@ def _build_version(
 def _write(versions: Sequence[DocumentVersion], source: DataSource) -> None:
     """Write the documents' rows, and then what the store has of them."""
     with long_texts.write_apart([version.document for version in versions]):
-        Document.objects.bulk_create([version.document for version in versions if version.is_new])
+        insert_rows([version.document for version in versions if version.is_new])
         for version in versions:
             if not version.is_new:
                 version.document.save()

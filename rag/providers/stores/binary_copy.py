@@ -26,11 +26,12 @@ def copy(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]
 def copy_with_rls(table: str, columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
     """Insert rows as `copy` does, but into a table with row-level security, which PostgreSQL does not COPY into.
 
-    The rows are copied into a temporary table first. The session keeps that table, empty between transactions.
+    The rows are copied into a temporary table first. The session keeps that table, empty between transactions. An outer
+    transaction cannot go on after an error, because there is no savepoint.
     """
     names = ", ".join(connection.ops.quote_name(name) for name in columns)
     staging = f"pg_temp.staging_{table}"
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s) IS NULL", [staging])
         if cursor.fetchone()[0]:
             cursor.execute(

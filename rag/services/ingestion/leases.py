@@ -75,7 +75,7 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
             state=State.RUNNING,
             attempts=F("attempts") + 1,
             lease=lease,
-            due_at=_lease_expiry(),
+            due_at=now + _lease_duration(),
             claimed_at=now,
             stage=Stage.PARSING,
             chunk_count=0,
@@ -229,7 +229,11 @@ def keep_leases() -> Iterator[LeaseKeeper]:
 
 
 def _lease_expiry() -> datetime.datetime:
-    return database_now() + datetime.timedelta(seconds=settings.RAG_LEASE_SECONDS)
+    return database_now() + _lease_duration()
+
+
+def _lease_duration() -> datetime.timedelta:
+    return datetime.timedelta(seconds=settings.RAG_LEASE_SECONDS)
 
 
 def set_stage_if_leased(documents: Sequence[IngestionDocument], stage: str) -> None:

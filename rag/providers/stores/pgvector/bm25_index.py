@@ -34,7 +34,13 @@ _COLUMNS = {
 _WITHOUT_TERMS = ~Exists(ChunkTerms.objects.filter(chunk=OuterRef("pk")))
 
 
-def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = (), limit: int | None = None) -> None:
+def sync(
+    document_ids: Sequence[uuid.UUID],
+    *,
+    new: Sequence[uuid.UUID] = (),
+    rebuild: Sequence[uuid.UUID] = (),
+    limit: int | None = None,
+) -> None:
     """Write the missing terms of these documents' chunks and delete outdated terms, in the current transaction.
 
     Terms of chunks that no longer exist are deleted. Existing terms are kept unless the document's language has changed
@@ -46,6 +52,7 @@ def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = ()
 
     Args:
         document_ids: The documents.
+        new: Those of them that had no chunks before, so that no terms are outdated.
         rebuild: The documents whose terms are all computed again, because their title has changed.
         limit: The maximum number of chunks without terms that are indexed, in the order of their ids; None for all.
     """
@@ -60,12 +67,13 @@ def sync(document_ids: Sequence[uuid.UUID], *, rebuild: Sequence[uuid.UUID] = ()
     }
     added = _add_missing({key: configs[key] for key in configs.keys() - set(rebuild)}, limit)
     lock_statistics(set(source_ids))
-    _delete(
-        "source_id = ANY(%s) AND document_id = ANY(%s) AND (NOT EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) "
-        "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])) OR document_id = ANY(%s))",
-        [source_ids, list(configs), list(configs), list(configs.values()), list(rebuild)],
-    )
-    added += _add_missing(configs, None if limit is None else limit - len(added))
+    if old := {key: configs[key] for key in configs.keys() - set(new)}:
+        _delete(
+            "source_id = ANY(%s) AND document_id = ANY(%s) AND (NOT EXISTS (SELECT FROM rag_chunk WHERE id = chunk_id) "
+            "OR (document_id, config) NOT IN (SELECT * FROM unnest(%s::uuid[], %s::text[])) OR document_id = ANY(%s))",
+            [source_ids, list(old), list(old), list(old.values()), list(rebuild)],
+        )
+        added += _add_missing(old, None if limit is None else limit - len(added))
     for start in range(0, len(added), _COUNT_BATCH):
         _count(added[start : start + _COUNT_BATCH])
 

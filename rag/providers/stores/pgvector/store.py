@@ -44,6 +44,7 @@ class PgVectorStore:
         vectors.update_filters([version.document for version in versions if not version.is_new])
         bm25_index.sync(
             [version.document.pk for version in versions],
+            new=[version.document.pk for version in versions if version.is_new],
             rebuild=[version.document.pk for version in versions if version.has_new_title],
         )
 
