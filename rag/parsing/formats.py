@@ -217,6 +217,11 @@ _TEXT_TYPES = {
 }
 
 
+def declared_type(content_type: str) -> str:
+    """Return what a client has declared; empty if that says nothing, as application/octet-stream does."""
+    return "" if content_type.split(";")[0].strip().lower() in _UNSPECIFIED else content_type
+
+
 def normalize_mime_type(content_type: str) -> str:
     """Return a declared content type without parameters and aliases; empty if it is unspecified or not a MIME type."""
     declared = content_type.split(";")[0].strip().lower()

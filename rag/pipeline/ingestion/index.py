@@ -112,8 +112,8 @@ def _build_version(
     has_new_title = not is_new and document.title != chunked.title
     if document.original_id and document.original_id != submission.original_id:
         Original.objects.filter(pk=document.original_id).schedule_purge_check()
-    # A type such as application/octet-stream says nothing; the page of the document depends on what it really is.
-    declared = submission.content_type if formats.normalize_mime_type(submission.content_type) else ""
+    # The page of the document depends on what it really is.
+    declared = formats.declared_type(submission.content_type)
     media_type = declared or chunked.parsed.media_type or parse.default_content_type(submission.path)
     content = {
         "title": chunked.title,

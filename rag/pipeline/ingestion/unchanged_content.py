@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rag.models import DataSource, Document
 from rag.models.content.documents import content_hash
-from rag.parsing import parse
+from rag.parsing import formats, parse
 from rag.providers import provider_factory
 from rag.providers.stores.store_writes import MetadataUpdate
 from rag.types import FILTER_FIELDS, ChunkingOptions, IndexOutcome, Submission
@@ -123,12 +123,14 @@ def keep_content(
     if submission.force_reparse:
         return None
     has_same_options = (document.chunk_size, document.chunk_overlap) == (options.size, options.overlap)
-    has_same_parser = _has_same_parser(document.content_type, submission.content_type)
+    declared = formats.declared_type(submission.content_type)
+    has_same_parser = _has_same_parser(document.content_type, declared)
     if document.content_hash != effective_hash(submission) or not (has_same_options and has_same_parser):
         return None
     stored = {name: getattr(document, name) for name in ("title", *FILTER_FIELDS)}
     # Values that were found in the content stay unless the submission has its own value.
-    submitted = {name: value for name in ("title", "lang", "content_type") if (value := getattr(submission, name))}
+    found = {"title": submission.title, "lang": submission.lang, "content_type": declared}
+    submitted = {name: value for name, value in found.items() if value}
     if "/" not in document.content_type:  # not a MIME type but a word of an earlier submission
         submitted.setdefault("content_type", parse.default_content_type(submission.path))
     set_values(document, {**metadata_values(submission, source), **submitted, "revision": revision})

@@ -146,3 +146,15 @@ def test_a_writer_waits_for_a_job_that_keeps_documents(live_world: World) -> Non
             with pytest.raises(OperationalError):
                 executor.submit(write).result()
         executor.submit(write).result()
+
+
+@pytest.mark.parametrize("content_type", ["application/octet-stream", "documentation"])
+def test_a_type_that_says_nothing_stays_the_detected_one_when_it_is_sent_again(world: World, content_type: str) -> None:
+    source = world.source()
+    submit(world, source, {"a.md": "# Alpha"}, content_type=content_type)
+    process_queue()
+    stored = "text/markdown" if content_type == "application/octet-stream" else content_type
+    assert Document.objects.get().content_type == stored
+    again = submit(world, source, {"a.md": "# Alpha"}, content_type=content_type)
+    assert outcomes(again) == {"a.md": Outcome.UNCHANGED}
+    assert Document.objects.get().content_type == stored
