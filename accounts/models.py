@@ -3,7 +3,7 @@
 import contextlib
 import re
 import unicodedata
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import idna
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -71,7 +71,7 @@ class UserManager(BaseUserManager["User"]):
         displayable = "".join(character if character.isprintable() else " " for character in name)
         return " ".join(displayable.split())[:MAX_NAME_CHARACTERS]
 
-    def create_user(self, email: str, password: str | None = None, **fields: Any) -> "User":
+    def create_user(self, email: str, password: str | None = None, **fields: object) -> "User":
         """Create an account. Without a password it cannot sign in.
 
         Raises:
@@ -84,7 +84,7 @@ class UserManager(BaseUserManager["User"]):
         user.save(using=self._db)
         return user
 
-    def create_superuser(self, email: str, password: str | None = None, **fields: Any) -> "User":
+    def create_superuser(self, email: str, password: str | None = None, **fields: object) -> "User":
         """Create an account that may open the admin and manages all organisations."""
         return self.create_user(email, password, **{**fields, "is_staff": True, "is_superuser": True})
 

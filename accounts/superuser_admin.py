@@ -10,7 +10,7 @@ from django.utils.text import capfirst
 class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Admits superusers. Django's model permissions have no effect, and are not read for each page."""
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         """Title the list like all others; Django's title is a sentence about what to do in it."""
         title = {"title": capfirst(self.opts.verbose_name_plural)}
         return super().changelist_view(request, {**title, **(extra_context or {})})
@@ -27,5 +27,5 @@ class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscri
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return self.has_module_permission(request)
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:
         return self.has_module_permission(request)

@@ -149,7 +149,7 @@ class CredentialsView(APIView):
 
     parser_classes = (CredentialsParser,)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         require_https(request)
         identity.set_current(identity.SIGN_IN)
         super().initial(request, *args, **kwargs)
@@ -191,7 +191,7 @@ _PAIR = {"access": "eyJhbGciOiJIUzI1NiJ9.eyJ0b2tlbl90eXBlIjoiYWNjZXNzIn0.kq0b", 
 class ObtainToken(CredentialsView, TokenObtainPairView):
     serializer_class = Credentials
 
-    def post(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+    def post(self, request: Request, *args: object, **kwargs: object) -> Response:
         credentials: Any = self.get_serializer(data=request.data)
         credentials.is_valid(raise_exception=True)
         response = Response(credentials.validated_data)

@@ -52,7 +52,7 @@ def keep_django_logging(**_: object) -> None:
 
 
 @before_task_publish.connect
-def add_publication_time(headers: dict[str, Any], **_: object) -> None:
+def add_publication_time(headers: dict[str, object], **_: object) -> None:
     """Celery's messages do not say how old they are, which shows whether a queue is served."""
     headers["published_at"] = time.time()
     tracing.inject(headers)

@@ -4,7 +4,6 @@ A client proves nothing but where its codes are sent. What it may do is decided 
 """
 
 import ipaddress
-from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from django.db.models.functions import Greatest
@@ -126,14 +125,14 @@ def _without_port(parts: SplitResult) -> tuple[str, str | None, str, str]:
     return parts.scheme, parts.hostname, parts.path, parts.query
 
 
-def _read_name(metadata: dict[str, Any]) -> str:
+def _read_name(metadata: dict[str, object]) -> str:
     """Return the client's name without characters that are not shown."""
     name = metadata.get("client_name")
     shown = "".join(character for character in name if character.isprintable()) if isinstance(name, str) else ""
     return " ".join(shown.split())[:MAX_NAME_CHARACTERS] or _DEFAULT_NAME
 
 
-def _read_list(metadata: dict[str, Any], name: str, default: list[str]) -> list[Any]:
+def _read_list(metadata: dict[str, object], name: str, default: list[str]) -> list[object]:
     value = metadata.get(name, default)
     if not isinstance(value, list):
         raise _invalid(f"{name} must be a list.")

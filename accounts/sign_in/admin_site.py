@@ -39,7 +39,7 @@ class Site(AdminSite):
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
         self._read_figures: Callable[[HttpRequest], dict[str, object]] | None = None
-        self._group_lists: Callable[[HttpRequest, list[Any]], list[Any]] | None = None
+        self._group_lists: Callable[[HttpRequest, list[object]], list[object]] | None = None
         self._pages: list[tuple[str, Callable[..., HttpResponseBase], str]] = []
 
     def register_page(self, route: str, view: Callable[..., HttpResponseBase], name: str) -> None:
@@ -109,7 +109,7 @@ class Site(AdminSite):
         """Wrap a page. A form that collides with a change of the same moment is checked again, and says so then."""
 
         @functools.wraps(view)
-        def check_again(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def check_again(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
             with contextlib.suppress(IntegrityError):
                 return view(request, *args, **kwargs)  # type: ignore[no-any-return]
             return view(request, *args, **kwargs)  # type: ignore[no-any-return]

@@ -1,7 +1,5 @@
 """Sessions in the database, which only the role of sign-in reads and writes: a session key is a credential."""
 
-from typing import Any
-
 from django.contrib.sessions.backends import db
 
 from ragsite.postgres import identity
@@ -10,7 +8,7 @@ from ragsite.postgres import identity
 class SessionStore(db.SessionStore):
     """Django's sessions, with the database identity of sign-in."""
 
-    def _get_session_from_db(self) -> Any:
+    def _get_session_from_db(self) -> object:
         with identity.run_as(identity.SIGN_IN):
             return super()._get_session_from_db()  # type: ignore[misc]  # the stubs lack it
 

@@ -155,7 +155,7 @@ def _about_source(events: QuerySet[AuditEvent], source_id: str) -> QuerySet[Audi
     )
 
 
-def _render_values(values: dict[str, Any]) -> SafeString | str:
+def _render_values(values: dict[str, object]) -> SafeString | str:
     rows = ((name, json.dumps(value, ensure_ascii=False)) for name, value in values.items())
     return format_html_join("", "<div><b>{}</b>: {}</div>", rows) or "—"
 

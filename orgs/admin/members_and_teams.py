@@ -22,7 +22,7 @@ _NAME_HELP = _("Letters from a to z, digits, hyphens and underscores, such as sa
 _NAME_ERRORS = {"invalid": _("Use only letters from a to z, digits, hyphens and underscores, such as sales-south.")}
 
 
-def _taken(message: Any) -> dict[str, Any]:
+def _taken(message: object) -> dict[str, object]:
     """Return what a form says about a row that exists already."""
     return {NON_FIELD_ERRORS: {"unique_together": message}}
 

@@ -53,7 +53,7 @@ def _fields(model: type[Model]) -> "Sequence[Field[Any, Any]]":
 
 def _split(values: Sequence[Any]) -> list[tuple[type[Model], Sequence[Any]]]:
     """Return each model of _MODELS with its values in the row."""
-    parts: list[tuple[type[Model], Sequence[Any]]] = []
+    parts: list[tuple[type[Model], Sequence[object]]] = []
     start = 0
     for model in _MODELS:
         end = start + len(_fields(model))

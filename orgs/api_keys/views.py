@@ -2,7 +2,6 @@
 
 import uuid
 from datetime import timedelta
-from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -49,7 +48,7 @@ class KeyView(APIView):
     parser_classes = (CredentialsParser,)
     error_statuses = (*COMMON_STATUSES, 404)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
         if get_caller(request).key is not None:
             raise PermissionDenied(

@@ -42,7 +42,7 @@ class ScimView(APIView):
     renderer_classes = (ScimRenderer,)
     schema = None
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
         if not isinstance(request.auth, ScimToken):
             raise NotAuthenticated("Send the organisation's SCIM token: Authorization: Bearer scim_…")
@@ -72,7 +72,7 @@ def respond(request: Request, body: dict[str, Any], status: int = 200) -> Respon
     return Response(select(request.query_params, body), status=status, headers=headers)
 
 
-def select(parameters: Parameters, body: dict[str, Any]) -> dict[str, Any]:
+def select(parameters: Parameters, body: dict[str, object]) -> dict[str, object]:
     """Leave out what `attributes` and `excludedAttributes` do not select (RFC 7644, 3.4.2.5)."""
     included, excluded = (_names(parameters, name) for name in ("attributes", "excludedAttributes"))
     always = {"schemas", "id"}

@@ -35,7 +35,7 @@ class GroupValues:
 
     display_name: str
     external_id: str
-    member_ids: frozenset[Any]
+    member_ids: frozenset[object]
 
 
 def list_groups(organization: Organization) -> QuerySet[ScimGroup]:
@@ -43,7 +43,7 @@ def list_groups(organization: Organization) -> QuerySet[ScimGroup]:
     return ScimGroup.objects.filter(team__organization=organization).select_related("team").order_by("pk")
 
 
-def read_values(body: Any) -> GroupValues:
+def read_values(body: object) -> GroupValues:
     """Read a SCIM group.
 
     Raises:

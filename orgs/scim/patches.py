@@ -17,7 +17,7 @@ _MAX_PATH_CHARACTERS = 3_000
 _MAX_TEXT_CHARACTERS = 2_000
 
 
-def apply(resource: dict[str, Any], body: Any) -> dict[str, Any]:
+def apply(resource: dict[str, object], body: object) -> dict[str, object]:
     """Return the resource after the operations of a PATCH.
 
     Raises:
@@ -73,7 +73,7 @@ class _Patch:
         if self._work_left < 0:
             raise ScimError(400, "These operations are too many for one request. Send fewer at once.", "tooMany")
 
-    def _change_value(self, parent: Any, kind: str, name: str, value: Any) -> None:
+    def _change_value(self, parent: object, kind: str, name: str, value: object) -> None:
         if not isinstance(parent, dict):
             raise ScimError(400, "The path names no attribute.", "invalidPath")
         name = self._known_name(parent, name)
@@ -92,7 +92,7 @@ class _Patch:
         else:
             parent[name] = value
 
-    def _change_elements(self, kind: str, name: str, condition: str, part: str | None, value: Any) -> None:
+    def _change_elements(self, kind: str, name: str, condition: str, part: str | None, value: object) -> None:
         """Change the elements of a list that match, such as `emails[type eq "work"].value`."""
         comparisons = filters.parse(condition)
         if len(comparisons) > MAX_COMPARISONS:
@@ -119,7 +119,7 @@ class _Patch:
                 item.update(value)
         self.resource[name] = elements
 
-    def _matches(self, item: dict[str, Any], comparison: filters.Comparison) -> bool:
+    def _matches(self, item: dict[str, object], comparison: filters.Comparison) -> bool:
         value = item.get(self._known_name(item, comparison.attribute))
         if comparison.operator == "pr":
             return value is not None
@@ -128,21 +128,21 @@ class _Patch:
             raise ScimError(400, "Elements are compared with eq, ne and pr.", "invalidFilter")
         return is_equal == (comparison.operator == "eq")
 
-    def _known_name(self, parent: dict[str, Any], name: str) -> str:
+    def _known_name(self, parent: dict[str, object], name: str) -> str:
         """The name as the resource spells it: attributes are case-insensitive."""
         self._spend(len(parent))
         return next((known for known in parent if known.lower() == name.lower()), name)
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _size(value: Any) -> int:
+def _size(value: object) -> int:
     return len(value) if isinstance(value, dict | list) else 1
 
 
-def _key(item: Any) -> str:
+def _key(item: object) -> str:
     return _text(item.get("value") if isinstance(item, dict) else item)
 
 

@@ -15,11 +15,11 @@ _SCHEMA_SCHEMA = "urn:ietf:params:scim:schemas:core:2.0:Schema"
 MAX_RESULTS = 200
 
 
-def render_user(membership: Membership, base: str) -> dict[str, Any]:
+def render_user(membership: Membership, base: str) -> dict[str, object]:
     """Render a member. `base`: the address of /scim/v2."""
     user = membership.user
     scim_user = getattr(membership, "scim_user", None)
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "schemas": [users.SCHEMA],
         "id": str(membership.pk),
         **({"externalId": scim_user.external_id} if scim_user else {}),
@@ -36,10 +36,10 @@ def render_user(membership: Membership, base: str) -> dict[str, Any]:
     return _with_meta(body, "User", f"{base}/Users/{membership.pk}", membership.created_at.isoformat())
 
 
-def render_group(group: ScimGroup, base: str) -> dict[str, Any]:
+def render_group(group: ScimGroup, base: str) -> dict[str, object]:
     """Render a group. `base`: the address of /scim/v2."""
     member_ids = group.team.memberships.order_by("pk").values_list("pk", flat=True)
-    body: dict[str, Any] = {
+    body: dict[str, object] = {
         "schemas": [groups.SCHEMA],
         "id": str(group.pk),
         **({"externalId": group.external_id} if group.external_id else {}),
@@ -51,13 +51,13 @@ def render_group(group: ScimGroup, base: str) -> dict[str, Any]:
     return _with_meta(body, "Group", f"{base}/Groups/{group.pk}")
 
 
-def _with_meta(body: dict[str, Any], kind: str, location: str, created: str = "") -> dict[str, Any]:
+def _with_meta(body: dict[str, object], kind: str, location: str, created: str = "") -> dict[str, object]:
     digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
     meta = {"resourceType": kind, "location": location, "version": f'W/"{digest}"'}
     return {**body, "meta": {**meta, **({"created": created} if created else {})}}
 
 
-def configuration(base: str) -> dict[str, Any]:
+def configuration(base: str) -> dict[str, object]:
     """What the service supports."""
     unsupported = {"supported": False}
     return {
@@ -75,7 +75,7 @@ def configuration(base: str) -> dict[str, Any]:
     }
 
 
-def resource_types(base: str) -> list[dict[str, Any]]:
+def resource_types(base: str) -> list[dict[str, object]]:
     """The two types of resources."""
     return [
         {
@@ -132,7 +132,7 @@ def schemas(base: str) -> list[dict[str, Any]]:
     ]
 
 
-def _attribute(name: str, kind: str, **properties: Any) -> dict[str, Any]:
+def _attribute(name: str, kind: str, **properties: object) -> dict[str, object]:
     return {
         "name": name,
         "type": kind,

@@ -49,7 +49,7 @@ def list_users(organization: Organization) -> QuerySet[Membership]:
     return members.prefetch_related("teams__scim_group").order_by("pk")
 
 
-def read_values(body: Any) -> UserValues:
+def read_values(body: object) -> UserValues:
     """Read a SCIM user.
 
     Raises:
@@ -205,7 +205,7 @@ def read_text(body: dict[str, Any], name: str, *, required: bool = False) -> str
     return value
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     """Entra ID sends booleans as texts."""
     if isinstance(value, str) and value.lower() in ("true", "false"):
         return value.lower() == "true"

@@ -20,7 +20,7 @@ _MAX_ADDRESS_CHARACTERS = 2_000
 @dataclass(slots=True)
 class _Cached:
     expires_at: float
-    configuration: dict[str, Any]
+    configuration: dict[str, object]
     keys: dict[str, Any] | None = None
     keys_requested_at: float | None = None
 
@@ -55,7 +55,7 @@ def find_endpoint(provider: Provider, name: str, *, refresh: bool = False) -> st
     return text
 
 
-def read_keys(provider: Provider, *, refresh: bool) -> dict[str, Any]:
+def read_keys(provider: Provider, *, refresh: bool) -> dict[str, object]:
     """Return the provider's keys (RFC 7517).
 
     Args:

@@ -48,5 +48,5 @@ class PasswordBackend(password_backend.PasswordBackend):
 class SingleSignOnBackend(ModelBackend):
     """Reads the account of a session that a provider has begun. It accepts no password."""
 
-    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # type: ignore[override]
+    def authenticate(self, request: HttpRequest | None, **credentials: object) -> object:  # type: ignore[override]
         return None

@@ -184,7 +184,7 @@ def _decode(provider: Provider, client_id: str, token: str, *, require: list[str
     """Check the signature of a token, its issuer, its audience and its times, and return its claims."""
     try:
         key = _signing_key(provider, jwt.get_unverified_header(token))
-        claims: dict[str, Any] = jwt.decode(
+        claims: dict[str, object] = jwt.decode(
             token,
             key,
             algorithms=_ALGORITHMS,

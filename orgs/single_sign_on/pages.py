@@ -110,7 +110,7 @@ class ResponsePage(SignInPage):
 
     def read_response(
         self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt
-    ) -> tuple[dict[str, Any], str]:
+    ) -> tuple[dict[str, object], str]:
         """Return the verified claims, and where the person signs out of the provider; empty if nowhere.
 
         Raises:
@@ -132,7 +132,7 @@ class Callback(ResponsePage):
 
     def read_response(
         self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt
-    ) -> tuple[dict[str, Any], str]:
+    ) -> tuple[dict[str, object], str]:
         openid_connect.check_response_issuer(as_entered(provider), request.GET.get("iss"))
         code = request.GET.get("code", "")
         if not 0 < len(code) <= _MAX_CHARACTERS:

@@ -46,7 +46,7 @@ class IdentityProviderFailed(Exception):
 class _Client(httpx2.Client):
     """Connects to allowed addresses only."""
 
-    def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
+    def _init_transport(self, *args: object, **options: object) -> httpx2.BaseTransport:
         return outbound_connections.BackendTransport(
             outbound_connections.GuardedBackend(setting=outbound_connections.SIGN_IN_HOSTS)
         )

@@ -196,7 +196,7 @@ def _list_upload_sources(request: HttpRequest) -> list[DataSource]:
     return [] if holds_permission(request, Permission.SOURCES_MANAGE) else list(sources[:_MAX_UPLOAD_SOURCES])
 
 
-def _readable_parts(request: HttpRequest, object_id: str) -> dict[str, Any]:
+def _readable_parts(request: HttpRequest, object_id: str) -> dict[str, object]:
     """Return the chunks of the document and the address of its text, for users who may query its data source."""
     key, first = as_uuid(object_id), request.GET.get("first_chunk", "0")
     first_position = int(first) if first.isascii() and first.isdigit() and len(first) < 7 else 0

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import quote
 
 from django.http import HttpRequest, HttpResponse
@@ -41,7 +40,7 @@ _TITLES = {
     ErrorKind.UNAVAILABLE: _("This is not available at the moment"),
 }
 # What pages say instead of the message of an error, which names fields of the contracts, or is English.
-_TEXTS: dict[type[RagError], Any] = {
+_TEXTS: dict[type[RagError], object] = {
     UnknownConversation: _("There is no such conversation; perhaps it was deleted. Select “Ask” to begin a new one."),
     ContextOverflow: _("Your question is too long for this search. Ask a shorter one, or its parts one by one."),
 }
@@ -54,7 +53,7 @@ def page(view: PageView) -> PageView:
 
     @never_cache
     @functools.wraps(view)
-    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if redirect := sign_in_redirect(request, **_typed_question(request)):
             return redirect
         identity.set_current(get_caller(request).database_identity)
@@ -72,7 +71,7 @@ def rate_limited(rate_limit: RateLimit = CHANGES) -> Callable[[PageView], PageVi
 
     def decorate(view: PageView) -> PageView:
         @functools.wraps(view)
-        def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
             if request.method == "POST" and (seconds := seconds_until_allowed(request, rate_limit)):
                 text = gettext("You have sent many requests within a minute. Try again in {seconds} seconds.")
                 text = text.format(seconds=seconds)

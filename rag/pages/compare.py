@@ -1,7 +1,5 @@
 """The page "Compare": one question with two settings, side by side, with scores and durations."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -36,7 +34,7 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
     else:
         question = request.GET.get("q", "")[:MAX_QUESTION_CHARACTERS]
         form = CompareForm(sources=sources, initial={"question": question, **_DIFFERENT_SETTINGS})
-    compared: list[dict[str, Any]] = []
+    compared: list[dict[str, object]] = []
     if form.is_valid():
         answers = comparison.compare(form.to_settings(), form.to_selection(caller))
         compared = [_column(number, answer) for number, answer in enumerate(answers, start=1)]
@@ -49,7 +47,7 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
     return render(request, "pages/compare.html", {**context, "sources": sources}, status=status)
 
 
-def _column(number: int, answer: comparison.ComparedAnswer) -> dict[str, Any]:
+def _column(number: int, answer: comparison.ComparedAnswer) -> dict[str, object]:
     if answer.result is None:
         return {"number": number, "answer": answer}
     text = answer.result.answer.text

@@ -111,7 +111,7 @@ class _Stemmers(threading.local):
     """Stemmers of the current thread: a stemmer stores the word that it processes, so it cannot be shared."""
 
     def __init__(self) -> None:
-        self._by_algorithm: dict[str, Any] = {}
+        self._by_algorithm: dict[str, object] = {}
 
     def get(self, algorithm: str) -> Any:
         if algorithm not in self._by_algorithm:

@@ -56,7 +56,7 @@ def error_body(title: str, message: str, details: dict[str, object] | None = Non
     return {"error": title, "message": message, "details": details or {}}
 
 
-def field_errors(detail: Any, path: str = "") -> list[dict[str, str]]:
+def field_errors(detail: object, path: str = "") -> list[dict[str, str]]:
     """Flatten DRF's nested error detail to a list of {"field", "message"}, in the order of the serializer's fields.
 
     Nested fields are written as `documents[3].text`; errors of the whole body have the field `body`.

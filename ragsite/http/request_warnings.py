@@ -62,7 +62,7 @@ def add(message: str) -> None:
         warnings.append(message)
 
 
-class UnknownFieldWarnings(Serializer[Any]):
+class UnknownFieldWarnings(Serializer[object]):
     """A serializer that warns of unknown fields, for views that validate with it directly."""
 
     def run_validation(self, data: Any = empty) -> Any:

@@ -42,7 +42,7 @@ def is_enabled() -> bool:
     return _tracer() is not None
 
 
-def start_span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: Any) -> Span | None:
+def start_span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: object) -> Span | None:
     """Start a span below the current one, without making it the current one; None if traces are off."""
     if (tracer := _tracer()) is None:
         return None
@@ -50,7 +50,7 @@ def start_span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: Any)
 
 
 @contextlib.contextmanager
-def span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: Any) -> Iterator[Span | None]:
+def span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: object) -> Iterator[Span | None]:
     """Measure the block as a span. `__` in the name of an attribute stands for a dot."""
     started = start_span(name, kind, **attributes)
     try:
@@ -100,7 +100,7 @@ def inject(headers: MutableMapping[str, Any]) -> None:
         propagate.inject(headers)
 
 
-def start_task(name: str, *, traceparent: str) -> tuple[Span, Any] | None:
+def start_task(name: str, *, traceparent: str) -> tuple[Span, object] | None:
     """Start the span of a task in the trace of the code that sent its message, and make it the current one.
 
     Args:

@@ -57,7 +57,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.role = identity.READER_ROLE  # the role of its login, if it has one (ragsite.postgres.role_connections)
-        self.replica_address: dict[str, Any] = {}  # empty for the primary
+        self.replica_address: dict[str, object] = {}  # empty for the primary
         self.max_wait_seconds = ANSWER_SECONDS  # for each answer of a replica
         self._session_identity = identity.of_process()
         self._applied: Identity | None = self._session_identity
@@ -74,7 +74,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         """Whether each transaction of this connection may run in another session of the server."""
         return bool(self.login) and role_connections.has_pooler()
 
-    def get_connection_params(self) -> dict[str, Any]:
+    def get_connection_params(self) -> dict[str, object]:
         parameters = {"application_name": version_name()} | super().get_connection_params()
         if not self.login:
             return parameters

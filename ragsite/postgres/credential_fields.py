@@ -75,7 +75,7 @@ class _HiddenMixin:
     def select_format(self, _compiler: Any, _sql: str, _values: Any) -> tuple[str, tuple[()]]:
         return "NULL", ()
 
-    def from_db_value(self, *_: Any) -> Any:
+    def from_db_value(self, *_: object) -> object:
         return models.DEFERRED
 
 

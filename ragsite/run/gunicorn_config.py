@@ -33,7 +33,7 @@ def _database_problem() -> str:
     return ""
 
 
-def on_starting(server: Any) -> None:
+def on_starting(server: object) -> None:
     """Refuse to start with a database that cannot be used, import what requests need, and wait for `migrate`.
 
     The server accepts no connection meanwhile.
@@ -48,7 +48,7 @@ def on_starting(server: Any) -> None:
     wait_until_migrated()
 
 
-def post_worker_init(worker: Any) -> None:
+def post_worker_init(worker: object) -> None:
     """Check the database again, which may not have answered before, load models, and begin to store measurements."""
     if message := _database_problem():
         raise AppImportError(message)

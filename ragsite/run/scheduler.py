@@ -88,7 +88,7 @@ class SingleScheduler(PersistentScheduler):
         self._client, self._last_runs = client, f"{prefix}scheduler-runs"
         self.lease = Lease(client, f"{prefix}scheduler")
         self._is_active = False
-        self._postponed: Any = None  # the entry that is not sent, because its run could not be stored
+        self._postponed: object = None  # the entry that is not sent, because its run could not be stored
 
     def tick(self, *arguments: Any, **options: Any) -> float:
         """Send the next task that is due, if this scheduler holds the lease; return the seconds until the next call."""

@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -24,7 +23,7 @@ class RecordingEnv(environ.Env):  # type: ignore[misc]  # untyped library
         # Read by the launcher (ragsite.run.launch), not by the settings.
         self.names = {"RAG_DEMO"}
 
-    def get_value(self, var: str, *arguments: Any, **options: Any) -> Any:
+    def get_value(self, var: str, *arguments: object, **options: object) -> object:
         self.names.add(var)
         return super().get_value(var, *arguments, **options)
 

@@ -34,7 +34,7 @@ def get_schema() -> dict[str, Any]:
 
 
 @functools.cache
-def _generate_schema() -> dict[str, Any]:
+def _generate_schema() -> dict[str, object]:
     return dict(SchemaGenerator().get_schema(request=None, public=True))
 
 

@@ -1,7 +1,5 @@
 """Prints the SQL that creates the database roles, for an administrator of a server on which `migrate` may not do it."""
 
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandParser
 
 from ragsite.postgres.roles.preparation import creation_sql, userlist
@@ -16,5 +14,5 @@ class Command(BaseCommand):
             "--pgbouncer", action="store_true", help="print the file userlist.txt of PgBouncer, with passwords"
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         self.stdout.write(userlist() if options["pgbouncer"] else creation_sql())

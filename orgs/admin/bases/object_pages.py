@@ -30,7 +30,7 @@ class ObjectPagesMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subsc
         return super().render_delete_form(request, {**context, "object_title": title})
 
     def history_view(
-        self, request: HttpRequest, object_id: str, extra_context: dict[str, Any] | None = None
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
     ) -> HttpResponse:
         page = super().history_view(request, object_id, extra_context)
         if isinstance(page, TemplateResponse) and page.context_data:

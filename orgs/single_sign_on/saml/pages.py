@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import uuid
-from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
@@ -65,7 +64,7 @@ class Consumer(ResponsePage):
 
     def read_response(
         self, request: HttpRequest, provider: IdentityProvider, attempt: SignInAttempt
-    ) -> tuple[dict[str, Any], str]:
+    ) -> tuple[dict[str, object], str]:
         text, sp = request.POST.get("SAMLResponse", ""), service_provider.addresses(request, provider)
         assertion = read_response(text, provider, sp, request_id=requests.request_id(attempt))
         _use_once(provider, assertion)

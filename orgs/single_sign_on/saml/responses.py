@@ -5,7 +5,6 @@ import binascii
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from cryptography import x509
 from django.utils import timezone
@@ -50,7 +49,7 @@ class Assertion:
     assertion_id: str
     expires_at: datetime.datetime
     person: SignedInPerson
-    claims: dict[str, Any]
+    claims: dict[str, object]
 
 
 def read_response(text: str, provider: IdentityProvider, sp: ServiceProvider, *, request_id: str) -> Assertion:
@@ -165,7 +164,7 @@ def _read_person(assertion: xml.Element) -> SignedInPerson:
     return SignedInPerson(subject, qualifiers, statements[0].get("SessionIndex", ""))
 
 
-def _read_claims(assertion: xml.Element, person: SignedInPerson, groups_claim: str) -> dict[str, Any]:
+def _read_claims(assertion: xml.Element, person: SignedInPerson, groups_claim: str) -> dict[str, object]:
     """Return the attributes as the claims that an OpenID Connect provider would send.
 
     Others may contain any XML (SAML Core, 2.7.3.1.1). A name may come several times.

@@ -23,7 +23,7 @@ class InvalidXml(IdentityProviderFailed):
     """The document is not one that a SAML provider sends."""
 
 
-def parser() -> Any:
+def parser() -> object:
     """Return a parser without comments, which could cut a signed text in two."""
     return etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, remove_comments=True)
 

@@ -35,7 +35,7 @@ STATE_LABELS = {
     "waiting": _("waiting"),
 }
 # What an operator does about documents in a condition. What to do about waiting ones depends on the page.
-CONDITION_ADVICE: dict[str, Any] = {
+CONDITION_ADVICE: dict[str, object] = {
     Condition.QUEUED: _("Nothing: workers take documents in turn."),
     Condition.STARVED: _(job_lookup.STARVED_ADVICE),
     Condition.RUNNING: _("Nothing: a worker is at work."),
@@ -60,7 +60,7 @@ class ConditionFilter(admin.SimpleListFilter):
         return queryset.filter(pk__in=open_documents.filter(condition=self.value()).order_by().values("job"))
 
 
-def link_to_documents(text: Any, **filters: object) -> SafeString:
+def link_to_documents(text: object, **filters: object) -> SafeString:
     """Render a link to the list of job documents, filtered by these filters."""
     return format_html('<a href="{}?{}">{}</a>', reverse(_DOCUMENT_LIST_URL), urlencode(filters), text)
 
@@ -105,7 +105,7 @@ class JobAdminBase(ReadOnlyMixin, SourceContentAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         if request.method == "GET" and self.has_view_permission(request):
             self._warn_if_starved(request)
         return super().changelist_view(request, extra_context)

@@ -151,7 +151,7 @@ class IngestionDocumentAdmin(LargeListMixin, JobAdminBase):
         return ", ".join(texts) or "–"
 
 
-_ADVICE: dict[str, Any] = {
+_ADVICE: dict[str, object] = {
     **CONDITION_ADVICE,
     Condition.WAITING: _("See the error: the embedding model did not respond. The document is retried automatically."),
     IngestionDocument.State.FAILED: _(

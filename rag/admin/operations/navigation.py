@@ -12,7 +12,7 @@ from accounts.sign_in.admin_site import Site
 from orgs.access.permissions import Permission
 from orgs.admin.bases.scoped_admin import holds_permission
 
-_GROUPS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+_GROUPS: tuple[tuple[object, tuple[str, ...]], ...] = (
     (
         _("Content"),
         (

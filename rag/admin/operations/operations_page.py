@@ -64,7 +64,7 @@ class Page(View):
         return HttpResponseRedirect(reverse("admin:operations"))
 
 
-def _build_context(state: InstallationState) -> dict[str, Any]:
+def _build_context(state: InstallationState) -> dict[str, object]:
     problems = find_problems(state)
     level = max((problem.level for problem in problems), default=Level.OK)
     conditions = [

@@ -1,7 +1,6 @@
 """Shared code of a data source's additional pages: who may open them, and their layout."""
 
 import uuid
-from typing import Any
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
@@ -33,7 +32,7 @@ def get_managed_source(request: HttpRequest, source_id: uuid.UUID) -> DataSource
     return source
 
 
-def render_page(request: HttpRequest, template: str, source: DataSource, title: str, **context: Any) -> HttpResponse:
+def render_page(request: HttpRequest, template: str, source: DataSource, title: str, **context: object) -> HttpResponse:
     context = {**admin.site.each_context(request), "title": title, "subtitle": str(source), "source": source, **context}
     return TemplateResponse(request, f"admin/rag/datasource/{template}.html", context)
 

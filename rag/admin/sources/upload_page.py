@@ -109,7 +109,7 @@ class UploadPageMixin:
         return TemplateResponse(request, "admin/rag/datasource/upload.html", context, status=status)
 
 
-def upload_context(source: DataSource) -> dict[str, Any]:
+def upload_context(source: DataSource) -> dict[str, object]:
     """Return what the form for uploads needs, on this page and on that of the source."""
     return {
         "upload_url": reverse("admin:rag_datasource_upload", args=[source.pk]),
@@ -191,13 +191,13 @@ def _paths(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> list[str
     return paths
 
 
-def _is_path(path: Any) -> bool:
+def _is_path(path: object) -> bool:
     if not isinstance(path, str) or not path.strip() or not path.isprintable():
         return False
     return len(path.encode(errors="replace")) <= MAX_PATH_BYTES
 
 
-def _printable(path: Any) -> str:
+def _printable(path: object) -> str:
     """Return the beginning of a path in which each character that cannot be seen is replaced."""
     replacement = "\N{REPLACEMENT CHARACTER}"
     return "".join(character if character.isprintable() else replacement for character in str(path)[:200])

@@ -43,13 +43,13 @@ class ContractViewSet(ViewSet):
     path_names: Mapping[str, str] = {}
 
     @property
-    def response_headers(self) -> dict[str, Any]:
+    def response_headers(self) -> dict[str, object]:
         return self.rate_limit.openapi_headers if self.rate_limit else {}
 
     def get_exception_handler(self) -> ErrorHandler:
         return type(self).error_handler
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
         method = "GET" if request.method == "HEAD" else request.method or ""
         read_limiter.begin(request.META)
@@ -127,7 +127,7 @@ def validate(serializer: type[Serializer[Any]], data: object) -> dict[str, Any]:
 
 
 @functools.cache
-def _kept_form(serializer: type[Serializer[Any]]) -> Serializer[Any]:
+def _kept_form(serializer: type[Serializer[object]]) -> Serializer[object]:
     """Return a serializer without data, which all requests share: a new one copies all of its fields."""
     return serializer()
 

@@ -18,7 +18,7 @@ NON_BLANK_PATTERN = rf"^[^\u0000]*[^\u0000{_WHITE_SPACE}][^\u0000]*$"
 _NO_NUL = r"^[^\u0000]*$"
 
 
-def _text_schema(field: fields.Text) -> dict[str, Any]:
+def _text_schema(field: fields.Text) -> dict[str, object]:
     schema: dict[str, Any] = {"type": "string", "pattern": _NO_NUL if field.allow_blank else NON_BLANK_PATTERN}
     if not field.allow_blank:
         schema["minLength"] = 1
@@ -32,7 +32,7 @@ def _text_schema(field: fields.Text) -> dict[str, Any]:
     return schema
 
 
-def _path_schema(field: fields.Path) -> dict[str, Any]:
+def _path_schema(field: fields.Path) -> dict[str, object]:
     return {
         **_text_schema(field),
         "maxLength": MAX_PATH_BYTES,
@@ -40,19 +40,19 @@ def _path_schema(field: fields.Path) -> dict[str, Any]:
     }
 
 
-def _choice_schema(field: fields.Choice) -> dict[str, Any]:
+def _choice_schema(field: fields.Choice) -> dict[str, object]:
     return {"type": "string", "enum": list(field.choices)}
 
 
-def _link_schema(field: fields.Link) -> dict[str, Any]:
+def _link_schema(field: fields.Link) -> dict[str, object]:
     return {**_text_schema(field), "format": "uri", "pattern": r"^https?://[^\u0000]*$"}
 
 
-def _anything_schema(field: fields.Anything) -> dict[str, Any]:
+def _anything_schema(field: fields.Anything) -> dict[str, object]:
     return {}
 
 
-def _number_schema(json_type: str) -> Callable[[Any], dict[str, Any]]:
+def _number_schema(json_type: str) -> Callable[[object], dict[str, object]]:
     def build_schema(field: Any) -> dict[str, Any]:
         bounds = {"minimum": field.min_value, "maximum": field.max_value}
         return {"type": json_type, **{name: bound for name, bound in bounds.items() if bound is not None}}
@@ -60,7 +60,7 @@ def _number_schema(json_type: str) -> Callable[[Any], dict[str, Any]]:
     return build_schema
 
 
-def _metadata_schema(field: fields.Metadata) -> dict[str, Any]:
+def _metadata_schema(field: fields.Metadata) -> dict[str, object]:
     return {
         "type": "object",
         "additionalProperties": {},
@@ -81,7 +81,7 @@ _SCHEMA_BUILDERS: dict[type, Callable[[Any], dict[str, Any]]] = {
 }
 
 
-def _register(cls: type, build_schema: Callable[[Any], dict[str, Any]]) -> None:
+def _register(cls: type, build_schema: Callable[[object], dict[str, object]]) -> None:
     class Extension(OpenApiSerializerFieldExtension):
         target_class = cls
         match_subclasses = True

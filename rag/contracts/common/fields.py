@@ -104,7 +104,7 @@ class Metadata(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
         super().__init__(error_messages={"null": message, "not_an_object": message}, **options)
         self.label_in_messages = name
 
-    def to_internal_value(self, data: object) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> dict[str, object]:
         if not isinstance(data, dict):
             self.fail("not_an_object")
         if problem := _unstorable(data):

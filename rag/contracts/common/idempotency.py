@@ -6,7 +6,6 @@ import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
@@ -86,7 +85,7 @@ def _fingerprint(request: Request) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def _describe_body(request: Request) -> Any:
+def _describe_body(request: Request) -> object:
     if not isinstance(request.data, QueryDict):
         return request.data
     files = [[name, file.name, _digest(file)] for name, group in request.FILES.lists() for file in group]

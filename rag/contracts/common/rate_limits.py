@@ -54,7 +54,7 @@ class RateLimit:
     in_headers: bool = True
 
     @property
-    def openapi_headers(self) -> dict[str, Any]:
+    def openapi_headers(self) -> dict[str, object]:
         """The response headers as OpenAPI header objects."""
         prefix = "" if self.standard_headers else "X-"
         descriptions = {

@@ -3,7 +3,7 @@
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, Protocol, TypedDict, TypeVar
+from typing import Protocol, TypedDict, TypeVar
 
 import structlog
 from django.db import connection
@@ -39,7 +39,7 @@ class TokenData(TypedDict):
     text: str
 
 
-def described_stream(name: str, *, sources: Any, result: Any) -> EventStream:
+def described_stream(name: str, *, sources: object, result: object) -> EventStream:
     """Return the description of a stream for the OpenAPI schema. Its error is the contract's error body."""
     return EventStream(name, {"sources": sources, "token": TokenData, "done": result, "error": None})
 

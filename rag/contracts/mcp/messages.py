@@ -35,7 +35,7 @@ def answer(method: str, params: dict[str, Any], request: Request) -> dict[str, o
     return _METHODS[method](params, request)
 
 
-def _initialize(params: dict[str, Any], _: Request) -> dict[str, object]:
+def _initialize(params: dict[str, object], _: Request) -> dict[str, object]:
     version = params.get("protocolVersion")
     return {
         "protocolVersion": version if version in _VERSIONS else _VERSIONS[0],
@@ -45,7 +45,7 @@ def _initialize(params: dict[str, Any], _: Request) -> dict[str, object]:
     }
 
 
-def _call_tool(params: dict[str, Any], request: Request) -> dict[str, object]:
+def _call_tool(params: dict[str, object], request: Request) -> dict[str, object]:
     """Run a tool. What goes wrong is part of the result, so that the model can read it."""
     tool = TOOLS.get(str(params.get("name")))
     if tool is None:
@@ -65,7 +65,7 @@ def _tool_error(message: str) -> dict[str, object]:
     return {"content": [{"type": "text", "text": message}], "isError": True}
 
 
-def _list_resources(params: dict[str, Any], request: Request) -> dict[str, object]:
+def _list_resources(params: dict[str, object], request: Request) -> dict[str, object]:
     cursor = params.get("cursor")
     after = as_uuid(str(cursor)) if cursor else None
     if cursor and after is None:
@@ -78,7 +78,7 @@ def _list_resources(params: dict[str, Any], request: Request) -> dict[str, objec
     return {"resources": resources, **({"nextCursor": str(documents[-1].pk)} if has_more else {})}
 
 
-def _read_resource(params: dict[str, Any], request: Request) -> dict[str, object]:
+def _read_resource(params: dict[str, object], request: Request) -> dict[str, object]:
     uri = str(params.get("uri"))
     prefix = URI.removesuffix("{id}")
     document_id = as_uuid(uri.removeprefix(prefix)) if uri.startswith(prefix) else None
@@ -94,7 +94,7 @@ def _read_resource(params: dict[str, Any], request: Request) -> dict[str, object
 
 
 _TEMPLATE = {"uriTemplate": URI, "name": "document", "title": "A document's text", "mimeType": "text/plain"}
-_METHODS: dict[str, Callable[[dict[str, Any], Request], dict[str, object]]] = {
+_METHODS: dict[str, Callable[[dict[str, object], Request], dict[str, object]]] = {
     "initialize": _initialize,
     "ping": lambda params, request: {},
     "tools/list": lambda params, request: {"tools": [tool.describe() for tool in TOOLS.values()]},

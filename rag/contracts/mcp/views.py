@@ -1,7 +1,5 @@
 """POST /mcp: the streamable HTTP transport of MCP, with a JSON response to each message and without sessions."""
 
-from typing import Any
-
 from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import PermissionDenied
@@ -25,7 +23,7 @@ class Mcp(ContractViewSet):
     error_handler = staticmethod(handle_exception)
     scopes = {"POST": Scope.QUERY}
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         _check_origin(request)
         super().initial(request, *args, **kwargs)
 

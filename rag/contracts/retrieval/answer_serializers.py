@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from django.utils import timezone
 
@@ -38,7 +38,7 @@ class AnswerCitation(TypedDict):
     source_uri: str | None
     snippet: str
     relevance_score: Share
-    meta: dict[str, Any]
+    meta: dict[str, object]
 
 
 class ContextUsed(TypedDict):
@@ -89,7 +89,7 @@ def sources_out(retrieval: Retrieval) -> AnswerSources:
 
 def _citations(passages: Sequence[Passage]) -> list[AnswerCitation]:
     """Return the highest-scoring chunk of each document, for at most `MAX_CITATIONS` documents."""
-    best_passages: dict[Any, Passage] = {}
+    best_passages: dict[object, Passage] = {}
     for passage in passages:  # by descending score
         best_passages.setdefault(passage.document_id, passage)
     return [_citation(passage) for passage in list(best_passages.values())[:MAX_CITATIONS]]

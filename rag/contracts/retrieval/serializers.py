@@ -61,7 +61,7 @@ class Result(TypedDict):
     source_type: Annotated[str, {"enum": SourceType.values}]
     source_title: str
     source_uri: str | None
-    meta: dict[str, Any]
+    meta: dict[str, object]
     rank: Count
 
 

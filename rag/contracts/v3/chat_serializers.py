@@ -36,7 +36,7 @@ class ChatIn(serializers.Serializer[None]):
             raise serializers.ValidationError("the last message must have the role user and must not be empty")
         return messages
 
-    def validate_options(self, options: dict[str, Any]) -> dict[str, Any]:
+    def validate_options(self, options: dict[str, object]) -> dict[str, object]:
         temperature = options.get("temperature")
         if temperature is not None:
             number = fields.Number("options.temperature", min_value=0.0, max_value=2.0)

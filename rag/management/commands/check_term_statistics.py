@@ -1,7 +1,5 @@
 """manage.py check_term_statistics: compares the term statistics with the chunks."""
 
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.services.maintenance.indexes import repair_term_statistics
@@ -16,7 +14,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--repair", action="store_true", help="correct the counts that differ")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         differences = repair_term_statistics.check()
         for difference in differences:
             self.stdout.write(f"{difference.slug} ({difference.source_id}): {difference.count:,} counts differ")

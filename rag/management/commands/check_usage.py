@@ -1,7 +1,5 @@
 """manage.py check_usage: compare the usage counters of the quotas with the stored documents."""
 
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from rag.services.maintenance import usage_counters
@@ -15,7 +13,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--repair", action="store_true", help="correct the counters that differ")
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         differences = usage_counters.find_differences()
         for difference in differences:
             (counted_chunks, counted_bytes), (stored_chunks, stored_bytes) = difference.counted, difference.stored

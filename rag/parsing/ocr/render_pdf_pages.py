@@ -3,7 +3,6 @@
 import re
 import secrets
 from collections.abc import Callable
-from typing import Any
 
 import xberg
 
@@ -27,7 +26,7 @@ class _Backend:
         self.pages: list[RecognizedPage] = []
         self.error: Exception | None = None
 
-    def process_image(self, picture: bytes, config: object) -> dict[str, Any]:
+    def process_image(self, picture: bytes, config: object) -> dict[str, object]:
         """Recognise the text of a page and return its mark."""
         content = ""
         if not self.error and len(self.pages) < self._max_pictures:

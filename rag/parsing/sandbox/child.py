@@ -93,7 +93,7 @@ def _confine(limits: Limits, folder: Path) -> None:
         resource.setrlimit(resource_limit, (value, value))
 
 
-def _build_response(request: ParseRequest, limits: Limits) -> dict[str, Any]:
+def _build_response(request: ParseRequest, limits: Limits) -> dict[str, object]:
     """Parse the file of a request, and return what `_parse` returns, or why that failed."""
     try:
         return _parse(request, limits)
@@ -107,7 +107,7 @@ def _build_response(request: ParseRequest, limits: Limits) -> dict[str, Any]:
         return {"error": ParseFailed.code, "message": message, "exception": type(error).__name__}
 
 
-def _parse(request: ParseRequest, limits: Limits) -> dict[str, Any]:
+def _parse(request: ParseRequest, limits: Limits) -> dict[str, object]:
     """Parse the file of a request.
 
     Returns:

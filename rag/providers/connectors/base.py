@@ -79,7 +79,7 @@ class OpenedItem:
 class Connector(Protocol):
     """Reads one synced location. The calls raise only the exceptions of this module."""
 
-    def list_pages(self, cursor: Any) -> Iterator[Page]:
+    def list_pages(self, cursor: object) -> Iterator[Page]:
         """List all items, in an order that stays the same.
 
         Args:

@@ -62,7 +62,7 @@ class FileSystemConnector:
             self._root = f"{self._root}/{part}"
             self._refuse_link(self._root)
 
-    def list_pages(self, cursor: Any) -> Iterator[Page]:
+    def list_pages(self, cursor: object) -> Iterator[Page]:
         """List all files, one folder after the other.
 
         Raises:
@@ -106,11 +106,11 @@ class FileSystemConnector:
         return [_build_entry(entry) for entry in entries if _name(entry) and entry["name"].rstrip("/") != folder]
 
 
-def _name(entry: Mapping[str, Any]) -> str:
+def _name(entry: Mapping[str, object]) -> str:
     return str(entry["name"]).rstrip("/").rsplit("/", 1)[-1]
 
 
-def _build_entry(entry: Mapping[str, Any]) -> folder_walk.Entry:
+def _build_entry(entry: Mapping[str, object]) -> folder_walk.Entry:
     if entry.get("type") == "directory":
         return folder_walk.Entry(_name(entry), is_folder=True, version=None)
     if entry.get("type") != "file" or entry.get("islink"):

@@ -48,7 +48,7 @@ class FolderConnector:
     def __init__(self, location: str, *, allowed: Sequence[str]) -> None:
         self._location, self._allowed = location, allowed
 
-    def list_pages(self, cursor: Any) -> Iterator[Page]:
+    def list_pages(self, cursor: object) -> Iterator[Page]:
         """List all files, one folder after the other.
 
         Raises:

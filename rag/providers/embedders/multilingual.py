@@ -47,7 +47,7 @@ class MultilingualEmbedder:
         self._threads = threads
         self._lock = threading.Lock()
         # Any: the package has no types.
-        self._model: Any = None
+        self._model: object = None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         model = self._loaded_model()

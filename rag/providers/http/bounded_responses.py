@@ -47,10 +47,10 @@ class BoundedClient(httpx2.Client):
             timeout=timeout, follow_redirects=False, event_hooks=hooks, headers=UNCOMPRESSED, cookies=_no_cookies()
         )
 
-    def _init_transport(self, *args: Any, **options: Any) -> httpx2.BaseTransport:
+    def _init_transport(self, *args: object, **options: object) -> httpx2.BaseTransport:
         return BackendTransport(self._backend)
 
-    def _init_proxy_transport(self, proxy: httpx2.Proxy, *args: Any, **options: Any) -> httpx2.BaseTransport:
+    def _init_proxy_transport(self, proxy: httpx2.Proxy, *args: object, **options: object) -> httpx2.BaseTransport:
         return BackendTransport(DeadlineBackend(), proxy=proxy)
 
     def __del__(self) -> None:

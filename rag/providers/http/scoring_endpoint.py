@@ -88,7 +88,7 @@ class ScoringEndpoint:
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise self._failure(f"{self._model} answered with something that cannot be read.") from error
 
-    def _send(self, request: dict[str, Any], deadline: Deadline) -> Any:
+    def _send(self, request: dict[str, object], deadline: Deadline) -> object:
         with self._client.stream(
             "POST", self._address, json=request, headers=self._headers, timeout=deadline
         ) as response:

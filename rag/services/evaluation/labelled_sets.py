@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import structlog
 
@@ -95,7 +94,7 @@ def _read_relevant_paths(file: Path, paths: dict[str, str]) -> dict[str, list[st
     return relevant_paths
 
 
-def _read_entries(file: Path) -> Iterator[dict[str, Any]]:
+def _read_entries(file: Path) -> Iterator[dict[str, object]]:
     with file.open(encoding="utf-8", newline="\n") as lines:
         for number, line in enumerate(lines, start=1):
             try:

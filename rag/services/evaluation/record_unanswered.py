@@ -54,7 +54,7 @@ class SearchedQuestion:
     searched_sources: tuple[uuid.UUID, ...]
     searched_organizations: tuple[uuid.UUID, ...]
 
-    def to_details(self) -> dict[str, Any]:
+    def to_details(self) -> dict[str, object]:
         """Return what is stored with an answer, so that it can be disliked later. The text is stored as a message."""
         return {
             "source": str(self.source_id),
@@ -94,7 +94,7 @@ def is_pending(retrieval: Retrieval) -> bool:
     return LANGUAGE_PENDING in retrieval.warnings
 
 
-def list_searches(history: Iterable[ConversationMessage]) -> list[Mapping[str, Any] | None]:
+def list_searches(history: Iterable[ConversationMessage]) -> list[Mapping[str, object] | None]:
     """Return what the questions of a stored conversation searched; None for those that do not say."""
     answers = [message for message in history if message.role == ConversationMessage.Role.ASSISTANT]
     return [(answer.details or {}).get("search") for answer in answers]

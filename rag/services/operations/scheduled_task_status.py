@@ -47,11 +47,11 @@ def list_scheduled_tasks() -> list[ScheduledTask]:
     return [_build_scheduled_task(name, schedule, runs.get(name)) for name, schedule in _schedules().items()]
 
 
-def _schedules() -> Mapping[str, Any]:
-    return {entry["task"]: entry["schedule"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+def _schedules() -> Mapping[str, object]:
+    return {name: entry["schedule"] for name, entry in settings.CELERY_BEAT_SCHEDULE.items()}
 
 
-def _build_scheduled_task(name: str, schedule: Any, run: ScheduledTaskRun | None) -> ScheduledTask:
+def _build_scheduled_task(name: str, schedule: object, run: ScheduledTaskRun | None) -> ScheduledTask:
     if run is None:
         due_at = _next_run(schedule, timezone.now())
         return ScheduledTask(name, started_at=None, seconds=None, error="", due_at=due_at, is_late=False)

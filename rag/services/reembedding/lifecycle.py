@@ -6,7 +6,6 @@ the re-embedding, among those that the user may MANAGE.
 """
 
 import datetime
-from typing import Any
 
 import structlog
 from django.db import transaction
@@ -246,7 +245,7 @@ def quality_gate_failure(reembedding: Reembedding) -> str:
     ).format(to_model=reembedding.to_model, from_model=reembedding.from_model, ndcg_tolerance=quality.NDCG_TOLERANCE)
 
 
-def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: Any) -> Reembedding:
+def _create(source: DataSource, model: EmbeddingModel, *, by: User | None, **values: object) -> Reembedding:
     """Create the re-embedding and notify the background process, in a transaction that has locked the source."""
     if source.reembeddings.unfinished().exists():
         raise _invalid(

@@ -89,7 +89,7 @@ def record_sync(run: SyncRun) -> None:
     record_event(source.organization_id, event, data)
 
 
-def record_for(webhook: Webhook, event: str, data: Mapping[str, Any]) -> WebhookDelivery:
+def record_for(webhook: Webhook, event: str, data: Mapping[str, object]) -> WebhookDelivery:
     """Store a delivery for this webhook only, and notify a worker."""
     now = timezone.now()
     delivery = WebhookDelivery.objects.create(
@@ -131,7 +131,7 @@ def record_event(
             notify_worker()
 
 
-def _payload(event: str, data: Mapping[str, Any], now: datetime.datetime) -> dict[str, Any]:
+def _payload(event: str, data: Mapping[str, object], now: datetime.datetime) -> dict[str, object]:
     """Return the body, as the Standard Webhooks specification recommends it: `type`, `timestamp`, `data`."""
     return {"type": str(event), "timestamp": now.isoformat(timespec="milliseconds"), "data": dict(data)}
 

@@ -1,7 +1,6 @@
 """ETag and If-None-Match (RFC 9110, 8.8.3 and 13.1.2): what the client has already is not sent again."""
 
 import hashlib
-from typing import Any
 
 from django.http import HttpResponse, HttpResponseNotModified
 from django.utils.http import parse_etags
@@ -19,7 +18,7 @@ class ETagView(APIView):
 
     has_etag = True
 
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+    def finalize_response(self, request: Request, response: Response, *args: object, **kwargs: object) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
         # A stream is not a response of DRF.
         if self.has_etag and isinstance(response, Response) and "no-store" not in response.get("Cache-Control", ""):

@@ -43,7 +43,7 @@ _ERRORS: dict[int, exceptions.APIException] = {
 }
 _RETRY_AFTER = {"description": "Seconds to wait.", "schema": {"type": "string", "pattern": "^[0-9]+$"}}
 _ETAG = {"description": "The version, for `If-None-Match`.", "schema": {"type": "string"}}
-_HEADERS: dict[str, dict[str, Any]] = {
+_HEADERS: dict[str, dict[str, object]] = {
     "401": {"WWW-Authenticate": {"description": "How to sign in.", "schema": {"type": "string"}}},
     "429": {"Retry-After": _RETRY_AFTER},
     "503": {"Retry-After": _RETRY_AFTER},

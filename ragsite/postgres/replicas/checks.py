@@ -56,7 +56,7 @@ def _name(number: int) -> str:
     return f"Address {number} of RAG_DATABASE_REPLICA_URLS"
 
 
-def _primary() -> dict[str, Any]:
+def _primary() -> dict[str, object]:
     """Return where web servers find the primary."""
     return settings.RAG_DATABASE_POOLER or settings.DATABASES["default"]
 

@@ -39,7 +39,7 @@ def _element(value: uuid.UUID | str | int) -> str:
     return f'"{escaped}"'
 
 
-def load_rows(connection: Connection[Any], result: PGresult) -> list[tuple[Any, ...]]:
+def load_rows(connection: Connection[object], result: PGresult) -> list[tuple[object, ...]]:
     """Return the rows of a result as Python's values."""
     rows = Transformer(connection)
     rows.set_pgresult(result)

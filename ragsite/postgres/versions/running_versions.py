@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
@@ -51,7 +50,7 @@ def version_name() -> str:
     return _PREFIX + hashlib.sha256("\n".join(names).encode()).hexdigest()[:12]
 
 
-def refuse_while_other_versions_run(plan: Sequence[tuple[Migration, bool]], **_: Any) -> None:
+def refuse_while_other_versions_run(plan: Sequence[tuple[Migration, bool]], **_: object) -> None:
     """Refuse a migration that removes something while processes of another version are connected.
 
     Processes that are stopping have _MAX_WAIT_SECONDS to end. It receives `pre_migrate`, so nothing has changed yet.
@@ -82,7 +81,7 @@ def removes_something(migration: Migration) -> bool:
     )
 
 
-def _flattened(given: Iterable[Any]) -> Iterator[Any]:
+def _flattened(given: Iterable[object]) -> Iterator[object]:
     for operation in given:
         if isinstance(operation, operations.SeparateDatabaseAndState):
             yield from _flattened(operation.database_operations)
@@ -90,7 +89,7 @@ def _flattened(given: Iterable[Any]) -> Iterator[Any]:
             yield operation
 
 
-def _statements(operation: Any) -> list[str]:
+def _statements(operation: object) -> list[str]:
     sql = operation.sql if isinstance(operation, operations.RunSQL) else ""
     parts = [sql] if isinstance(sql, str) else sql
     return [part if isinstance(part, str) else part[0] for part in parts]

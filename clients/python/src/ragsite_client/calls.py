@@ -56,9 +56,9 @@ def next_page(call: Call, response: httpx2.Response) -> Call | None:
     return replace(call, params={**call.params, "cursor": cursor}) if cursor else None
 
 
-def retrieve(query: str, sources: Sequence[str], top_k: int, filters: Sequence[Mapping[str, Any]]) -> Call:
+def retrieve(query: str, sources: Sequence[str], top_k: int, filters: Sequence[Mapping[str, object]]) -> Call:
     """Return the call of a search."""
-    body: dict[str, Any] = {"query": query, "topK": top_k}
+    body: dict[str, object] = {"query": query, "topK": top_k}
     if filters:
         body["filters"] = list(filters)
     return Call("POST", "/api/rag/retrieve", body=_with_sources(body, sources))
@@ -76,7 +76,7 @@ def ingest(source: str, documents: Iterable[NewDocument]) -> Call:
     return creation("/api/rag/ingest", body)
 
 
-def create_source(name: str, fields: Mapping[str, Any]) -> Call:
+def create_source(name: str, fields: Mapping[str, object]) -> Call:
     """Return the call that creates a data source."""
     return creation("/api/rag/sources", {"name": name, **fields})
 
@@ -86,7 +86,7 @@ def creation(path: str, body: Any = None) -> Call:
     return Call("POST", path, body=body, idempotency_key=str(uuid.uuid4()))
 
 
-def _with_sources(body: dict[str, Any], sources: Sequence[str]) -> dict[str, Any]:
+def _with_sources(body: dict[str, object], sources: Sequence[str]) -> dict[str, object]:
     return {**body, "dataSources": list(sources)} if sources else body
 
 

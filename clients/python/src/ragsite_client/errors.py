@@ -1,7 +1,5 @@
 """What the client raises. A response's error keeps its status, code and request id."""
 
-from typing import Any
-
 
 class RagsiteError(Exception):
     """The server refused a request.
@@ -40,7 +38,7 @@ class RateLimited(RagsiteError):
 _TYPES = {401: Unauthenticated, 403: NotAllowed, 404: NotFound, 429: RateLimited}
 
 
-def from_body(status: int, body: Any) -> RagsiteError:
+def from_body(status: int, body: object) -> RagsiteError:
     """Return the error of a response with this body."""
     fields = body if isinstance(body, dict) else {}
     details = fields.get("details")

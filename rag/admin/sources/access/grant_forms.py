@@ -98,7 +98,7 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
 
     deletion_widget = LabelledCheckbox
 
-    def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
+    def get_form_kwargs(self, index: int | None) -> dict[str, object]:
         return {**super().get_form_kwargs(index), "source": self.instance}
 
     def clean(self) -> None:

@@ -35,7 +35,7 @@ def suggestions(organization: Organization) -> Iterator[str]:
         yield f"{gettext(_WORDS['user'])}: {email}"
 
 
-def resolve(text: str, organization: Organization) -> tuple[str, Any]:
+def resolve(text: str, organization: Organization) -> tuple[str, object]:
     """Find what a text names: "Person: ann@x.example", "Role: editor", "Team: support", or a name alone.
 
     The word is English or in the language of the page.

@@ -1,7 +1,7 @@
 """The fields of a data source's documents, an addition to the pipeline contract (docs/contracts/pipeline.md)."""
 
 import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
@@ -37,7 +37,7 @@ class DocumentOut(TypedDict):
     lang: str | None
     tags: list[str]
     date: datetime.datetime | None
-    metadata: dict[str, Any]
+    metadata: dict[str, object]
     chunks: Count
     bytes: Count
     createdAt: datetime.datetime

@@ -113,7 +113,7 @@ class PassageOut(TypedDict):
     lang: str | None
     tags: list[str]
     date: datetime.datetime | None
-    metadata: dict[str, Any]
+    metadata: dict[str, object]
 
 
 class RetrieveOut(TypedDict):

@@ -1,9 +1,7 @@
 """Examples of webhooks in the OpenAPI document."""
 
-from typing import Any
-
-NEW_WEBHOOK: dict[str, Any] = {"url": "https://n8n.acme.example/webhook/ragsite", "events": ["job.failed"]}
-WEBHOOK: dict[str, Any] = {
+NEW_WEBHOOK: dict[str, object] = {"url": "https://n8n.acme.example/webhook/ragsite", "events": ["job.failed"]}
+WEBHOOK: dict[str, object] = {
     "id": "0198c5c0-7a10-7b1e-9c55-3f0d6c1b2a90",
     "organization": "acme",
     **NEW_WEBHOOK,
@@ -16,7 +14,7 @@ WEBHOOK: dict[str, Any] = {
     "updatedAt": "2026-01-31T12:00:00Z",
 }
 WEBHOOK_WITH_SECRET = {**WEBHOOK, "secret": "whsec_…"}
-DELIVERY: dict[str, Any] = {
+DELIVERY: dict[str, object] = {
     "id": "0198c5c0-7b22-7d3f-8a11-5e0c4d2b1f77",
     "event": "job.failed",
     "status": "delivered",

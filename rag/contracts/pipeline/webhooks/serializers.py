@@ -91,7 +91,7 @@ class DeliveryOut(TypedDict):
     attempts: Count
     responseStatus: Annotated[int | None, {"minimum": 100}]
     error: str
-    payload: dict[str, Any]
+    payload: dict[str, object]
     createdAt: datetime.datetime
     nextAttemptAt: datetime.datetime | None
     finishedAt: datetime.datetime | None

@@ -21,7 +21,7 @@ DENSE, WORDS, TOKENS = "dense", "words", "tokens"
 # Those of the local model, which computes all token vectors.
 TOKEN_DIMENSIONS = 384
 # The fields of a point's payload, and how Qdrant indexes those that searches filter by.
-INDEXES: dict[str, dict[str, Any]] = {
+INDEXES: dict[str, dict[str, object]] = {
     "organization": {"type": "uuid", "is_tenant": True},
     "source": {"type": "uuid"},
     "document": {"type": "uuid"},
@@ -38,7 +38,7 @@ def name(model_id: uuid.UUID) -> str:
     return f"{settings.QDRANT_COLLECTION_PREFIX}_{model_id.hex}"
 
 
-_TOKENS: dict[str, Any] = {
+_TOKENS: dict[str, object] = {
     "size": TOKEN_DIMENSIONS,
     "distance": "Dot",
     "datatype": "turbo4",
@@ -61,7 +61,7 @@ def description(model: EmbeddingModel) -> dict[str, Any]:
     }
 
 
-def conditions(sources: Collection[uuid.UUID], organizations: Collection[uuid.UUID], filters: Filters) -> list[Any]:
+def conditions(sources: Collection[uuid.UUID], organizations: Collection[uuid.UUID], filters: Filters) -> list[object]:
     """Return the conditions of points in these sources of these organisations that match the filters."""
     any_of = {
         "organization": list(map(str, organizations)),
@@ -71,7 +71,7 @@ def conditions(sources: Collection[uuid.UUID], organizations: Collection[uuid.UU
         "content_type": list(filters.content_types),
         "lang": list(filters.langs),
     }
-    result: list[Any] = [{"key": key, "match": {"any": values}} for key, values in any_of.items() if values]
+    result: list[object] = [{"key": key, "match": {"any": values}} for key, values in any_of.items() if values]
     bounds = {"gte": filters.date_from, "lte": filters.date_to}
     if dates := {key: value.isoformat() for key, value in bounds.items() if value}:
         result.append({"key": "date", "range": dates})

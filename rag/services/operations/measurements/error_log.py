@@ -33,7 +33,7 @@ class Handler(logging.Handler):
         )
 
 
-def _class_name(record: logging.LogRecord, entry: dict[str, Any]) -> str:
+def _class_name(record: logging.LogRecord, entry: dict[str, object]) -> str:
     """Return the name of the class of the logged exception; empty without one."""
     info = entry.get("exc_info") or record.exc_info
     if info is True:  # "the exception that is being handled"

@@ -66,7 +66,7 @@ class ReadableAnswer:
     is_withheld: bool = False
 
 
-def describe_answer(result: AnswerResult, *, searched_text: str = "") -> dict[str, Any]:
+def describe_answer(result: AnswerResult, *, searched_text: str = "") -> dict[str, object]:
     """Return what is stored with an answer.
 
     Args:
