@@ -4,8 +4,10 @@ import email.utils
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from rag.errors import EmbeddingFailed
@@ -21,10 +23,36 @@ def model_provider() -> Iterator[ProviderServer]:
 
 
 def test_texts_are_sent_in_batches(model_provider: ProviderServer) -> None:
-    embedder = remote(model_provider)
-    embedder.embed([f"text {number}" for number in range(300)])
-    assert [len(request["input"]) for request in model_provider.requests] == [128, 128, 44]
+    embedder, texts = remote(model_provider), [f"text {number} zebra" for number in range(300)]
+    vectors = embedder.embed(texts)
+    assert sorted(len(request["input"]) for request in model_provider.requests) == [44, 128, 128]
     assert {request["model"] for request in model_provider.requests} == {"test-model"}
+    np.testing.assert_array_equal(vectors[[0, 127, 128, 299]], embedder.embed([texts[0], *texts[127:129], texts[299]]))
+
+
+@pytest.mark.parametrize(("has_failed", "at_once"), [(False, 3), (True, 1)])
+def test_requests_are_sent_together_if_the_latest_answer_came_quickly(
+    model_provider: ProviderServer, eventually: Callable[..., object], has_failed: bool, at_once: int
+) -> None:
+    """One that is overloaded or down is not asked several times at once."""
+    embedder = remote(model_provider)
+    embedder.embed(["quick"])
+    if has_failed:
+        model_provider.fail(400)
+        with pytest.raises(EmbeddingFailed):
+            embedder.embed(["refused"])
+    model_provider.requests.clear()
+    model_provider.stall.clear()
+    with ThreadPoolExecutor(1) as executor:
+        vectors = executor.submit(embedder.embed, ["text"] * 300)
+        try:
+            eventually(lambda: len(model_provider.requests) == at_once)
+            time.sleep(0.1)  # another one would arrive meanwhile
+            assert len(model_provider.requests) == at_once
+        finally:
+            model_provider.stall.set()
+        assert vectors.result().shape == (300, 768)
+    assert len(model_provider.requests) == 3
 
 
 def test_retry_after_is_respected(model_provider: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> None:

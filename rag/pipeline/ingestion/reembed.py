@@ -14,6 +14,8 @@ from rag.text.indexed_text import embedded_text
 from rag.types import FILTER_FIELDS
 
 _DELETE_BATCH_SIZE = 2_000
+# How many chunks are embedded again at most after a worker was lost.
+_MAX_BATCH_SIZE = 128
 
 
 def count_chunks(source: DataSource, model: EmbeddingModel) -> tuple[int, int]:
@@ -29,14 +31,14 @@ def is_complete(source: DataSource, model: EmbeddingModel) -> bool:
 
 
 def next_chunks(source: DataSource, model: EmbeddingModel, *, after: uuid.UUID | None) -> list[StoredChunk]:
-    """Return the next chunks without a vector of the model, as many as its embedder takes in one call.
+    """Return the next chunks without a vector of the model, for one call of its embedder and one transaction.
 
     Args:
         source: The data source.
         model: The model of the new vectors.
         after: The last chunk of the previous call; None at the beginning.
     """
-    limit = provider_factory.embedder(model).batch_size
+    limit = min(provider_factory.embedder(model).batch_size, _MAX_BATCH_SIZE)
     return provider_factory.chunk_store().chunks_without_vector(source.pk, model, after=after, limit=limit)
 
 

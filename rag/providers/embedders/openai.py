@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import httpx2
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 # A number has about 25 characters, and some servers indent each of them.
 _MAX_NUMBER_BYTES = 64
+_MAX_TEXTS_PER_REQUEST = 128
+# Requests of a call are sent together if the endpoint has answered the latest one within so long. A slow endpoint would
+# answer them one after the other, and the last ones perhaps after the timeout.
+_MAX_REQUESTS_AT_ONCE, _MAX_QUICK_SECONDS = 4, 1.0
 
 
 class OpenAIEmbedder:
@@ -30,7 +35,7 @@ class OpenAIEmbedder:
     `retry_after_seconds`.
     """
 
-    batch_size = 128
+    batch_size = _MAX_TEXTS_PER_REQUEST * _MAX_REQUESTS_AT_ONCE
 
     def __init__(
         self, *, model: str, dimensions: int, base_url: str, api_key_variable: str, timeout: float, max_retries: int
@@ -42,15 +47,30 @@ class OpenAIEmbedder:
         self._api_key_variable = api_key_variable
         self._timeout = timeout
         self._max_retries = max_retries
+        self._answers_quickly = False
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.dimensions), np.float32)
-        batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
+        size = _MAX_TEXTS_PER_REQUEST
+        batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         with EMBEDDER_CALLS.call(self._model, EmbeddingFailed):
-            vectors = np.concatenate([self._embed_batch(batch) for batch in batches])
+            vectors = np.concatenate(self._embed_batches(batches))
         normalized: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return normalized
+
+    def _embed_batches(self, batches: Sequence[Sequence[str]]) -> list[Vectors]:
+        """Embed each batch with a request: one after the other until one is answered quickly, then several at once.
+
+        After an error they are sent one after the other again.
+        """
+        vectors: list[Vectors] = []
+        while len(vectors) < len(batches) and not (self._answers_quickly and len(batches) - len(vectors) > 1):
+            vectors.append(self._embed_batch(batches[len(vectors)]))
+        if remaining := batches[len(vectors) :]:
+            with ThreadPoolExecutor(_MAX_REQUESTS_AT_ONCE) as executor:
+                vectors += executor.map(self._embed_batch, remaining)
+        return vectors
 
     def _embed_batch(self, texts: Sequence[str]) -> Vectors:
         for failures in range(1, self._max_retries + 1):
@@ -72,7 +92,14 @@ class OpenAIEmbedder:
         return self._request(texts)
 
     def _request(self, texts: Sequence[str]) -> Vectors:
-        """Request the vectors once, and check their number and length."""
+        """Request the vectors once, and note whether the answer came quickly."""
+        started, self._answers_quickly = time.monotonic(), False
+        vectors = self._read_vectors(texts)
+        self._answers_quickly = time.monotonic() - started < _MAX_QUICK_SECONDS
+        return vectors
+
+    def _read_vectors(self, texts: Sequence[str]) -> Vectors:
+        """Send a request, and check the number and length of the vectors in the answer."""
         import openai
 
         max_bytes = len(texts) * self.dimensions * _MAX_NUMBER_BYTES + bounded_responses.MAX_BYTES

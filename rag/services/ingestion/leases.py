@@ -27,7 +27,7 @@ Stage = IngestionDocument.Stage
 # Maximum bytes of text that one worker claims at once, so that other workers get a share of long documents, and other
 # organisations need not wait long. A remote model embeds so much faster that a claim of that size would be finished too
 # soon. A file counts as a fixed number of bytes, because its text is not known yet.
-_MAX_BYTES_PER_CLAIM, _MAX_BYTES_PER_REMOTE_CLAIM = 128 * 1024, 256 * 1024
+_MAX_BYTES_PER_CLAIM, _MAX_BYTES_PER_REMOTE_CLAIM = 128 * 1024, 512 * 1024
 _BYTES_PER_FILE = 16 * 1024
 # Larger than the number of workers that look for work at the same moment.
 _MAX_CANDIDATE_SOURCES = 64

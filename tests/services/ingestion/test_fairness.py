@@ -85,13 +85,13 @@ def test_a_claim_is_of_one_source_in_the_order_of_submission(world: World) -> No
     assert leases.claim_next(8) == []
 
 
-@pytest.mark.parametrize(("provider", "count"), [("local", 6), ("openai", 12)])
+@pytest.mark.parametrize(("provider", "count"), [("local", 6), ("openai", 24)])
 def test_a_claim_of_long_documents_is_larger_if_a_remote_model_embeds_them(
     world: World, provider: str, count: int
 ) -> None:
     """A local model needs many times as long for them, and other organisations wait for the end of a claim."""
     model = EmbeddingModel.objects.create(name=provider, provider=provider, dimensions=384)
-    queue(world, world.source(embedding_model=model), 20, text="Zebras sleep. " * 1_500)
+    queue(world, world.source(embedding_model=model), 30, text="Zebras sleep. " * 1_500)
     assert len(leases.claim_next(32)) == count
 
 
