@@ -129,8 +129,8 @@ def keep_content(
         return None
     stored = {name: getattr(document, name) for name in ("title", *FILTER_FIELDS)}
     # Values that were found in the content stay unless the submission has its own value.
-    found = {"title": submission.title, "lang": submission.lang, "content_type": declared}
-    submitted = {name: value for name, value in found.items() if value}
+    own_values = {"title": submission.title, "lang": submission.lang, "content_type": declared}
+    submitted = {name: value for name, value in own_values.items() if value}
     if "/" not in document.content_type:  # not a MIME type but a word of an earlier submission
         submitted.setdefault("content_type", parse.default_content_type(submission.path))
     set_values(document, {**metadata_values(submission, source), **submitted, "revision": revision})

@@ -155,6 +155,6 @@ def test_a_type_that_says_nothing_stays_the_detected_one_when_it_is_sent_again(w
     process_queue()
     stored = "text/markdown" if content_type == "application/octet-stream" else content_type
     assert Document.objects.get().content_type == stored
-    again = submit(world, source, {"a.md": "# Alpha"}, content_type=content_type)
-    assert outcomes(again) == {"a.md": Outcome.UNCHANGED}
+    second_job = submit(world, source, {"a.md": "# Alpha"}, content_type=content_type)
+    assert outcomes(second_job) == {"a.md": Outcome.UNCHANGED}
     assert Document.objects.get().content_type == stored
