@@ -155,6 +155,12 @@ def test_every_setting_is_documented() -> None:
     assert sorted(missing) == []
 
 
+def test_every_setting_has_somebody_who_changes_it() -> None:
+    decision = (ROOT / "docs/decisions/0085-settings.md").read_text()
+    missing = [name for name in project.deployment_settings() if f"`{name}`" not in decision]
+    assert sorted(missing) == []
+
+
 def test_make_targets_exist(everything: tuple[Text, ...]) -> None:
     assert wrong(everything, MAKE, lambda _, match: (match[1] or match[2]) in project.make_targets()) == []
 
