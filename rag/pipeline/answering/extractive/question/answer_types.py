@@ -1,4 +1,4 @@
-"""The type of answer that the words of a question ask for: a time, a duration, a price, a number or a contact.
+"""The type of answer that the words of a question ask for: a time, a price, a number, a version, a contact and others.
 
 Questions and answers are in English, German, French or Spanish.
 """
@@ -18,6 +18,7 @@ class AnswerType(enum.Enum):
     TIME = "time"
     DURATION = "duration"
     PRICE = "price"
+    VERSION = "version"
     NUMBER = "number"
     YEAR = "year"
     PHONE_NUMBER = "phone number"
@@ -71,8 +72,9 @@ _QUESTIONS = {
     # "Annual fee for teachers" is asked without a verb.
     r"|\A\W*(?:\w+ )?(?:price|cost|fee|fare|rent|salary|wage|preise?|kosten|gebühr(?:en)?|prix|tarife?|precio"
     r"|tarifa)s? (?:of|for|per|für|der|des|de|du|pour|del)",
+    AnswerType.VERSION: r"(?:which|what|welche|quelle|qué) (?:\w+ )?(?:version|release|versión)",
     AnswerType.NUMBER: r"how (?:many|much|large|big|heavy|high|old|far|fast|tall|wide|deep)"
-    r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)|(?:which|what) (?:\w+ )?version"
+    r"|what (?:is|was|are) the (?:number|size|length|weight|limit|maximum|minimum)"
     r"|wie (?:viel|viele|hoch|groß|alt|schwer|weit)|combien|cuánto|cuánta|cuántos|cuántas",
 }
 _NUMBERS = any_of(NUMBER_WORDS)
@@ -94,13 +96,23 @@ _TIMES = (
     r"(?:every|each|once an?|twice an?|within|after|before|pro|jeden?|alle|nach|chaque|cada) (?:\w+ ){0,2}"
     rf"(?:{_UNITS})",
 )  # fmt: skip
+# "Any number of workers can run": no number is the answer to "How many?", either.
+_NO_LIMIT = (
+    r"(?:any number of|as many \w+ as|(?:no|without) (?:upper )?(?:limit|maximum)|unlimited|not (?:limited|restricted)"
+    r"|beliebig viele|unbegrenzt|(?:nicht|keine) begrenz|illimité|sans limite|ilimitad|sin límite)"
+)
 _ANSWERS = {
     AnswerType.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
     AnswerType.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
     # "2.50" is an amount, "2.50.10" a version, and "14.30 Uhr" a time.
     AnswerType.PRICE: r"[$€£¥₹₽₺]|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
     rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{any_of(CURRENCIES)})\b)|\b(?:{_FREE})\b",
-    AnswerType.NUMBER: rf"\d|\b(?:{_NUMBERS})\b",
+    # Not the address 127.0.0.1, nor its port. A whole number only behind "version", with "or later", or in a cell.
+    AnswerType.VERSION: r"(?<![\w.:/@-])v?\d+(?:\.\d+){1,2}(?![\w%]|\.\d|:\d)|\b(?:version|release|v\.?) ?\d"
+    r"|(?<=[|\t ] )\d+(?= *(?:\||\Z))"
+    r"|(?<![\w.])\d+(?:\.\d+)?(?:\+|,? (?:and|or|und|oder|et|ou|y|o) (?:\w+ )?(?:above|higher|later|newer|up"
+    r"|höher|neuer|später|supérieure?|ultérieure?|posterior|superior))",
+    AnswerType.NUMBER: rf"\d|\b(?:{_NUMBERS})\b|\b{_NO_LIMIT}",
     AnswerType.YEAR: r"(?<!\d)(?<!\d[,'’])(?:1[0-9]|20)\d\d(?!\d|[.,]\d)",
     # At least six digits, but no date; or few ones behind a word that says what they are.
     AnswerType.PHONE_NUMBER: r"(?<![\w.,/€$£-])\+?\(?\d(?!\d?[./-]\d\d?[./-]\d{2,4}(?![./-]?\d))"

@@ -35,6 +35,17 @@ from tests.support.checks.growth import takes_linear_time
         ("How many days does it take?", AnswerType.NUMBER, "It takes sixteen days.", "It takes long."),
         ("Wie lange gilt das?", AnswerType.DURATION, "Das gilt achtzehn Monate.", "Es gilt für 18 Personen."),
         ("How many keys are there?", AnswerType.NUMBER, "There are twelve keys.", "1. Take the key."),
+        ("How many keys may I have?", AnswerType.NUMBER, "Keys are unlimited.", "Keys are limited."),
+        ("Wie viele Gäste dürfen kommen?", AnswerType.NUMBER, "Beliebig viele.", "Viele Gäste kommen."),
+        (
+            "Which version of Kettle is needed?",
+            AnswerType.VERSION,
+            "Install Kettle 2.24.",
+            "Call it at 127.0.0.1:8000.",
+        ),
+        ("What Kettle version runs?", AnswerType.VERSION, "Kettle 16 or later.", "The newest one, in 3 steps."),
+        ("What version of Windows is it?", AnswerType.VERSION, "| Windows | 10 |", "| Windows | 10 EUR |"),
+        ("Welche Version brauche ich?", AnswerType.VERSION, "Kettle 16 oder neuer.", "Das kostet 4 Euro."),
     ],
 )
 def test_a_part_has_what_the_question_asks_for(question: str, expected: AnswerType, answer: str, other: str) -> None:
@@ -44,7 +55,7 @@ def test_a_part_has_what_the_question_asks_for(question: str, expected: AnswerTy
 
 
 @pytest.mark.parametrize("kind", AnswerType)
-@pytest.mark.parametrize("part", ["1", "1,", "1.,", ".", "two "])
+@pytest.mark.parametrize("part", ["1", "1,", "1.,", ".", "two ", "1  ", " | 1"])
 def test_answers_are_found_in_linear_time(kind: AnswerType, part: str) -> None:
     """A row of 2,000 digits took 50 ms, for each part of a passage."""
     assert takes_linear_time(lambda text: has_answer_of_type(text, kind), lambda n, _: (part * n)[:n], 2_000)

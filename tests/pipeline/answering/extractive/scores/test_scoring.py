@@ -113,3 +113,18 @@ def test_a_sentence_with_nothing_but_links_is_a_pointer() -> None:
 )
 def test_remarks_in_brackets_say_nothing_unless_they_are_sentences(text: str, says_something: bool) -> None:
     assert says_nothing(UnitKind.SENTENCE, text) is not says_something
+
+
+@pytest.mark.parametrize(
+    ("question", "similar", "number"),
+    [
+        ("How many cups may people have?", "Cups are what people have and want.", "Up to 30 are allowed."),
+        ("Which version do people need?", "The newest version is at 127.0.0.1:80.", "Kettle 2.4 or later."),
+    ],
+)
+def test_a_part_with_the_number_is_better_than_a_similar_one_without(question: str, similar: str, number: str) -> None:
+    """What a thing is for, and how it is updated, resembles the question more than how many there may be."""
+    text = f"## Kettles\n\n{similar}\n\n## Cups\n\n{number}\n\n## Spoons\n\nSpoons are thin."
+    page = passage(text, start=0, end=len(text))
+    similarity = Similarity({similar: 1.0}, {similar: 1.0, number: 0.5}, text)
+    assert render_quotes(extract_quotes(question, [page], similarity)) == number
