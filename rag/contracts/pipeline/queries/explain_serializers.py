@@ -1,4 +1,4 @@
-"""The fields of an explained search (docs/contracts/pipeline.md)."""
+"""The fields of an explained search (docs/contracts/queries.md)."""
 
 from typing import Annotated, TypedDict
 

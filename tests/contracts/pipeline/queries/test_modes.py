@@ -1,4 +1,4 @@
-"""The retrieval modes, over HTTP (docs/contracts/pipeline.md)."""
+"""The retrieval modes, over HTTP (docs/contracts/queries.md)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -139,7 +139,7 @@ def test_sources_of_two_embedding_models(api: Api, live_world: World, model_prov
 
 
 def test_a_slug_in_two_organisations_is_ambiguous(api: Api, live_world: World) -> None:
-    """docs/contracts/pipeline.md: a 400 asks for X-Organization or the id, and either of them selects one source."""
+    """docs/contracts/access.md: a 400 asks for X-Organization or the id, and either of them selects one source."""
     sources = [live_world.source(), live_world.source(organization=live_world.abroad)]
     for source in sources:
         ingest_text(source, source.organization.slug, "Zebras have stripes.")
