@@ -67,6 +67,12 @@ _ANY_YEAR = re.compile(
     re.IGNORECASE,
 )
 _YEAR = re.compile(r"(?<!\d)(?<!\d[,'’])(?:19[5-9]|20[0-3])\d(?!\d|[.,]\d)")
+# A number, or something that may name the version, such as "the short version" or "the latest one".
+_ANY_VERSION = re.compile(
+    r"\d|versi[oó]n|release|edition|ausgabe|fassung|édition|edición|\b(?:any|all|each|every|latest|newest|current|both"
+    r"|jede\w*|alle|neueste\w*|aktuelle\w*|toutes?|dernière|récente|cualquier|todas|última|reciente)\b",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"\w+")
 _MAX_WORDS_BETWEEN = 3
 _CONTACT_IN_WORDS = re.compile(r"\b(?:what|which|wie|was|quel|quelle|cuál|of|de|du|des|der|von|vom)\b", re.IGNORECASE)
@@ -83,8 +89,8 @@ _OPEN_END = re.compile(
 def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequence[str]) -> bool:
     """Return whether quotes can be the answer to a question.
 
-    They cannot if they have no telephone number, address or year that was asked for, nothing that may be a price or a
-    number of things, or only earlier years or a thing of a similar name.
+    They cannot if they have no telephone number, address, year or version that was asked for, nothing that may be a
+    price or a number of things, or only earlier years or a thing of a similar name.
 
     Args:
         query: The question.
@@ -107,6 +113,8 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
             return has_answer_of_type(text, answer_type) or bool(_ADDRESS.search(text))
         case AnswerType.YEAR:
             return bool(_ANY_YEAR.search(text))
+        case AnswerType.VERSION:
+            return not _is_known(citations) or bool(_ANY_VERSION.search(text))
         case AnswerType.PRICE:
             return not _is_known(citations) or _may_be_price(query, text)
         case _:

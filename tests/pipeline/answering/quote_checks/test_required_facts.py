@@ -74,6 +74,10 @@ def has_facts(question: str, text: str, *gaps: str, **fields: object) -> bool:
         ("How many people work here?", "The company has 250 employees."),
         ("How many members are on the board?", "The board has a chair, a treasurer and a secretary."),
         ("How many nights may I stay?", "You may stay a week."),
+        ("Which version of the oven runs here?", "The oven runs with 2.4."),
+        ("Which version of the oven runs here?", "Call oven --version."),
+        ("Which version of the song is shorter?", "The song of the choir is the short edition."),
+        ("Welche Version läuft hier?", "Hier läuft immer die neueste."),
     ],
 )  # fmt: skip
 def test_quotes_that_may_be_the_answer(question: str, text: str) -> None:
@@ -93,6 +97,7 @@ def test_quotes_that_may_be_the_answer(question: str, text: str) -> None:
         ("Was kostet eine Nacht?", "Eine Nacht in der Hütte beginnt um 18.30 Uhr und endet am 12.05.2024."),
         (COUNT, "Keys are given out in the office by the porter."),
         ("In which year was the hut built?", "The hut was built in spring, by 12 people."),
+        ("Which version of the oven is the oldest that works here?", "The oven is warm when it works here."),
     ],
 )
 def test_quotes_that_lack_what_the_question_asks_for(question: str, text: str) -> None:
