@@ -8,9 +8,11 @@ import structlog
 from django.conf import settings
 
 from rag.errors import EmbeddingFailed
-from rag.pipeline.answering.extractive.parts.split_into_parts import split_parts
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
+from rag.pipeline.answering.extractive.parts.tables import split_cells
 from rag.providers import provider_factory
 from rag.text.question_language import is_english, is_foreign
+from rag.text.sentences.quotable_units import UnitKind
 from rag.types import Passage
 from rag.types.token_vectors import TokenVectors
 
@@ -27,16 +29,14 @@ class MultilingualSimilarity(SentenceSimilarity):
 
     def __init__(self, query: str, passages: Sequence[Passage]) -> None:
         super().__init__()
-        spans = [
-            (passage, part.start, part.end)
-            for passage in passages[:_MAX_PASSAGES]
-            for part in split_parts(passage.text, passage.lang)[0]
-        ][:_MAX_PARTS]
-        texts = [passage.text[start : min(end, start + _MAX_CHARACTERS)] for passage, start, end in spans]
-        question, *parts = provider_factory.multilingual_embedder().embed([query, *texts])
+        structures = map(PassageStructure, passages[:_MAX_PASSAGES])
+        compared = [(structure, index) for structure in structures for index in range(len(structure.parts))]
+        compared = compared[:_MAX_PARTS]
+        texts = [_with_names_of_columns(structure, index)[:_MAX_CHARACTERS] for structure, index in compared]
+        question, *vectors = provider_factory.multilingual_embedder().embed([query, *texts])
         self._cosines = {
-            (passage.document_id, passage.start + start, passage.start + end): float(np.dot(question, vector))
-            for (passage, start, end), vector in zip(spans, parts, strict=True)
+            _key(structure, index): float(np.dot(question, vector))
+            for (structure, index), vector in zip(compared, vectors, strict=True)
         }
 
     def token_scores(self, document_id: uuid.UUID, start: int, end: int) -> TokenVectors | None:
@@ -47,6 +47,21 @@ class MultilingualSimilarity(SentenceSimilarity):
     def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
         """Return the cosine, which is the same in both directions; None if the part was not compared."""
         return self._cosines.get((document_id, start, end))
+
+
+def _with_names_of_columns(structure: PassageStructure, index: int) -> str:
+    """Return the text of a part. The cells of a row are after the names of their columns, which say what they are."""
+    part, text = structure.parts[index], structure.passage.text
+    names = structure.header_cells(index) if part.kind is UnitKind.ROW else []
+    if not names:
+        return text[part.start : part.end]
+    cells = zip(names, split_cells(structure.text(index)), strict=False)
+    return ", ".join(f"{name}: {cell}" if name else cell for name, cell in cells if cell)
+
+
+def _key(structure: PassageStructure, index: int) -> tuple[uuid.UUID, int, int]:
+    passage, part = structure.passage, structure.parts[index]
+    return passage.document_id, passage.start + part.start, passage.start + part.end
 
 
 def compare_in_other_languages(query: str, passages: Sequence[Passage]) -> MultilingualSimilarity | None:

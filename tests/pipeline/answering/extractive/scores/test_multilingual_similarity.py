@@ -1,0 +1,34 @@
+"""What of a part is compared with a question in another language."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from rag.pipeline.answering.extractive.scores.multilingual_similarity import compare_in_other_languages
+from rag.providers import provider_factory
+from tests.support.passages import passage
+
+TABLE = "| Instrument | Deposit |\n| --- | --- |\n| Cello | 100 |\n| Harp | 200 |"
+
+
+class WordModel:
+    """Embeds texts by whether they have a word."""
+
+    def embed(self, texts: Sequence[str]) -> list[np.ndarray]:
+        return [np.array([1.0, 0.0] if "Deposit" in text or "Pfand" in text else [0.0, 1.0]) for text in texts]
+
+
+def test_rows_are_compared_with_the_names_of_their_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provider_factory, "multilingual_embedder", WordModel)
+    text = f"{TABLE}\n\nStrings are extra."
+    table = passage(text, lang="en")
+    similarity = compare_in_other_languages("Wie hoch ist das Pfand für ein Cello?", [table])
+    assert similarity is not None
+
+    def cosine(part: str) -> float | None:
+        start = table.start + text.index(part)
+        return similarity.score_both_ways(table.document_id, start, start + len(part))
+
+    assert cosine("| Cello | 100 |") == cosine("| Harp | 200 |") == 1
+    assert cosine("Strings are extra.") == 0
