@@ -12,13 +12,15 @@ from rag.pipeline.answering.extractive.question.answer_types import (
     has_answer_of_type,
     has_count,
 )
+from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
 from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.text.languages import snowball_algorithm
 from rag.text.quantities.quantity_words import CURRENCIES, MONTHS, NUMBER_WORDS, TIME_UNITS, UNIT_OF_WORD, any_of
-from rag.text.words import content_words, stem
 from rag.types import Citation
 
+from .other_codes import names_other_code
+from .other_years import is_about_other_years
 from .similar_names import has_similar_name
 
 _CONTACTS = frozenset({AnswerType.PHONE_NUMBER, AnswerType.EMAIL_ADDRESS})
@@ -29,7 +31,7 @@ _MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
 _TIME_OR_DATE = re.compile(
     r"(?<![\d.,:/])(?:\d\d?[./]\d\d?[./](?:\d\d){1,2}|\d\d?[:.]\d\d(?: ?(?:uhr|h|[ap]\.?m\.?)\b|(?<=:\d\d))"
     rf"|\d\d?(?:st|nd|rd|th|\.)? (?:{_MONTH_NAMES})\b(?: (?:19|20)\d\d)?"
-    r"|\b(?:in|im|en|since|seit|depuis|desde) (?:19|20)\d\d\b)",
+    r"|\b(?:in|im|en|since|from|until|by|seit|ab|bis|depuis|dès|desde|hasta) (?:19|20)\d\d\b)",
     re.IGNORECASE,
 )
 _MEASURES = any_of(
@@ -66,31 +68,22 @@ _ANY_YEAR = re.compile(
     r"\d{3}|['’]\d\d\b|\d[./-]\d\d\b|\b(?:[MDCLX][MDCLXVI]{3,}|\w*jahr\w*|years?|ago|century|decade|année|ans?|siècle|años?|siglo)\b",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?<!\d)(?<!\d[,'’])(?:19[5-9]|20[0-3])\d(?!\d|[.,]\d)")
 # A number, or something that may name the version, such as "the short version" or "the latest one".
 _ANY_VERSION = re.compile(
     r"\d|versi[oó]n|release|edition|ausgabe|fassung|édition|edición|\b(?:any|all|each|every|latest|newest|current|both"
     r"|jede\w*|alle|neueste\w*|aktuelle\w*|toutes?|dernière|récente|cualquier|todas|última|reciente)\b",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"\w+")
-_MAX_WORDS_BETWEEN = 3
 _CONTACT_IN_WORDS = re.compile(r"\b(?:what|which|wie|was|quel|quelle|cuál|of|de|du|des|der|von|vom)\b", re.IGNORECASE)
 _GERMAN_VERB = re.compile(r"(?:ändern|löschen|ieren|prüfen|anzeigen|eintragen|hinterlegen|speichern)\W*\Z")
 _ADDRESS = re.compile(r"https?://|\w\.\w{2,}/|\bat\b.{1,40}\bdot\b", re.IGNORECASE)
-# "Since 2019" is about all later years.
-_OPEN_END = re.compile(
-    r"\b(?:since|from|as of|after|at least|minimum|seit|ab|von|nach|mindestens|depuis|dès|à partir|desde|a partir)\b"
-    r"|\d ?\+|\b(?:later|newer|higher|above|up|onwards?|neuer|später|supérieur|ultérieur|posterior)",
-    re.IGNORECASE,
-)
 
 
 def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequence[str]) -> bool:
     """Return whether quotes can be the answer to a question.
 
     They cannot if they have no telephone number, address, year or version that was asked for, nothing that may be a
-    price or a number of things, or only earlier years or a thing of a similar name.
+    price or a number of things, or only other years, another code of a series or a thing of a similar name.
 
     Args:
         query: The question.
@@ -102,7 +95,9 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
     answer_type = expected_answer_type(query)
     if any(has_similar_name(shown, gap) for gap in gaps):
         return False
-    if answer_type is not AnswerType.TIME and any(_is_about_earlier_years(query, shown, gap) for gap in gaps):
+    if answer_type is not AnswerType.TIME and is_about_other_years(query, shown, gaps):
+        return False
+    if not is_yes_or_no(query) and names_other_code(query, text, [*generation.headings, *_above(citations)]):
         return False
     if answer_type in _CONTACTS and (_GERMAN_VERB.search(query) or not _CONTACT_IN_WORDS.search(query)):
         return True
@@ -121,6 +116,11 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
             return not _is_known(citations) or _may_be_count(query, text, citations)
 
 
+def _above(citations: Sequence[Citation]) -> list[str]:
+    """Return the titles and headings above quotes."""
+    return [label for citation in citations for label in (citation.passage.title, *citation.passage.headings)]
+
+
 def _is_known(citations: Sequence[Citation]) -> bool:
     return all((snowball_algorithm(citation.passage.lang) or "english") in _LANGUAGES for citation in citations)
 
@@ -136,22 +136,3 @@ def _may_be_count(query: str, text: str, citations: Sequence[Citation]) -> bool:
     if _COUNT.search(text) or is_in_other_language(query, [citation.passage for citation in citations]):
         return True
     return has_count(text, query, citations[0].passage.lang if citations else "")
-
-
-def _is_about_earlier_years(query: str, text: str, gap: str) -> bool:
-    """Return whether a phrase that no passage mentions has a year, and a text names earlier ones next to its subject.
-
-    The year when a text was written ("last changed in 2023") says nothing of what it is about.
-    """
-    asked_years = [int(year) for year in _YEAR.findall(gap)]
-    years = [int(year) for year in _YEAR.findall(text)]
-    if not (asked_years and years) or max(years) >= min(asked_years) or _OPEN_END.search(text):
-        return False
-    subjects = {stem(word, "") for word in content_words(query, "") if not word[0].isdigit()}
-    words = [word.lower() for word in _WORD.findall(text)]
-    neighbours = (
-        words[max(0, index - _MAX_WORDS_BETWEEN) : index + _MAX_WORDS_BETWEEN + 1]
-        for index, word in enumerate(words)
-        if _YEAR.fullmatch(word)
-    )
-    return any(stem(word, "") in subjects for group in neighbours for word in group)

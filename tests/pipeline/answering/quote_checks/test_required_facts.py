@@ -95,6 +95,7 @@ def test_quotes_that_may_be_the_answer(question: str, text: str) -> None:
         (PRICE, "A night in the hut has breakfast at 07:30, and 800 m of stairs before it."),
         (PRICE, "A night in the hut is booked by 20 per cent of all guests."),
         ("Was kostet eine Nacht?", "Eine Nacht in der Hütte beginnt um 18.30 Uhr und endet am 12.05.2024."),
+        ("Was kostet eine Nacht?", "Ab 2026 beginnt eine Nacht in der Hütte am Abend."),
         (COUNT, "Keys are given out in the office by the porter."),
         ("In which year was the hut built?", "The hut was built in spring, by 12 people."),
         ("Which version of the oven is the oldest that works here?", "The oven is warm when it works here."),
@@ -109,7 +110,12 @@ def test_quotes_that_lack_what_the_question_asks_for(question: str, text: str) -
     [
         ("price of the race 2025", "The price of the race 2024 is 20 euros.", "2025", False),
         ("Who won the race in 2023?", "The race in 2022 was won by Anna.", "2023", False),
-        ("Who won the race in 2023?", "The race in 2024 was won by Anna.", "2023", True),
+        ("Who won the race in 2023?", "The race in 2024 was won by Anna.", "2023", False),
+        ("Who won the race in 2023?", "Until 2024 the race was won by Anna.", "2023", True),
+        ("Who won the race in 2023?", "The race in 2022 and 2024 was won by Anna.", "2023", True),
+        ("Is the race of 2023 on video?", "The race is on video from 2024 on.", "2023", True),
+        ("price of the race 2025", "The race on 12 March 2024 costs 20 euros, paid after the start.", "2025", False),
+        ("price of the race 2025", "The race 2024 costs 20 euros, and more every year.", "2025", True),
         ("Who won the race in 2023?", "Anna won the race.", "2023", True),
         ("price of the race 2025", "The price of the race has been 20 euros since 2024.", "2025", True),
         ("Does it run in Office 2019?", "It runs in Office 2016 and newer.", "Office 2019", True),
@@ -118,8 +124,25 @@ def test_quotes_that_lack_what_the_question_asks_for(question: str, text: str) -
         ("price of the race 2025", "The price of the race 2024 is 20 euros.", "", True),
     ],
 )
-def test_quotes_about_earlier_years(question: str, text: str, gap: str, expected: bool) -> None:
+def test_quotes_about_other_years(question: str, text: str, gap: str, expected: bool) -> None:
     assert has_facts(question, text, *filter(None, [gap])) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("How do I reset the AV-16?", "The AV-12 is reset with the red key.", False),
+        ("How do I reset the AV-16?", "The AV-16 and the AV-12 are reset with the red key.", True),
+        ("How do I reset the AV-16?", "AV-6 to AV-20: press the red key.", True),
+        ("How do I reset the AV-16?", "All models (AV-6, AV-9) are reset with the red key.", True),
+        ("How do I reset the AV-16?", "The device is reset with the red key.", True),
+        ("Can the AV-16 be reset?", "The AV-12 is reset with the red key.", True),
+        ("What does E31 mean on the C1?", "## Controller C2\n\nE31 means that the sensor is dirty.", False),
+        ("What does E31 mean on the C1?", "## Controller C1\n\nE31 means that the sensor is dirty.", True),
+    ],
+)
+def test_quotes_about_another_code_of_a_series(question: str, text: str, expected: bool) -> None:
+    assert has_facts(question, text) is expected
 
 
 @pytest.mark.parametrize("question", [PRICE, COUNT])
@@ -162,14 +185,31 @@ def test_quotes_about_a_thing_of_a_similar_name_are_no_answer(text: str, gap: st
 
 
 @pytest.mark.parametrize(
-    "part", ["2024-", "20", "1 ", "(0", "call ", "a@", "2024/25 ", "from a ", "since 20", "Tarn ", "2 %", "2.", "A-"]
+    "part",
+    [
+        "2024-",
+        "20",
+        "1 ",
+        "(0",
+        "call ",
+        "a@",
+        "2024/25 ",
+        "from a ",
+        "since 20",
+        "Tarn ",
+        "2 %",
+        "2.",
+        "A-",
+        "A1 ",
+        "A1 to ",
+    ],
 )
 def test_facts_are_found_in_linear_time(part: str) -> None:
     cited = extract_quotes(PHONE, [passage("The vet came in 2024.")])[0].citations
 
     def find(text: str) -> None:
         generation = PreparedGeneration(EXTRACTIVE_MODEL, iter(()), quotes=cited, quoted_text=text)
-        for question in (PHONE, ADDRESS, PRICE, "Who won the race in 2023?", "In which year was it won?"):
-            has_required_facts(question, generation, ["Tarn 7", "Park and Tarn"])
+        for question in (PHONE, ADDRESS, PRICE, "Who won race A3 in 2023?", "In which year was it won?"):
+            has_required_facts(question, generation, ["Tarn 7", "Park and Tarn", "2023"])
 
     assert takes_linear_time(find, lambda length, _: (part * length)[:length], 2_000)

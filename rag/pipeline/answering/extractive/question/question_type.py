@@ -111,6 +111,11 @@ def _asks(question: str, pattern: re.Pattern[str]) -> bool:
     return match is not None and (match.start() == 0 or not _YES_OR_NO_QUESTION.match(question))
 
 
+def is_yes_or_no(question: str) -> bool:
+    """Return whether a question begins with a word such as "can", so that its answer is yes or no."""
+    return bool(_YES_OR_NO_QUESTION.match(question[:_MAX_CHARACTERS]))
+
+
 def is_negated(text: str) -> bool:
     """Return whether a question or heading contains a negation ("not", "without", "never" …)."""
     return bool(_NEGATION.search(text))

@@ -1,0 +1,84 @@
+"""Quotes about other years than the one that a question names: "the levy in 2025", answered by that of 2024."""
+
+import re
+from collections.abc import Sequence
+
+from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
+from rag.text.function_words import ALL_FUNCTION_WORDS
+from rag.text.quantities.quantity_words import MONTHS
+from rag.text.words import content_words, stem
+
+_YEAR = re.compile(r"(?<!\d)(?<!\d[,'’])(?:19[5-9]|20[0-3])\d(?!\d|[.,]\d)")
+_WORD = re.compile(r"\w+")
+_MONTHS = frozenset(month for months in MONTHS.values() for month in months)
+_MAX_WORDS_BETWEEN = 3
+_MAX_CHARACTERS_BEFORE, _MAX_CHARACTERS_BEHIND = 25, 15
+# "Since 2019" is about all later years, "until 2024" about earlier ones, and what happens every year about both.
+_SINCE = re.compile(
+    r"\b(?:since|from|as of|after|at least|minimum|seit|ab|von|nach|mindestens|depuis|dès|à partir|desde|a partir)\b",
+    re.IGNORECASE,
+)
+_OR_LATER = re.compile(
+    r"\s?\+|\W{0,2}(?:\w+ )?(?:later|newer|higher|above|up|onwards?|neuer|später|supérieur|ultérieur|posterior)",
+    re.IGNORECASE,
+)
+_UNTIL = re.compile(
+    r"\b(?:until|till?|before|by|up to|to|through|end of|bis|vor|spätestens|jusqu['’]\w+|avant|hasta|antes)\b"
+    r"|\d ?[–/-] ?\Z",
+    re.IGNORECASE,
+)
+_OR_EARLIER = re.compile(r"\W{0,2}(?:\w+ )?(?:earlier|older|früher|älter|antérieur|anterior)", re.IGNORECASE)
+_EVERY_YEAR = re.compile(
+    r"\b(?:(?:every|each) year|annually|jährlich|jede[ns]? jahr|chaque année|tous les ans|cada año)\b",
+    re.IGNORECASE,
+)
+
+
+def is_about_other_years(query: str, text: str, gaps: Sequence[str]) -> bool:
+    """Return whether a question names a year that no passage mentions, and a text only earlier or only later ones.
+
+    They must be next to its subject: the year when a text was written ("last changed in 2023") says nothing of what it
+    is about.
+
+    Args:
+        query: The question.
+        text: The quotes and the headings right above them.
+        gaps: The phrases of the question that no passage mentions.
+    """
+    sought = [int(year) for gap in gaps for year in _YEAR.findall(gap)]
+    years = list(_YEAR.finditer(text))
+    if not (sought and years) or _EVERY_YEAR.search(text):
+        return False
+    numbers = [int(year.group()) for year in years]
+    if max(numbers) < min(sought):
+        is_other = not _is_near(text, years, _SINCE, _OR_LATER)
+    else:
+        is_other = (
+            min(numbers) > max(sought) and not is_yes_or_no(query) and not _is_near(text, years, _UNTIL, _OR_EARLIER)
+        )
+    return is_other and _is_next_to_subject(query, text)
+
+
+def _is_near(text: str, years: Sequence[re.Match[str]], before: re.Pattern[str], behind: re.Pattern[str]) -> bool:
+    """Return whether words are before or behind one of the years."""
+    return any(
+        before.search(text[max(0, year.start() - _MAX_CHARACTERS_BEFORE) : year.start()])
+        or behind.match(text[year.end() : year.end() + _MAX_CHARACTERS_BEHIND])
+        for year in years
+    )
+
+
+def _is_next_to_subject(query: str, text: str) -> bool:
+    """Return whether a word of the question is next to a year. Numbers, months and function words do not count."""
+    subjects = {stem(word, "") for word in content_words(query, "") if not word[0].isdigit()}
+    words = [
+        word
+        for word in map(str.lower, _WORD.findall(text))
+        if _YEAR.fullmatch(word) or not (word[0].isdigit() or word in _MONTHS or word in ALL_FUNCTION_WORDS)
+    ]
+    return any(
+        stem(neighbour, "") in subjects
+        for index, word in enumerate(words)
+        if _YEAR.fullmatch(word)
+        for neighbour in words[max(0, index - _MAX_WORDS_BETWEEN) : index + _MAX_WORDS_BETWEEN + 1]
+    )
