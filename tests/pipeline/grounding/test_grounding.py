@@ -197,6 +197,7 @@ def test_two_reasons_to_doubt_quotes_lower_their_confidence_further() -> None:
     assert confidence_of_quotes(0.99, QuoteEvidence(word_count=1, has_all_words=False)) == 0.67
     assert confidence_of_quotes(0.99, QuoteEvidence(has_all_words=False)) > 0.9
     assert confidence_of_quotes(0.99, QuoteEvidence(has_count=False)) == 0.5
+    assert confidence_of_quotes(0.99, QuoteEvidence(says_what_is_sought=False)) == 0.75
 
 
 def test_one_word_or_a_missing_number_is_too_little_for_high_confidence() -> None:

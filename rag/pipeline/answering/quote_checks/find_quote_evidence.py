@@ -19,6 +19,8 @@ from rag.pipeline.grounding.quote_confidence import QuoteEvidence
 from rag.text.question_language import is_english
 from rag.types import Citation, Grounding, Passage
 
+from .doubtful_quotes import says_what_is_sought
+
 # "2. Start the server", "Step 3: Enable it": the heading of one of several steps.
 _STEP = re.compile(r"(?:step|schritt|étape|paso)\s+\d|\d{1,2}[.)]\s", re.IGNORECASE)
 
@@ -42,6 +44,8 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
         word_count=count_question_words(query),
         has_answer_type=answer_type is None or any(has_answer_of_type(quote.quote, answer_type) for quote in citations),
         has_count=has_count(generation.quoted_text, query, first.citations[0].passage.lang if first else ""),
+        says_what_is_sought=first is None
+        or says_what_is_sought(query, generation.quoted_text, [citation.quote for citation in first.citations]),
         has_statement=not mostly_points(" ".join(quote.quote for quote in citations)),
         has_all_steps=first is None or not (is_procedure(query) and _STEP.match(_heading(first))),
         has_same_negation=first is None or _has_same_negation(query, _heading(first), citations),
