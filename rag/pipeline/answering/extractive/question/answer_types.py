@@ -105,7 +105,8 @@ _ANSWERS = {
     AnswerType.TIME: rf"\b(?:{'|'.join(_TIMES)})\b",
     AnswerType.DURATION: rf"{_AMOUNT}[ -](?:\w+ )?(?:{_UNITS})\b",
     # "2.50" is an amount, "2.50.10" a version, and "14.30 Uhr" a time.
-    AnswerType.PRICE: r"[$€£¥₹₽₺]|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
+    AnswerType.PRICE: r"[$€£¥₹₽₺]|\b(?:eur|usd|gbp|chf) ?\d"
+    r"|(?<![\w.,])\d+(?:[.,]\d{3})*[.,]\d\d\b(?![.,]\d| ?(?:uhr|h)\b)"
     rf"|{_AMOUNT}(?: \w+)? ?(?:percent|%|(?:{any_of(CURRENCIES)})\b)|\b(?:{_FREE})\b",
     # Not the address 127.0.0.1, nor its port. A whole number only behind "version", with "or later", or in a cell.
     AnswerType.VERSION: r"(?<![\w.:/@-])v?\d+(?:\.\d+){1,2}(?![\w%]|\.\d|:\d)|\b(?:version|release|v\.?) ?\d"

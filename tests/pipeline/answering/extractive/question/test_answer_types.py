@@ -25,6 +25,7 @@ from tests.support.checks.growth import takes_linear_time
         ("Wann ist Markt?", AnswerType.TIME, "Jeden Dienstag auf dem Platz.", "Er hat 40 Stände."),
         ("How long is the warranty?", AnswerType.DURATION, "It is ninety days.", "It covers 200 parts."),
         ("What does a cup cost?", AnswerType.PRICE, "A cup is two euros.", "A cup holds 0.2 litres."),
+        ("What does a cup cost?", AnswerType.PRICE, "A cup is EUR 2 incl. milk.", "A cup has 2 handles."),
         ("Combien coûte le café ?", AnswerType.PRICE, "Le café est à 3 €.", "Il y a 3 cafés."),
         ("Price of a cup", AnswerType.PRICE, "- Cup — small: 2.50", "A cup holds 2 litres."),
         ("Monthly fee for teachers", AnswerType.PRICE, "Teachers pay 20 euros.", "It is paid by 12 teachers."),
