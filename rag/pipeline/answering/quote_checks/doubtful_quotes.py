@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
 from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
-from rag.text.quantities.quantity_words import DAYS, MONTHS
 from rag.text.words import content_words, stem
+
+from .missing_names import has_name
 
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000
 _WHY = re.compile(r"\A\W*(?:why|warum|wieso|weshalb|pourquoi|por qué)\b", re.IGNORECASE)
@@ -22,10 +23,6 @@ _WHO_DID = re.compile(
     r"\A\W*who (?:was|were|has been|have been|built|gave|led|made|paid|sent|took|won|wrote|[^\W\d_]{2,20}ed)\b",
     re.IGNORECASE,
 )
-_CAPITALIZED = re.compile(r"(?<![\w’'-])[A-ZÀ-ÖØ-Þ][^\W\d_]+")
-_LINE_OR_SENTENCE_START = re.compile(r"(?:\A|[\n.!?:•*\"“„(])\W{0,3}\Z")
-_ROW_NAME = re.compile(r"^- [A-ZÀ-ÖØ-Þ][\w ]{1,40} —", re.MULTILINE)
-_NO_NAMES = frozenset({*DAYS, *(month for months in MONTHS.values() for month in months)})
 _OPEN = re.compile(rf"\A\W*{QUESTION_WORDS}", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 # The share of the question's words that a sentence has which only repeats it.
@@ -51,20 +48,9 @@ def says_what_is_sought(query: str, text: str, sentences: Sequence[str]) -> bool
     question, shown = query[:_MAX_QUESTION], text[:_MAX_TEXT]
     if _WHY.match(question) and not _REASON.search(shown):
         return False
-    if _WHO_DID.match(question) and not _has_name(shown, question):
+    if _WHO_DID.match(question) and not has_name(shown, question):
         return False
     return not (_repeats(question, shown) or _is_about_other_case(question, next(iter(sentences), "")[:_MAX_QUESTION]))
-
-
-def _has_name(text: str, question: str) -> bool:
-    """Return whether a text may name a person: by a capital letter within a sentence, or at the beginning of a row."""
-    known = {*map(str.lower, _CAPITALIZED.findall(question)), *_NO_NAMES}
-    return bool(_ROW_NAME.search(text)) or any(
-        match.group().lower() not in known
-        and not match.group().isupper()
-        and not _LINE_OR_SENTENCE_START.search(text[max(0, match.start() - 5) : match.start()])
-        for match in _CAPITALIZED.finditer(text)
-    )
 
 
 def _repeats(question: str, text: str) -> bool:

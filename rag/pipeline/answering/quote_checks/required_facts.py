@@ -19,6 +19,7 @@ from rag.text.languages import snowball_algorithm
 from rag.text.quantities.quantity_words import CURRENCIES, MONTHS, NUMBER_WORDS, TIME_UNITS, UNIT_OF_WORD, any_of
 from rag.types import Citation
 
+from .missing_names import lacks_name
 from .other_codes import names_other_code
 from .other_years import is_about_other_years
 from .similar_names import has_similar_name
@@ -96,6 +97,8 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
     if any(has_similar_name(shown, gap) for gap in gaps):
         return False
     if answer_type is not AnswerType.TIME and is_about_other_years(query, shown, gaps):
+        return False
+    if lacks_name(query, text):
         return False
     if not is_yes_or_no(query) and names_other_code(query, text, [*generation.headings, *_above(citations)]):
         return False

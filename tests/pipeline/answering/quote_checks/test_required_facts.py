@@ -145,6 +145,26 @@ def test_quotes_about_another_code_of_a_series(question: str, text: str, expecte
     assert has_facts(question, text) is expected
 
 
+@pytest.mark.parametrize(
+    ("question", "text", "expected"),
+    [
+        ("Which company cleans the hut?", "The hut is cleaned by Miller and Sons.", True),
+        ("Which company cleans the hut?", "Our own staff cleans the hut.", True),
+        ("Which company cleans the hut?", "The company of the owner cleans the hut.", True),
+        ("Which company cleans the hut?", "The hut is cleaned by a company every Monday.", True),
+        ("Which company cleans the hut?", "The hut is cleaned by a company on Monday.", False),
+        ("Who cleans the hut?", "The hut is cleaned by a company on Monday.", True),
+        ("What is the name of the cat?", "The cat is eight years old.", False),
+        ("What is the name of the cat?", "The cat is called mouse.", True),
+        ("What is the name of the file?", "The file is app.log.", True),
+        ("What are the names of the rooms?", "| room | beds |\n| --- | --- |\n| Heron | 2 |", True),
+        ("Comment s'appelle le chat ?", "Le chat a huit ans.", False),
+    ],
+)
+def test_quotes_without_a_name(question: str, text: str, expected: bool) -> None:
+    assert has_facts(question, text) is expected
+
+
 @pytest.mark.parametrize("question", [PRICE, COUNT])
 def test_prices_and_counts_are_not_required_in_languages_that_are_not_known(question: str) -> None:
     assert has_facts(question, "Noc w domku jest opłacana z góry, klucze są u dozorcy.", lang="pl")
@@ -209,7 +229,14 @@ def test_facts_are_found_in_linear_time(part: str) -> None:
 
     def find(text: str) -> None:
         generation = PreparedGeneration(EXTRACTIVE_MODEL, iter(()), quotes=cited, quoted_text=text)
-        for question in (PHONE, ADDRESS, PRICE, "Who won race A3 in 2023?", "In which year was it won?"):
+        for question in (
+            PHONE,
+            ADDRESS,
+            PRICE,
+            "Who won race A3 in 2023?",
+            "Which company is it?",
+            "In which year was it won?",
+        ):
             has_required_facts(question, generation, ["Tarn 7", "Park and Tarn", "2023"])
 
     assert takes_linear_time(find, lambda length, _: (part * length)[:length], 2_000)
