@@ -54,7 +54,8 @@ def find_rarest_code(
 ) -> set[tuple[int, int]]:
     """Return the passage numbers and indexes of the parts with the question's rarest code; none if many parts have it.
 
-    A part also has the codes of the headings above it. Codes differ in a sign ("E-12", "E-31") that similarities hardly
+    Of these only those with most of its other codes are returned: the E03 of the controller C1, not that of the C2. A
+    part also has the codes of the headings above it. Codes differ in a sign ("E-12", "E-31") that similarities hardly
     see, and consist of words that other parts have.
     """
     parts_by_code: dict[str, set[tuple[int, int]]] = {code: set() for code in codes}
@@ -67,4 +68,7 @@ def find_rarest_code(
             if code in parts_by_code:
                 parts_by_code[code].add((candidate.passage_number, candidate.index))
     rarest = min((parts for parts in parts_by_code.values() if parts), key=len, default=set())
-    return rarest if len(rarest) <= max(1.0, _MAX_SHARE_WITH_CODE * len(candidates)) else set()
+    if len(rarest) > max(1.0, _MAX_SHARE_WITH_CODE * len(candidates)):
+        return set()
+    counts = {part: sum(part in parts for parts in parts_by_code.values()) for part in rarest}
+    return {part for part, count in counts.items() if count == max(counts.values())}

@@ -59,6 +59,15 @@ def test_the_part_with_the_code_of_the_question_is_better_than_a_similar_one(que
     assert render_quotes(extract_quotes(question, [page], similarity)).startswith(best)
 
 
+def test_of_parts_with_a_code_the_one_with_another_code_of_the_question_is_the_best() -> None:
+    """The search may rank the passage about the other model first, and that may have more words of the question."""
+    others = "\n\n".join(f"E-{number} The lamp is red." for number in range(20, 25))
+    models = [("AX-2", "The kettle shows that the kitchen is cold."), ("AX-1", "The spoon is bent.")]
+    pages = [passage(f"## Model {model}\n\nE-12 {text}\n\n{others}") for model, text in models]
+    question = "Our AX-1 kettle shows E-12, and the kitchen is cold."
+    assert "spoon" in render_quotes(extract_quotes(question, pages)[:1])
+
+
 def test_a_part_has_the_codes_of_the_headings_above_it() -> None:
     others = "Machines squeak if they are dry.\n\nMachines are cleaned on Fridays.\n\nMachines are grey."
     pages = [passage(others), passage("Oil it on Mondays.", headings=("Machine HX-5",))]
