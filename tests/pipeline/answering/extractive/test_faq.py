@@ -61,3 +61,20 @@ def test_labels_of_a_wrapped_question_and_of_a_bold_answer_are_removed() -> None
     assert answer("Where is the café?", bold) == "R. Miller runs it on the upper deck. [1]"
     label = passage(FAQ.replace("A:", "**A:**").replace("runs it", "runs **it**"))
     assert answer("Where is the café?", label) == "R. Miller runs **it** on the upper deck. [1]"
+
+
+LINES = """\
+Do dogs pay for a crossing?  Dogs travel free of charge.
+May I bring my bicycle?  Bicycles are parked below.
+Where is the café?  It is on the upper deck.
+"""
+
+
+def test_of_lines_with_a_question_and_its_answer_one_is_quoted() -> None:
+    assert answer("Do dogs pay?", passage(LINES)) == "Do dogs pay for a crossing? Dogs travel free of charge. [1]"
+    assert answer("May I bring a bicycle?", passage(LINES)).startswith("May I bring my bicycle? Bicycles")
+
+
+def test_two_questions_in_a_paragraph_are_no_list() -> None:
+    text = "Do dogs pay?  Dogs travel free of charge.\nWho likes cats?  Cats travel free of charge, too."
+    assert "Cats travel" in answer("Do dogs travel free of charge?", passage(text))

@@ -115,13 +115,13 @@ class PassageStructure(PassageLayout):
         return needed
 
     def _since_title(self, index: int) -> set[int]:
-        """Return the parts before a sentence in its paragraph if the paragraph begins with its title."""
-        first = self._first[self.parts[index].block]
-        title = self.parts[first]
-        if title.kind is not UnitKind.HEADING or first == index:
+        """Return the parts before a sentence since the title or question in its paragraph, if there is one."""
+        first = self.heading_index(index)
+        if first is None or self.parts[first].block != self.parts[index].block:
             return set()
-        is_run_in = "\n" not in self.passage.text[title.end : self.parts[first + 1].start]
-        return set(range(first, index)) if is_run_in else set()
+        is_run_in = "\n" not in self.passage.text[self.parts[first].end : self.parts[first + 1].start]
+        is_heading = self.parts[first].kind is UnitKind.HEADING
+        return set(range(first, index)) if is_run_in and is_heading else set()
 
     def lead_in(self, index: int) -> int | None:
         """Return the sentence that introduces the list, table or code block of a part; None if there is none."""

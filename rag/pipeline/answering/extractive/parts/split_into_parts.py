@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from rag.text.markup import pictures
 from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
@@ -27,6 +28,8 @@ _TITLE_NUMBER = re.compile(r"\A(?:§\s?|(?:chapter|section)\s)?(?:\d{1,3}\.)*\d{
 # "**It does not start.** Check the cable.": a title that its paragraph begins with.
 _RUN_IN_TITLE = re.compile(r"(\*\*|__)[^*_]+[.!?:]\1")
 _BOLD_LINE = re.compile(r"(\*\*|__)[^*_]+\1:?")
+# Fewer questions at the beginnings of lines may be rhetorical.
+_MIN_LISTED_QUESTIONS = 3
 # An item that is nothing but a link within the documents, as in a table of contents.
 _NAVIGATION = re.compile(r"(?:[-*+•]|\d{1,3}[.)])\s+\[[^\[\]]{1,200}\]\((?!https?://)[^()\s]{0,300}\)")
 # The mark of a quotation, or a remark in brackets such as "(Version 2 or later)", unless it is a sentence.
@@ -55,7 +58,7 @@ def split_parts(text: str, lang: str) -> tuple[list[Part], dict[int, TextUnit]]:
     """Return the parts of a text, in reading order, and the header of each table by the number of its block."""
     units = join_continued_rows(text, without_contents(text, split_units(text, lang)))
     units = join_grid_rows(text, units)
-    parts = _mark_numbered_titles(text, _mark_titles(text, _join_units(text, units)))
+    parts = _mark_listed_questions(text, _mark_numbered_titles(text, _mark_titles(text, _join_units(text, units))))
     return _mark_cut(text, parts), find_headers(text, units)
 
 
@@ -130,6 +133,20 @@ def _mark_numbered_titles(text: str, parts: Sequence[Part]) -> list[Part]:
         Part(UnitKind.HEADING, part.start, part.end, part.block) if index in headings else part
         for index, part in enumerate(parts)
     ]
+
+
+def _mark_listed_questions(text: str, parts: Sequence[Part]) -> list[Part]:
+    """Return the parts, with the questions of a paragraph as headings if several lines are one and its answer."""
+    questions: dict[int, list[int]] = {}
+    line_end = 0  # of the part before
+    for index, (part, following) in enumerate(pairwise(parts)):
+        begins_line = not index or "\n" in text[line_end : part.start]
+        is_question = part.kind is UnitKind.SENTENCE and text[part.start : part.end].endswith(QUESTION_ENDINGS)
+        if begins_line and is_question and following.block == part.block:
+            questions.setdefault(part.block, []).append(index)
+        line_end = part.end
+    headings = {index for listed in questions.values() if len(listed) >= _MIN_LISTED_QUESTIONS for index in listed}
+    return [replace(part, kind=UnitKind.HEADING) if index in headings else part for index, part in enumerate(parts)]
 
 
 def _is_title_above(text: str, part: Part, previous: Part | None, following: Part) -> bool:
