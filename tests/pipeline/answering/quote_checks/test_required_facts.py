@@ -45,6 +45,8 @@ def has_facts(question: str, text: str, *gaps: str, **fields: object) -> bool:
         (ADDRESS, "The vet reads what you send at https://hut.example/vet."),
         ("E-mail address of the vet", "The vet reads vet (at) hut.example every day."),
         ("vet e-mail address", "The vet reads vet@hut.example every day."),
+        ("vet email", "The vet reads vet@hut.example every day."),
+        ("vet email", "Open the page of your account."),
         ("change e-mail address", "Open the page of your account, and choose Change."),
         ("Who sees my phone number?", "Your phone number is seen by the porter."),
         ("How do I change my e-mail address?", "Open the page of your account, and choose Change."),

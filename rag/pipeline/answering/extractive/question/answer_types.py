@@ -28,9 +28,10 @@ class AnswerType(enum.Enum):
 # "What is the phone number of the vet?", "E-mail address of the vet"; not "What is the format of a phone number?", nor
 # "How do I change my e-mail address?".
 _NOT_ASKED = (
-    r"(?:a|add|am|an|another|are|block|can|change|confirm|delete|did|do|does|edit|enter|export|forgot|format|has|have|hide|how"
-    r"|i|invalid|is|lost|may|merge|missing|my|need|new|no|other|remove|same|second|set|share|several|should|two|update|use"
-    r"|verify|we|where|who|whose|why|without|wrong|you|your)"
+    r"(?:a|add|am|an|another|are|block|by|can|change|confirm|confirmation|delete|did|do|does|edit|enter|export|forgot|format"
+    r"|from|has|have|hide|how|i|invalid|invitation|is|lost|may|merge|missing|my|need|new|no|notification|other|receive"
+    r"|remove|reset|same|second|send|sending|set|share|several|should|spam|test|two|update|use|verification|verify|via|we"
+    r"|welcome|where|who|whose|why|without|wrong|you|your)"
 )
 _ASKS_FOR_CONTACT = (
     r"(?:(?:what|which)(?:'s|’s| is| are) (?:the|your|our|their|his|her|\w+['’]s) (?:(?!of\b|for\b)[\w’'-]+ ){{0,3}}"
@@ -38,8 +39,8 @@ _ASKS_FOR_CONTACT = (
     r"|(?:wie lautet|was ist) (?:die |eure |ihre |deine )?(?:{german})(?=\W*\Z| (?:de[rsm]|von|vom) )"
     r"|quel(?:le)? est (?:le |la |l['’]|votre )?(?:{french})(?=\W*\Z| (?:de|du|des) )"
     r"|cuál es (?:el |la |su )?(?:{spanish})(?=\W*\Z| (?:de|del) )"
-    # "invoice desk e-mail address" is asked without a verb.
-    r"|\A\W*(?!.*\b{not_asked}\b)(?:[\w’'-]+ ){{0,4}}(?:{english})\W*\Z"
+    # "invoice desk e-mail address" and "vet phone" are asked without a verb.
+    r"|\A\W*(?!.*\b{not_asked}\b)(?:[\w’'-]+ ){{0,4}}(?:{english}|{short})\W*\Z"
     r"|\A\W*(?:{english}) of |\A\W*(?:{german}) (?:de[rs]|von|vom) [\w-]+(?: [\w-]+)?\W*\Z"
     r"|\A\W*(?:{french}) (?:de|du|des) |\A\W*(?:{spanish}) (?:de|del) )"
 )
@@ -47,6 +48,7 @@ _QUESTIONS = {
     AnswerType.PHONE_NUMBER: _ASKS_FOR_CONTACT.format(
         not_asked=_NOT_ASKED,
         english="(?:tele|mobile )?phone number|fax number",
+        short="(?:tele)?phone",
         german=r"\w*(?:telefon|handy|fax|ruf)nummer",
         french="numéro de (?:téléphone|portable|fax)",
         spanish="número de (?:teléfono|móvil|fax)",
@@ -55,6 +57,7 @@ _QUESTIONS = {
     AnswerType.EMAIL_ADDRESS: _ASKS_FOR_CONTACT.format(
         not_asked=_NOT_ASKED,
         english="e-?mail address",
+        short="e-?mail",
         german=r"(?:e-?)?mail-?adresse",
         french="adresse (?:e-?mail|mail|électronique|de courriel)",
         spanish="dirección de correo(?: electrónico)?|correo electrónico",

@@ -157,3 +157,17 @@ def test_short_tokens_are_numbers_and_single_letters_that_are_no_words() -> None
 )
 def test_a_count_is_near_what_is_counted(question: str, text: str, lang: str, expected: bool) -> None:
     assert has_count(text, question, lang) is expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("instrument steward email", AnswerType.EMAIL_ADDRESS),
+        ("travel shop phone", AnswerType.PHONE_NUMBER),
+        ("password reset email", None),
+        ("send documents by e-mail", None),
+        ("Do you have a phone", None),
+    ],
+)
+def test_a_contact_is_asked_for_without_a_verb(question: str, expected: AnswerType | None) -> None:
+    assert expected_answer_type(question) is expected
