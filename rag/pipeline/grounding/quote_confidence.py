@@ -16,8 +16,7 @@ _ODDS_IN_BEST_PASSAGE, _ODDS_IN_OTHER_PASSAGE = 1.3, 0.6
 # - from a passage that is not much more relevant than others: of 11 quotes with a high probability for questions about
 #   eight other products and organisations, nine were wrong or incomplete;
 # - without what the question asks for, such as a time or a price;
-# - without a reason, for "why", or a person's name, for "who was elected"; that only repeats the question; or that is
-#   about a case which the question does not name ("In hotels, all periods are halved");
+# - without a reason, for "why", or that only repeats the question;
 # - that only says where to read on, or is one of several steps;
 # - about what is, where the question is about what is not, or the other way round: of seven wrong quotes with a high
 #   probability about the documents of other products two were;
@@ -45,8 +44,8 @@ class QuoteEvidence:
         word_count: The number of the question's content words, with names of several words as one.
         has_answer_type: Whether a quote has what the question asks for, such as a time, if it asks for that.
         has_count: Whether a quote has a number near what the question wants to be counted, if it asks "how many".
-        says_what_is_sought: Whether the quotes have a reason, if the question asks why, a person's name, if it asks who
-            did something, and more than its own words, and are not about a case that it does not name.
+        says_what_is_sought: Whether the quotes may have a reason, if the question asks why, and end with more than its
+            own words.
         has_statement: Whether the quotes say more than where to read on.
         has_all_steps: Whether the quotes are more than one of the numbered sections that say how something is done.
         has_same_negation: Whether question and quotes are about what is, or both about what is not.

@@ -44,8 +44,7 @@ def find_quote_evidence(query: str, generation: PreparedGeneration, grounding: G
         word_count=count_question_words(query),
         has_answer_type=answer_type is None or any(has_answer_of_type(quote.quote, answer_type) for quote in citations),
         has_count=has_count(generation.quoted_text, query, first.citations[0].passage.lang if first else ""),
-        says_what_is_sought=first is None
-        or says_what_is_sought(query, generation.quoted_text, [citation.quote for citation in first.citations]),
+        says_what_is_sought=first is None or says_what_is_sought(query, generation.quoted_text),
         has_statement=not mostly_points(" ".join(quote.quote for quote in citations)),
         has_all_steps=first is None or not (is_procedure(query) and _STEP.match(_heading(first))),
         has_same_negation=first is None or _has_same_negation(query, _heading(first), citations),
