@@ -135,8 +135,6 @@ _NUMBER_OR_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 # "250 of our loyal customers" says how many there are, "each customer names contact persons: two" does not.
 _MAX_WORDS_BEHIND, _MAX_WORDS_BEFORE = 4, 3
 _ONE_OR_NONE = re.compile(r"one|no|none|(?:k?eine?|ein)[nmr]?|une?|una|aucune?|ningun[ao]|ningún", re.IGNORECASE)
-# "2.1 Each customer …" does not say how many there are.
-_CLAUSE_NUMBER = re.compile(r"^\s{0,8}(?:\d{1,3}\.){1,3}\d{0,3}\s(?=[^\W\d_a-z])", re.MULTILINE)
 _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000
 
@@ -166,7 +164,7 @@ def has_count(text: str, question: str, lang: str) -> bool:
     match = _COUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])
     if match is None:
         return True
-    text = _CLAUSE_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])
+    text = text[:_MAX_ANSWER_CHARACTERS]
     counted = [word for word in match["nouns"].lower().split() if word not in ALL_FUNCTION_WORDS]
     unit = find_unit(counted[0]) if counted else ""
     if not counted or any(amount.unit == unit for amount in find_amounts(text)):
