@@ -11,6 +11,7 @@ from rag.text.words import content_words, stem
 _YEAR = re.compile(r"(?<!\d)(?<!\d[,'’])(?:19[5-9]|20[0-3])\d(?!\d|[.,]\d)")
 _WORD = re.compile(r"\w+")
 _MONTHS = frozenset(month for months in MONTHS.values() for month in months)
+_MAX_QUESTION, _MAX_TEXT = 500, 2_000
 _MAX_WORDS_BETWEEN = 3
 _MAX_CHARACTERS_BEFORE, _MAX_CHARACTERS_BEHIND = 25, 15
 # "Since 2019" is about all later years, "until 2024" about earlier ones, and what happens every year about both.
@@ -28,8 +29,28 @@ _UNTIL = re.compile(
     re.IGNORECASE,
 )
 _OR_EARLIER = re.compile(r"\W{0,2}(?:\w+ )?(?:earlier|older|früher|älter|antérieur|anterior)", re.IGNORECASE)
-_EVERY_YEAR = re.compile(
-    r"\b(?:(?:every|each) year|annually|jährlich|jede[ns]? jahr|chaque année|tous les ans|cada año)\b",
+# "Every year", "the following year" and "compared with 2005" are about more years than the one that is named.
+_MORE_YEARS = re.compile(
+    r"\b(?:(?:every|each|next|previous|following|last) year|year (?:before|earlier|later|after)|annually|compared"
+    r"|relative to|(?:for|within|after) \w+ years|jährlich|jede[ns]? jahr|vorjahr\w*|folgejahr\w*"
+    r"|(?:auf|für|nach) \w+ jahren?|gegenüber|chaque année|tous les ans|année (?:précédente|suivante)|par rapport"
+    r"|pour \w+ ans|cada año|año (?:anterior|siguiente)|respecto|por \w+ años)\b",
+    re.IGNORECASE,
+)
+# What was decided or changed in a year lasts: "The fee was raised to 60 euros in 2023".
+_DECIDED = re.compile(
+    r"\b(?:adopted|agreed|appointed|changed|decided|elected|fixed|further notice|hired|raised|replaced|still valid|set"
+    r"|unchanged|beschlossen|erhöht|festgelegt|gewählt|geändert|adoptée?|augmentée?|élue?|fixée?|nommée?"
+    r"|elegid[oa]|fijad[oa]|nombrad[oa]|subió)s?\b",
+    re.IGNORECASE,
+)
+# "What has changed since 2019?", "machines built before 2015": other years are asked for.
+_ASKS_FOR_LATER = re.compile(
+    r"\b(?:since|after|from|between|seit|nach|ab|zwischen|depuis|après|entre|dès|desde|después de)\W(?:\w+ )?\Z",
+    re.IGNORECASE,
+)
+_ASKS_FOR_EARLIER = re.compile(
+    r"\b(?:before|until|till|by|besides|between|bis|vor|zwischen|avant|jusqu['’]\w+|entre|hasta|antes de)\W(?:\w+ )?\Z",
     re.IGNORECASE,
 )
 
@@ -45,25 +66,35 @@ def is_about_other_years(query: str, text: str, gaps: Sequence[str]) -> bool:
         text: The quotes and the headings right above them.
         gaps: The phrases of the question that no passage mentions.
     """
+    query, text = query[:_MAX_QUESTION], text[:_MAX_TEXT]
     sought = [int(year) for gap in gaps for year in _YEAR.findall(gap)]
     years = list(_YEAR.finditer(text))
-    if not (sought and years) or _EVERY_YEAR.search(text):
+    if not (sought and years) or is_yes_or_no(query) or _MORE_YEARS.search(text) or _tells_of_decision(text):
         return False
-    numbers = [int(year.group()) for year in years]
+    numbers, named = [int(year.group()) for year in years], list(_YEAR.finditer(query))
     if max(numbers) < min(sought):
-        is_other = not _is_near(text, years, _SINCE, _OR_LATER)
+        may_answer = _is_near(query, named, _ASKS_FOR_EARLIER) or _is_near(text, years, _SINCE, _OR_LATER)
     else:
-        is_other = (
-            min(numbers) > max(sought) and not is_yes_or_no(query) and not _is_near(text, years, _UNTIL, _OR_EARLIER)
+        may_answer = (
+            min(numbers) <= max(sought)
+            or _is_near(query, named, _ASKS_FOR_LATER)
+            or _is_near(text, years, _UNTIL, _OR_EARLIER)
         )
-    return is_other and _is_next_to_subject(query, text)
+    return not may_answer and _is_next_to_subject(query, text)
 
 
-def _is_near(text: str, years: Sequence[re.Match[str]], before: re.Pattern[str], behind: re.Pattern[str]) -> bool:
+def _tells_of_decision(text: str) -> bool:
+    """Return whether a line of a text has a year, and tells that something was decided or changed."""
+    return any(_DECIDED.search(line) for line in text.splitlines() if _YEAR.search(line))
+
+
+def _is_near(
+    text: str, years: Sequence[re.Match[str]], before: re.Pattern[str], behind: re.Pattern[str] | None = None
+) -> bool:
     """Return whether words are before or behind one of the years."""
     return any(
         before.search(text[max(0, year.start() - _MAX_CHARACTERS_BEFORE) : year.start()])
-        or behind.match(text[year.end() : year.end() + _MAX_CHARACTERS_BEHIND])
+        or (behind and behind.match(text[year.end() : year.end() + _MAX_CHARACTERS_BEHIND]))
         for year in years
     )
 

@@ -1,0 +1,69 @@
+"""Which texts are about other years than the one that is asked for."""
+
+import pytest
+
+from rag.pipeline.answering.quote_checks.other_years import is_about_other_years
+from tests.support.checks.growth import takes_linear_time
+
+PRICE, WINNER = "What is the price of the race in 2025?", "Who won the race in 2023?"
+
+
+@pytest.mark.parametrize(
+    ("question", "year", "text"),
+    [
+        (WINNER, "2023", "Until 2024 the race was won by Anna."),
+        (WINNER, "2023", "The race in 2022 and 2024 was won by Anna."),
+        (WINNER, "2023", "Anna won the race."),
+        ("Is the race of 2023 on video?", "2023", "The race is on video from 2024 on."),
+        ("Can I carry leave over to 2026?", "2026", "Leave of 2025 must be taken by 31 March."),
+        (PRICE, "2025", "The race 2024 costs 20 euros, and more every year."),
+        (PRICE, "2025", "The price of the race has been 20 euros since 2024."),
+        (PRICE, "2025", "The price of the race is 20 euros, paid at the gate. (c) 2019 Hut"),
+        (PRICE, "2025", "The price of the race was raised to 20 euros in 2023."),
+        (PRICE, "2025", "The price of the race was fixed in 2023: 20 euros, until further notice."),
+        ("Does it run in Office 2019?", "Office 2019", "It runs in Office 2016 and newer."),
+        ("What has changed since 2019?", "2019", "In 2021 the fee changed, in 2022 the hours."),
+        ("Which machines were built after 2015?", "2015", "Machines 7 and 8 were built in 2018."),
+        ("Which statutes were valid before 2020?", "2020", "The statutes of 2012 were valid."),
+        ("What are the interim goals by 2030?", "2030", "The goal for 2027 is 20 %, for 2029 35 %."),
+        ("By how much must emissions fall by 2030?", "2030", "Emissions must fall by 40 % compared with 2005."),
+        ("Who is president in 2026?", "2026", "Weber was elected president in 2024 for four years."),
+        ("How many members were there in 2018?", "2018", "Report 2019: in the previous year there were 412 members."),
+        ("Wie hoch ist der Beitrag 2026?", "2026", "Der Beitrag wurde 2023 auf 60 Euro erhöht."),
+        ("Quelle est la cotisation en 2026 ?", "2026", "La cotisation a été fixée à 60 euros en 2023."),
+        ("¿Cuál es el objetivo para 2030?", "2030", "El objetivo es reducir un 40 % respecto a 1990."),
+    ],
+)
+def test_texts_that_may_be_about_the_year(question: str, year: str, text: str) -> None:
+    assert not is_about_other_years(question, text, [year])
+
+
+@pytest.mark.parametrize(
+    ("question", "year", "text"),
+    [
+        (PRICE, "2025", "The price of the race 2024 is 20 euros."),
+        (PRICE, "2025", "The race on 12 March 2024 costs 20 euros, paid after the start."),
+        (WINNER, "2023", "The race in 2022 was won by Anna."),
+        (WINNER, "2023", "The race in 2024 was won by Anna."),
+        ("How many visitors came in 2018?", "2018", "5,000 visitors came in 2021."),
+        ("What was the rent in 2010?", "2010", "The rent was 700 euros in 2015."),
+        ("Wie hoch ist der Beitrag 2026?", "2026", "Der Beitrag 2024 beträgt 55 Euro."),
+        ("Quel est le prix du camp en 2027 ?", "2027", "Le prix du camp 2025 est de 180 euros."),
+        ("¿Cuál es la cuota en 2026?", "2026", "La cuota de 2024 es de 55 euros."),
+    ],
+)
+def test_texts_about_other_years(question: str, year: str, text: str) -> None:
+    assert is_about_other_years(question, text, [year])
+
+
+def test_what_another_passage_says_of_the_year_is_not_missing() -> None:
+    assert not is_about_other_years(PRICE, "The price of the race 2024 is 20 euros.", [])
+
+
+@pytest.mark.parametrize("part", ["2024-", "20", "2024 ", "since 20", "since a ", "for a ", "set 2024 ", "\n", "auf "])
+def test_years_are_found_in_linear_time(part: str) -> None:
+    def find(text: str) -> None:
+        is_about_other_years("Who won in 2023?", text, ["2023"])
+        is_about_other_years(text, "It was won in 2024.", ["2023"])
+
+    assert takes_linear_time(find, lambda length, _: (part * length)[:length], 2_000)
