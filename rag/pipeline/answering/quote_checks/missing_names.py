@@ -1,27 +1,33 @@
-"""Whether a question asks for a name, and a text has none: "Which company removes the sludge?"."""
+"""Whether a question asks for the name of a company, and a text has none: "Which company removes the sludge?"."""
 
 import re
 
+from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.quantity_words import DAYS, MONTHS
+from rag.text.words import split_words, stem
 
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000
+_NAMED = "airline|bank|brand|company|firm|insurer|manufacturer|newspaper|publisher|supplier|university"
+# "Which bank charges are refunded?" does not ask for a bank.
+_NO_COMPOUND = (
+    r"(?! [^\W\d_]{2,20} (?:appl(?:y|ies)|are|can|could|counts?|did|do|does|has|have|is|may|must|should|was|were|will"
+    r"|would)\b)"
+)
 _ASKS_FOR_NAME = re.compile(
-    r"\bwhat (?:is|was|are|were) the names? of\b|\b(?:le nom|el nombre) del?\b|\bcomment s['’]appelle|\bcómo se llama"
-    r"|\b(?:which|what) (?:insurance )?(?:airline|bank|brand|company|court|firm|insurer|manufacturer|newspaper"
-    r"|publisher|supplier|university)\b|\bquelle (?:banque|entreprise|marque|société)\b"
-    r"|\bqué (?:banco|empresa|marca)\b",
+    rf"\b(?:which|what|what (?:is|was|are|were) the names? of (?:the|our|your)) (?:insurance )?(?:{_NAMED})\b"
+    rf"{_NO_COMPOUND}|\bquelle (?:banque|entreprise|marque|société)\b|\bqué (?:banco|empresa|marca)\b",
     re.IGNORECASE,
 )
-# "The rooms are called heron and swan", "the court of the district" are answers, too.
+# "The firm is called heron", "a company from the village" are answers, too.
 _DESCRIBED = re.compile(
-    r"\b(?:called|named|appel\w+|llam\w+|(?:airline|bank|brand|company|court|firm|insurer|manufacturer|newspaper|publisher"
-    r"|supplier|university) (?:of|that|which|who|in|at|near|where|with))\b",
+    rf"\b(?:called|local|named|various|appel\w+|llam\w+|(?:{_NAMED}) (?:of|that|which|who|in|at|from|near|where|with)"
+    r"|(?:banque|entreprise|société|banco|empresa) d(?:e|el|u)|entreprises|sociétés|empresas)\b",
     re.IGNORECASE,
 )
-_CAPITALIZED = re.compile(r"(?<![\w’'-])[A-ZÀ-ÖØ-Þ][^\W\d_]+")
-_BEHIND_START = re.compile(r"(?:\A|[\n.!?:•*\"“„(])\W{0,3}\Z")
-_ROW_NAME = re.compile(r"^- [A-ZÀ-ÖØ-Þ][\w ]{1,40} —", re.MULTILINE)
-# What names things other than people and companies: `code`, "quotations", files.txt, a_setting and AX5.
+# Every word of two letters or more, with its hyphens and apostrophes: "O'Reilly".
+_WORD = re.compile(r"(?<![\w’'-])[^\W\d_](?:[^\W\d_]|[’'-](?=[^\W\d_]))+")
+_BEHIND_START = re.compile(r"(?:\A|[\n.!?•*\"“„(])\W{0,3}\Z")
+# What names things other than companies: `code`, "quotations", files.txt, a_setting and AX5.
 _OTHER_NAME = re.compile(r"[`\"“„«_@]|\w\.[a-z]|[A-ZÀ-ÖØ-Þ]{2}|[^\W\d_]\d")
 # "Any company", "our own", "none" are answers without a name.
 _ANY = re.compile(
@@ -33,23 +39,37 @@ _NO_NAMES = frozenset({*DAYS, *(month for months in MONTHS.values() for month in
 
 
 def lacks_name(question: str, text: str) -> bool:
-    """Return whether a question asks for a name, and a text surely has none.
+    """Return whether a question asks for the name of a company or brand, and a text surely has none.
 
     In German all nouns look like names, so a text with nouns may have one.
+
+    Args:
+        question: The question.
+        text: The quotes and the headings right above them.
     """
-    text = text[:_MAX_TEXT]
-    if not _ASKS_FOR_NAME.search(question[:_MAX_QUESTION]):
+    question, text = question[:_MAX_QUESTION], text[:_MAX_TEXT]
+    if not _ASKS_FOR_NAME.search(question):
         return False
     is_answered = any(pattern.search(text) for pattern in (_ANY, _OTHER_NAME, _DESCRIBED))
-    return not is_answered and not has_name(text, question[:_MAX_QUESTION])
+    return not (is_answered or _has_letters_without_case(text) or _has_name(text, question))
 
 
-def has_name(text: str, question: str) -> bool:
-    """Return whether a text may have a name that the question lacks: a capital letter within a sentence, or a row."""
-    known = {*map(str.lower, _CAPITALIZED.findall(question)), *_NO_NAMES}
-    return bool(_ROW_NAME.search(text)) or any(
-        match.group().lower() not in known
-        and not match.group().isupper()
-        and not _BEHIND_START.search(text[max(0, match.start() - 5) : match.start()])
-        for match in _CAPITALIZED.finditer(text)
-    )
+def _has_letters_without_case(text: str) -> bool:
+    """Return whether a text is in a script such as Chinese or Arabic, where names look like other words."""
+    return any(letter.isalpha() and letter.lower() == letter.upper() for letter in text)
+
+
+def _has_name(text: str, question: str) -> bool:
+    """Return whether a text has a word with a capital letter that the question lacks."""
+    known = {stem(word, "") for word in split_words(question)}
+    return any(_may_be_name(word, known) for word in _WORD.finditer(text))
+
+
+def _may_be_name(word: re.Match[str], known: set[str]) -> bool:
+    """Return whether a word may be a name: not "The" at the beginning of a sentence, nor "Bins" in "Bins: …"."""
+    lower = word.group().lower()
+    if not word.group()[0].isupper() or lower in _NO_NAMES or stem(lower, "") in known:
+        return False
+    if not _BEHIND_START.search(word.string[max(0, word.start() - 5) : word.start()]):
+        return True
+    return lower not in ALL_FUNCTION_WORDS and not word.string.startswith(":", word.end())

@@ -32,7 +32,8 @@ _MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
 _TIME_OR_DATE = re.compile(
     r"(?<![\d.,:/])(?:\d\d?[./]\d\d?[./](?:\d\d){1,2}|\d\d?[:.]\d\d(?: ?(?:uhr|h|[ap]\.?m\.?)\b|(?<=:\d\d))"
     rf"|\d\d?(?:st|nd|rd|th|\.)? (?:{_MONTH_NAMES})\b(?: (?:19|20)\d\d)?"
-    r"|\b(?:in|im|en|since|from|until|by|seit|ab|bis|depuis|dès|desde|hasta) (?:19|20)\d\d\b)",
+    r"|\b(?:in|im|en|since|from|until|by|seit|ab|bis|depuis|dès|desde|hasta) (?:19|20)\d\d\b"
+    r"(?! (?:per|pro|par|por)\b))",
     re.IGNORECASE,
 )
 _MEASURES = any_of(
@@ -84,7 +85,8 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
     """Return whether quotes can be the answer to a question.
 
     They cannot if they have no telephone number, address, year or version that was asked for, nothing that may be a
-    price or a number of things, or only other years, another code of a series or a thing of a similar name.
+    price or a number of things, no name of a company, or only other years, another code of a series or a thing of a
+    similar name.
 
     Args:
         query: The question.
@@ -98,9 +100,9 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
         return False
     if answer_type is not AnswerType.TIME and is_about_other_years(query, shown, gaps):
         return False
-    if lacks_name(query, text):
+    if lacks_name(query, shown):
         return False
-    if not is_yes_or_no(query) and names_other_code(query, text, [*generation.headings, *_above(citations)]):
+    if not is_yes_or_no(query) and names_other_code(query, text, _labels(generation)):
         return False
     if answer_type in _CONTACTS and (_GERMAN_VERB.search(query) or not _CONTACT_IN_WORDS.search(query)):
         return True
@@ -119,9 +121,10 @@ def has_required_facts(query: str, generation: PreparedGeneration, gaps: Sequenc
             return not _is_known(citations) or _may_be_count(query, text, citations)
 
 
-def _above(citations: Sequence[Citation]) -> list[str]:
-    """Return the titles and headings above quotes."""
-    return [label for citation in citations for label in (citation.passage.title, *citation.passage.headings)]
+def _labels(generation: PreparedGeneration) -> list[str]:
+    """Return the title of the first quote's document and the headings above it."""
+    passages = [citation.passage for citation in (generation.quotes or ())[:1]]
+    return [*generation.headings[:1], *(label for passage in passages for label in (passage.title, *passage.headings))]
 
 
 def _is_known(citations: Sequence[Citation]) -> bool:

