@@ -28,9 +28,9 @@ $$
 """
 
 
-def groups_of_vectors() -> NDArray[np.float32]:
+def groups_of_vectors(small: int = SMALL) -> NDArray[np.float32]:
     """A large group, a small one that is farther from the question, and beside it the nearest vector, at the end."""
-    groups = np.zeros((LARGE + SMALL + 1, 384), np.float32)
+    groups = np.zeros((LARGE + small + 1, 384), np.float32)
     groups[:, 3:] = np.random.default_rng(1).standard_normal((len(groups), 381)) * 0.01
     groups[:LARGE, :2] += (0.30, 0.95)
     groups[LARGE:, 2] += 0.94
@@ -77,3 +77,20 @@ def test_its_nearest_chunk_is_found_unless_the_caller_may_not_read_it(world: Wor
     cosines = [round(chunk.cosine, 2) for chunk in candidates.chunks]
     assert len({chunk.chunk_id for chunk in candidates.chunks}) == 10
     assert 0.4 > cosines[0] > 0.32 > cosines[1]
+
+
+def test_a_small_part_of_a_smaller_table_is_found_too(world: World) -> None:
+    """None of the nearest vectors of the table is in the scope."""
+    question = np.eye(1, 384, dtype=np.float32)[0]
+    source, other = world.source("small"), world.source("large")
+    vectors = groups_of_vectors(300)
+    write(other, vectors[:LARGE])
+    write(source, vectors[LARGE:])
+    build_index()
+    scope = SearchScope((source.pk,), source.embedding_model_id)
+    with transaction.atomic(), identity.run_as(Caller(world.users["member"]).database_identity):
+        (candidates,) = PgVectorStore(exact_limit=270).search(
+            "", [ScopeQuery(scope, question)], mode=Mode.DENSE, limit=10
+        )
+    assert len({chunk.chunk_id for chunk in candidates.chunks}) == 10
+    assert candidates.chunks[0].cosine > 0.32
