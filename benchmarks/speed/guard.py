@@ -31,9 +31,9 @@ _BODIES: dict[str, Callable[[str], object]] = {
     "/api/rag/retrieve": lambda question: {"query": question, "topK": 10},  # reranked
     "/api/rag/query": lambda question: {"query": question},
 }
-# Chunks beside the real documents, and above how many of them searches use the index of vectors. Five times as many are
-# compared if the index does not lead to near ones.
-_FILL, _EXACT_LIMIT = 4_000, 500
+# Chunks beside the real documents, and above how many of them searches use the index of vectors. In tables with
+# ten times as many, all are compared if the index does not lead to near ones.
+_FILL, _EXACT_LIMIT = 4_000, 300
 _DOCUMENTS, _QUESTIONS, _WARM_UP = 100, 40, 4
 _JOB_DOCUMENTS, _JOBS = 50, 4
 # How many documents have the word that is looked up.
