@@ -47,8 +47,6 @@ def test_requests_are_sent_together_if_the_latest_answer_came_quickly(
         vectors = executor.submit(embedder.embed, ["text"] * 300)
         try:
             eventually(lambda: len(model_provider.requests) == at_once)
-            time.sleep(0.1)  # another one would arrive meanwhile
-            assert len(model_provider.requests) == at_once
         finally:
             model_provider.stall.set()
         assert vectors.result().shape == (300, 768)

@@ -1,37 +1,18 @@
 """Documents with new metadata and the same content: a worker saves the metadata, for all of a claim together."""
 
-from typing import Any
-
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from orgs.access.caller import Caller
 from rag.models import DataSource, Document, IngestionDocument, IngestionJob
 from rag.models.content.pgvector_tables import Embedding384
-from rag.services.ingestion import build_submissions, document_processing, leases
+from rag.services.ingestion import document_processing, leases
 from rag.services.jobs.close_and_cancel import cancel_job
-from rag.services.jobs.create_job import create_job
-from rag.types import ChunkingOptions, Submission
+from rag.types import ChunkingOptions
 from tests.support.factories import World, process_queue
+from tests.support.submissions import TEXTS, outcomes, submit
 
 State, Outcome = IngestionDocument.State, IngestionDocument.Outcome
-TEXTS = {"a": "Alpha.", "b": "Beta.", "c": "Gamma."}
-
-
-def submit(
-    world: World, source: DataSource, texts: dict[str, str], *, options: ChunkingOptions | None = None, **fields: Any
-) -> IngestionJob:
-    values = {"title": "T", **fields}
-    return create_job(
-        source=source,
-        submissions=[Submission(path=path, text=text, **values) for path, text in texts.items()],
-        options=options or build_submissions.default_chunking_options(),
-        actor=world.users["editor"],
-    )
-
-
-def outcomes(job: IngestionJob) -> dict[str, str]:
-    return dict(job.documents.values_list("path", "outcome"))
 
 
 def statements(world: World, source: DataSource, count: int) -> int:

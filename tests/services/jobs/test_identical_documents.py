@@ -8,30 +8,12 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from rag.models import DataSource, Document, IngestionDocument, IngestionJob
-from rag.services.ingestion import build_submissions
-from rag.services.jobs.create_job import create_job
-from rag.types import ChunkingOptions, Submission
+from rag.models import Document, IngestionDocument, IngestionJob
+from rag.types import ChunkingOptions
 from tests.support.factories import World, process_queue
+from tests.support.submissions import TEXTS, outcomes, submit
 
 State, Outcome = IngestionDocument.State, IngestionDocument.Outcome
-TEXTS = {"a": "Alpha.", "b": "Beta.", "c": "Gamma."}
-
-
-def submit(
-    world: World, source: DataSource, texts: dict[str, str], *, options: ChunkingOptions | None = None, **fields: Any
-) -> IngestionJob:
-    values = {"title": "T", **fields}
-    return create_job(
-        source=source,
-        submissions=[Submission(path=path, text=text, **values) for path, text in texts.items()],
-        options=options or build_submissions.default_chunking_options(),
-        actor=world.users["editor"],
-    )
-
-
-def outcomes(job: IngestionJob) -> dict[str, str]:
-    return dict(job.documents.values_list("path", "outcome"))
 
 
 def test_a_job_of_identical_documents_has_ended_when_it_is_submitted(world: World) -> None:
