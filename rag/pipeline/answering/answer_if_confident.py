@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.conf import settings
 
 from rag.models import DataSource
-from rag.pipeline.retrieval.query.correct_spelling import correct_spelling
+from rag.pipeline.retrieval.query.spelling.correct_spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.text.token_counts import count_tokens
 from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, SearchScope

@@ -14,7 +14,7 @@ from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
-from rag.pipeline.retrieval.query.correct_spelling import correct_spelling
+from rag.pipeline.retrieval.query.spelling.correct_spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.pipeline.validation.entailment import AnswerValidator
 from rag.pipeline.validation.remove_unsupported import remove_unsupported_end

@@ -11,7 +11,7 @@ from rag.pipeline.answering.extractive.extract import compare_sentences, quote_s
 from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.grounding.gaps import asks_about_other_code
-from rag.pipeline.retrieval.query.correct_spelling import correct_spelling
+from rag.pipeline.retrieval.query.spelling.correct_spelling import correct_spelling
 from rag.pipeline.retrieval.query.split_clauses import select_clauses, split_clauses
 from rag.pipeline.retrieval.query.split_question import split_question
 from rag.pipeline.retrieval.retrieve import find_passages, with_ranks

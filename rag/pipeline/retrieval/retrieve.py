@@ -16,9 +16,9 @@ from ragsite.postgres.replicas import routing as replicas
 from .deduplicate import deduplicate
 from .find_candidates import UNDER_FILLED, find_candidates, may_have_more_candidates, retrieval_mode
 from .load_passages import read_passages
-from .query.correct_spelling import WARNING as SPELLING_CORRECTED
-from .query.correct_spelling import correct_spelling
 from .query.embed_in_scopes import EmbeddedQuestion, embed_in_scopes, multilingual_vector
+from .query.spelling.correct_spelling import WARNING as SPELLING_CORRECTED
+from .query.spelling.correct_spelling import correct_spelling
 from .relative_similarity import add_relative_similarities
 from .reranking.late_interaction import add_maxsim
 from .reranking.other_languages import add_multilingual_cosines, find_multilingual

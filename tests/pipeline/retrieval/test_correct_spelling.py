@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.pipeline.retrieval.query.plain_words import find_plain_words, replace_words
-from rag.pipeline.retrieval.query.similar_words import similar_words
+from rag.pipeline.retrieval.query.spelling.correctable_words import find_correctable_words, replace_words
+from rag.pipeline.retrieval.query.spelling.possible_corrections import possible_corrections
 
 _words = st.text(string.ascii_lowercase, min_size=4, max_size=12)
 
@@ -24,7 +24,7 @@ _words = st.text(string.ascii_lowercase, min_size=4, max_size=12)
     ],
 )
 def test_names_and_identifiers_are_no_plain_words(question: str, words: list[str]) -> None:
-    assert find_plain_words(question) == words
+    assert find_correctable_words(question) == words
 
 
 def test_only_whole_plain_words_are_replaced() -> None:
@@ -39,7 +39,7 @@ def test_each_single_typing_error_is_undone(word: str, place: int, letter: str, 
     place = min(place, len(word) - 1)
     head, tail = word[:place], word[place:]
     mistyped = [head + tail[1:], head + letter + tail, head + letter + tail[1:], head + tail[1:2] + tail[:1] + tail[2:]]
-    similar = similar_words(mistyped[kind])
+    similar = possible_corrections(mistyped[kind])
     assert mistyped[kind] == word or word in similar
     assert mistyped[kind] not in similar
     assert len(similar) <= 60 * (len(word) + 2)

@@ -17,7 +17,7 @@ from rag.models.sources import DataSourceQuerySet
 from rag.pipeline.answering.answer_question import assess
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.pipeline.retrieval import retrieve
-from rag.pipeline.retrieval.query.correct_spelling import correct_spelling
+from rag.pipeline.retrieval.query.spelling.correct_spelling import correct_spelling
 from rag.services.queries import permitted_queries
 from rag.services.sources.scopes_by_embedding_model import build_scopes
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope

@@ -11,13 +11,13 @@ _WORD = re.compile(
 )
 
 
-def find_plain_words(text: str) -> list[str]:
+def find_correctable_words(text: str) -> list[str]:
     """Return the words of a text that are plain words of four letters or more, in lower case, each once."""
     return list(dict.fromkeys(word.lower() for word in _WORD.findall(text)))
 
 
 def replace_words(text: str, replacements: dict[str, str]) -> str:
-    """Replace words that `find_plain_words` found. What replaces a word with a capital begins with one, too."""
+    """Replace words that `find_correctable_words` found. What replaces a word with a capital begins with one, too."""
 
     def replace(match: re.Match[str]) -> str:
         word = match.group()

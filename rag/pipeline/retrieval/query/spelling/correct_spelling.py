@@ -10,9 +10,9 @@ from rag.text.question_language import is_english
 from rag.text.words import stem
 from rag.types import Question, SearchScope
 
+from .correctable_words import find_correctable_words, replace_words
 from .english_dictionary import word_frequency
-from .plain_words import find_plain_words, replace_words
-from .similar_words import similar_words
+from .possible_corrections import possible_corrections
 
 # Each takes about 2 ms; a text with more is not a question with typing errors.
 _MAX_CORRECTED = 3
@@ -55,7 +55,7 @@ def _find_replacements(words: Sequence[str], scopes: Sequence[SearchScope]) -> d
     """Return those of the words that no chunk of the scopes has, each with the word that replaces it."""
     store = provider_factory.chunk_store()
     counts = store.count_words(words, scopes)
-    similar = {word: similar_words(word) for word in words if not counts.get(word)}
+    similar = {word: possible_corrections(word) for word in words if not counts.get(word)}
     if not 0 < len(similar) <= _MAX_CORRECTED:
         return {}
     candidates = {candidate for similar_to_word in similar.values() for candidate in similar_to_word}
@@ -73,7 +73,7 @@ def _is_meant(correction: str, word: str) -> bool:
 def _find_unusual_words(text: str) -> list[str]:
     """Return the plain words that the local model's vocabulary lacks in any form; none if it is not installed."""
     vocabulary = provider_factory.local_embedder()
-    words = [word for word in find_plain_words(text) if word not in _FUNCTION_WORDS]
+    words = [word for word in find_correctable_words(text) if word not in _FUNCTION_WORDS]
     try:
         return [word for word in words if not any(vocabulary.has_word(form) for form in _forms(word))]
     except EmbeddingFailed:

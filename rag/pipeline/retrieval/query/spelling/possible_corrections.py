@@ -3,7 +3,7 @@
 import string
 
 
-def similar_words(word: str) -> list[str]:
+def possible_corrections(word: str) -> list[str]:
     """Return what a word becomes if one typing error is undone, without its first letter being changed.
 
     Two neighbours change places, a letter is added, left out or replaced (Damerau 1964: most errors are one of these).

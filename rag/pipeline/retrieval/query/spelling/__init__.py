@@ -1,0 +1,1 @@
+"""Corrects typing errors of questions."""
