@@ -155,8 +155,8 @@ eval: install-local
 		$(BIN)/python -m benchmarks.eval
 
 guard: install-local
-	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard" --throwaway $(BIN)/python -m benchmarks.eval.guard
-	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard-speed" --throwaway $(BIN)/python -m benchmarks.speed.guard
+	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard" --throwaway $(BIN)/python -m benchmarks.eval.quality_guard
+	@$(ALONE) $(BIN)/python -m ragsite.embedded "$(CURDIR)/var/guard-speed" --throwaway $(BIN)/python -m benchmarks.speed.speed_guard
 
 # Look at each one: no test sees what is ugly.
 screenshots: install-dev

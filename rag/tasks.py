@@ -223,7 +223,7 @@ def start_run(task_id: str, task: Task[Any, Any], **_: object) -> None:
 
 
 @signals.task_postrun.connect
-def record_run(task_id: str, task: Task[Any, Any], retval: object = None, **_: object) -> None:
+def finish_task(task_id: str, task: Task[Any, Any], retval: object = None, **_: object) -> None:
     """Store that a scheduled task has run, and what this process has measured."""
     failure = retval if isinstance(retval, BaseException) else None
     tracing.end_task(_spans.pop(task_id, None), failure)

@@ -1,6 +1,7 @@
 """Organisations in the admin.
 
-Users with `members.manage` in an organisation manage this organisation, superusers all of them.
+Users with `members.manage` in an organisation manage this organisation, superusers all of them. The app `rag` adds its
+storage to these pages with a subclass, which is registered instead: `rag/admin/organization_storage_admin.py`.
 """
 
 from django.contrib import admin

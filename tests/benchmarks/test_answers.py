@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.eval.datasets import answers as answer_sets
 from benchmarks.eval.datasets.answers import AskedQuestion
-from benchmarks.eval.guard import INCLUDED_SETS
+from benchmarks.eval.quality_guard import INCLUDED_SETS
 from benchmarks.eval.readability import faults
 from benchmarks.eval.runner.answers import Given, figures
 from benchmarks.support import language_model

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from benchmarks.eval import guard, measures
+from benchmarks.eval import measures, quality_guard
 from benchmarks.eval.datasets import sets, tuning
 from benchmarks.eval.reporting import plots, report
 from benchmarks.eval.reporting.figures import Figures
@@ -91,8 +91,8 @@ def test_the_tables_say_what_was_tuned_on_a_set(tmp_path: Path) -> None:
     stated = {name: tuning.read(tmp_path, "answers", name) for name in ("known", "unknown")}
     assert stated == {"known": "weights of words", "unknown": "not stated"}
     assert tuning.read(tmp_path, "groundability", "squad") == tuning.read(tmp_path, "retrieval", "squad")
-    for name in sets.names(guard.INCLUDED_SETS, "answers"):
-        assert tuning.read(guard.INCLUDED_SETS, "answers", name) != tuning.NOT_STATED, name
+    for name in sets.names(quality_guard.INCLUDED_SETS, "answers"):
+        assert tuning.read(quality_guard.INCLUDED_SETS, "answers", name) != tuning.NOT_STATED, name
     row = dict.fromkeys(("facts", "readable", "refused", "calibration_error", "wrong_at_high_confidence"), 0.5)
     figures = Figures(tmp_path / "out.json", print)
     figures.all |= {"answers": {name: {"extractive": {**row, "failures": []}} for name in stated}}
@@ -112,7 +112,7 @@ def test_each_id_has_a_unique_path() -> None:
 
 def test_a_drop_beyond_the_tolerance_is_reported() -> None:
     baseline = {"a": 0.5, "b": 0.5, "c": 0.5}
-    assert guard.describe_falls(baseline, {"a": 0.49, "b": 0.4899, "d": 0.1}) == [
+    assert quality_guard.describe_falls(baseline, {"a": 0.49, "b": 0.4899, "d": 0.1}) == [
         "b was 0.5000 and is 0.4899.",
         "c was 0.5000 and is not measured any more.",
     ]
@@ -121,10 +121,10 @@ def test_a_drop_beyond_the_tolerance_is_reported() -> None:
 def test_the_share_of_kept_citations_of_the_stub_must_not_rise() -> None:
     """Each fourth answer has an invention with a citation: if more citations are kept, inventions are."""
     name = "answers/held-out/model/citations_kept"
-    assert guard.describe_falls({name: 0.8}, {name: 0.805}) == []
-    assert len(guard.describe_falls({name: 0.8}, {name: 0.9})) == 1
+    assert quality_guard.describe_falls({name: 0.8}, {name: 0.805}) == []
+    assert len(quality_guard.describe_falls({name: 0.8}, {name: 0.9})) == 1
     measured = {"answers": {"held-out": {"model": {"citations_kept": 0.8, "facts": 0.7, "readable": 1.0}}}}
-    assert dict(guard.guarded(measured)) == {name: 0.8, "answers/held-out/model/facts": 0.7}
+    assert dict(quality_guard.guarded(measured)) == {name: 0.8, "answers/held-out/model/facts": 0.7}
 
 
 def test_a_failed_set_is_reported_and_the_others_are_written(tmp_path: Path) -> None:
