@@ -51,7 +51,7 @@ class Credentials(UnknownFieldWarnings, TokenObtainPairSerializer):
 
     default_error_messages = {"no_active_account": "No active account has this e-mail address and password."}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["email"] = strict_fields.Text("email", write_only=True, max_length=MAX_EMAIL_CHARACTERS)
         self.fields["password"] = strict_fields.Text("password", write_only=True, max_length=1024)

@@ -37,7 +37,7 @@ class Authorize(View):
 
     http_method_names = ("get", "post")
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         if redirect := sign_in_redirect(request):
             return redirect
         identity.set_current(identity.SIGN_IN)

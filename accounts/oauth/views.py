@@ -1,7 +1,6 @@
 """The endpoints that clients call: metadata, registration, tokens, revocation. Errors are those of the protocol."""
 
 import json
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse, QueryDict
 from django.http.response import HttpResponseBase
@@ -40,7 +39,7 @@ class _Endpoint(View):
 
     http_method_names = ("post",)
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         identity.set_current(identity.SIGN_IN)
         try:
             require_https(request)

@@ -1,7 +1,6 @@
 """The pages to sign in and out, for every account, and the check that a page's visitor has signed in."""
 
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from django.contrib.auth.models import AnonymousUser
@@ -39,7 +38,7 @@ class SignIn(LoginView):
     def get_context_data(self, **context: object) -> dict[str, object]:
         return super().get_context_data(**context, can_reset_password=password_reset.is_available())
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         identity.set_current(identity.SIGN_IN)
         user = request.user
         if request.method != "POST" and isinstance(user, User) and second_factor.is_verified(user):
@@ -63,7 +62,7 @@ class SignOut(LogoutView):
 
     next_page = "sign_in"
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:  # type: ignore[override]
         identity.set_current(identity.SIGN_IN)
         url = request.session.get(END_SESSION_URL) if request.method == "POST" else None
         response = super().dispatch(request, *args, **kwargs)

@@ -52,7 +52,7 @@ class ForgottenPassword(View):
 
     template = "accounts/forgotten_password.html"
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         if not is_available():
             raise Http404
         return super().dispatch(request, *args, **kwargs)

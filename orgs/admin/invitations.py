@@ -85,7 +85,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
             return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
         return super().add_view(request, form_url, extra_context)
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: object, **kwargs: object) -> Any:
         if kwargs["add"]:
             context |= {"title": gettext("Invite a person"), "save_label": gettext("Send the invitation")}
         return super().render_change_form(request, context, *args, **kwargs)

@@ -79,10 +79,10 @@ class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not 
     verbose_name = _("group")  # "Add another group"
     verbose_name_plural = _("groups of the provider, and what their members get here")
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         if db_field.remote_field.model in (Role, Team):
             kwargs["queryset"] = db_field.remote_field.model._default_manager.filter(
                 organization__in=fully_managed_organizations(request)
@@ -124,7 +124,7 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         return ("organization", "protocol") if obj else ()
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: object) -> Any:
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "client_id" in form.base_fields:
             addresses = pages.redirect_uri(request, obj), back_channel_logout.logout_url(request, obj)
@@ -164,7 +164,7 @@ class SignInDomainAdmin(SingleSignOnAdmin):
     )
     actions = ("verify",)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: object) -> Any:
         kwargs["error_messages"] = {"domain": {"invalid": gettext("Enter a domain such as example.com.")}}
         return super().get_form(request, obj, change, **kwargs)
 

@@ -30,9 +30,9 @@ class Description(ScimView):
 class Unknown(ScimView):
     """Every other path, in SCIM's format."""
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         return super().dispatch(request)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request)
         raise errors.not_found()

@@ -47,7 +47,7 @@ _MAX_END_SESSION_CHARACTERS = 16_000
 class SignInPage(View):
     """Base of the pages: they run with the database role of sign-in."""
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         identity.set_current(identity.SIGN_IN)
         return super().dispatch(request, *args, **kwargs)
 

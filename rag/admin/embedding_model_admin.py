@@ -37,7 +37,7 @@ class EmbeddingModelAdmin(SuperuserAdmin):
     list_filter = ("provider", "dimensions")
     search_fields = ("name",)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         if db_field.name in ("query_prefix", "document_prefix"):
             kwargs["strip"] = False  # keep the trailing space of prefixes such as "query: "
         if db_field.name in ("base_url", "fallback_base_url"):

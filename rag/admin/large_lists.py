@@ -105,10 +105,10 @@ class LargeListMixin:
         """Divide the matches of a search, so that each part can be read from an index of its own."""
         return [matches]
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LargeChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[LargeChangeList]:
         return LargeChangeList
 
-    def get_paginator(self, request: HttpRequest, *args: Any, **kwargs: Any) -> RememberingPaginator:
+    def get_paginator(self, request: HttpRequest, *args: object, **kwargs: object) -> RememberingPaginator:
         return RememberingPaginator(request, *args, **kwargs)
 
 

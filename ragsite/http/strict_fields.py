@@ -60,7 +60,7 @@ class Text(serializers.CharField):
 class Choice(Text):
     """One of a few words. The error message lists them and does not repeat the value that was sent."""
 
-    def __init__(self, name: str, *, choices: Iterable[str], **options: Any) -> None:
+    def __init__(self, name: str, *, choices: Iterable[str], **options: object) -> None:
         self.choices = list(choices)
         super().__init__(name, **options)
 

@@ -56,7 +56,7 @@ class _HiddenMixin:
     descriptor_class: Any = _HiddenAttribute
     django_name: str
 
-    def __init__(self, *arguments: Any, read_as: Identity | None = None, **options: Any) -> None:
+    def __init__(self, *arguments: object, read_as: Identity | None = None, **options: object) -> None:
         """Define the field.
 
         Args:

@@ -75,7 +75,7 @@ class Lease:
 class SingleScheduler(PersistentScheduler):
     """Sends periodic tasks while it holds the lease, and otherwise waits for the lease."""
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
+    def __init__(self, *arguments: object, **options: object) -> None:
         super().__init__(*arguments, **options)
         prefix = self.app.conf.broker_transport_options.get("global_keyprefix", "")
         client = redis.Redis.from_url(

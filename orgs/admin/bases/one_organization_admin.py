@@ -74,7 +74,7 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
         }
         return TemplateResponse(request, "admin/orgs/choose_organization.html", context)
 
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         return super().formfield_for_manytomany(db_field, request, widget=forms.CheckboxSelectMultiple, **kwargs)
 
     @admin.display(description=_("roles"))

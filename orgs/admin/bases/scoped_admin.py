@@ -187,7 +187,7 @@ class ScopedAdmin(ObjectPagesMixin):
         except (DataError, ValidationError, ValueError, OverflowError):  # the URL has unknown filters
             return HttpResponseRedirect(f"{request.path}?e=1")
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[PlainChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[PlainChangeList]:
         return PlainChangeList
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
@@ -229,18 +229,18 @@ class ScopedAdmin(ObjectPagesMixin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self.has_module_permission(request)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         """Offer rows of other models without icons that open their pages in another window."""
         return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:
             kwargs["queryset"] = queryset
         if db_field.name == "organization" and (only := _only_organization(request)):
             kwargs |= {"initial": only, "widget": forms.HiddenInput}
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:
             kwargs["queryset"] = queryset
         return super().formfield_for_manytomany(db_field, request, **kwargs)

@@ -45,7 +45,7 @@ _WAITING_FOR_OPERATORS = (Condition.QUEUED, Condition.LOST)
 class Page(View):
     """The page, and its part that is loaded again every few seconds (`?part`)."""
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
         if not request.user.is_superuser:  # it concerns all organisations
             raise PermissionDenied
         return super().dispatch(request, *args, **kwargs)

@@ -64,7 +64,7 @@ class GoldenQuestionAdmin(SourceContentAdmin):
     def expects_passage(self, golden_question: GoldenQuestion) -> bool:
         return bool(golden_question.passage)
 
-    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: object) -> Any:
         form: Any = super().get_form(request, obj, change, **kwargs)
         form.request = request  # the class is created for this request
         return form

@@ -30,7 +30,7 @@ class SourceForm(VersionedForm):
             "has_ocr",
         )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         if self.instance._state.adding and "embedding_model" in self.fields:
             self.initial.setdefault("embedding_model", EmbeddingModel.objects.default().pk)

@@ -39,7 +39,7 @@ class Path(Text):
 class Slug(Text):
     """The slug of a data source (v3 contract, 2.1: `source`)."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: object) -> None:
         super().__init__(name, max_length=MAX_SOURCE_SLUG_CHARACTERS, **options)
         self.validators.append(RegexValidator(rf"\A{SLUG}\Z", f"{name} must match ^{SLUG}$ (letters, digits, -, _)"))
 
@@ -47,7 +47,7 @@ class Slug(Text):
 class Reference(Text):
     """The slug or id of a data source or organisation, or the id of a document."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: object) -> None:
         super().__init__(name, max_length=MAX_REFERENCE_CHARACTERS, **options)
 
 
@@ -74,7 +74,7 @@ class Anything(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
 class DocumentList(BoundedList):
     """The documents of a job, at least one and at most RAG_MAX_DOCUMENTS_PER_JOB."""
 
-    def __init__(self, name: str, *, child: Any, **options: Any) -> None:
+    def __init__(self, name: str, *, child: Any, **options: object) -> None:
         super().__init__(name, child=child, min_entries=1, max_entries=settings.RAG_MAX_DOCUMENTS_PER_JOB, **options)
 
     @property

@@ -143,12 +143,12 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
         rows: models.QuerySet[Grant] = super().get_queryset(request)
         return rows.select_related("source", "user", "role__organization", "team__organization", "granted_by")
 
-    def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
+    def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: object) -> Any:
         formset: Any = super().get_formset(request, obj, **kwargs)
         _label_widgets(formset.form.base_fields["grantee"].widget, str(_NAMED))
         return formset
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field:
             _label_widgets(field.widget, str(db_field.verbose_name))
