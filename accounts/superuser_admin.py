@@ -1,8 +1,7 @@
 """The base of admin pages that only superusers open."""
 
-from typing import Any
-
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.utils.text import capfirst
 
@@ -18,13 +17,13 @@ class SuperuserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscri
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_superuser)
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self.has_module_permission(request)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self.has_module_permission(request)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self.has_module_permission(request)
 
     def has_delete_permission(self, request: HttpRequest, obj: object = None) -> bool:

@@ -1,11 +1,11 @@
 """The consent page: a person who has signed in allows a client to search and ask as they can, or does not."""
 
 import re
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib.auth import BACKEND_SESSION_KEY, load_backend
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
@@ -37,7 +37,7 @@ class Authorize(View):
 
     http_method_names = ("get", "post")
 
-    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if redirect := sign_in_redirect(request):
             return redirect
         identity.set_current(identity.SIGN_IN)

@@ -66,7 +66,7 @@ class Site(AdminSite):
         app_list = super().get_app_list(request, app_label)
         return self._group_lists(request, app_list) if self._group_lists and app_label is None else app_list
 
-    def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
+    def index(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> TemplateResponse:
         """Show the home page with its figures."""
         figures = self._read_figures(request) if self._read_figures else {}
         return super().index(request, {**(extra_context or {}), **figures})
@@ -87,7 +87,7 @@ class Site(AdminSite):
             return False
         return second_factor.is_verified(request.user) or request.path == reverse("admin:logout")
 
-    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    def login(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         user = request.user if super().has_permission(request) else None
         if request.method == "GET" and isinstance(user, User) and second_factor.must_enrol(user):
             return HttpResponseRedirect(reverse("admin:second_factor"))
@@ -101,7 +101,7 @@ class Site(AdminSite):
         return response
 
     # Django's stubs know only a page.
-    def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:  # type: ignore[override]
+    def password_change(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:  # type: ignore[override]
         """Redirect to the page of the account: Django's form does not count wrong passwords, so it could guess them."""
         return HttpResponseRedirect(reverse("change_password"))
 

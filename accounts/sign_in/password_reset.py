@@ -15,6 +15,7 @@ from django.core.cache import cache
 from django.core.mail import send_mail
 from django.db import connection, transaction
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse, reverse_lazy
@@ -52,7 +53,7 @@ class ForgottenPassword(View):
 
     template = "accounts/forgotten_password.html"
 
-    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if not is_available():
             raise Http404
         return super().dispatch(request, *args, **kwargs)
@@ -74,7 +75,7 @@ class SetPassword(PasswordResetConfirmView):
     template_name = "accounts/set_password.html"
     success_url = reverse_lazy("sign_in")
 
-    def dispatch(self, *args: Any, **kwargs: Any) -> Any:
+    def dispatch(self, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if not is_available():
             raise Http404
         identity.set_current(identity.SIGN_IN)

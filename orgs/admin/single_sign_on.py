@@ -164,7 +164,7 @@ class SignInDomainAdmin(SingleSignOnAdmin):
     )
     actions = ("verify",)
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: object) -> Any:
+    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: object) -> Any:
         kwargs["error_messages"] = {"domain": {"invalid": gettext("Enter a domain such as example.com.")}}
         return super().get_form(request, obj, change, **kwargs)
 

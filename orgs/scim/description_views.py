@@ -1,8 +1,7 @@
 """The endpoints at which /scim/v2 describes itself (RFC 7644, 4)."""
 
-from typing import Any
-
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -30,7 +29,7 @@ class Description(ScimView):
 class Unknown(ScimView):
     """Every other path, in SCIM's format."""
 
-    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         return super().dispatch(request)
 
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:

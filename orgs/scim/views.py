@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -30,7 +30,7 @@ class ResourceKind:
     """What the endpoints of one type of resources do. `fields`: the database field of each attribute in filters."""
 
     fields: Mapping[str, str | filters.Constant]
-    list_rows: Callable[[Organization], QuerySet[Any]]
+    list_rows: Callable[[Organization], QuerySet[Model]]
     read_values: Callable[[Any], Any]
     create: Callable[[Organization, Any], Any]
     replace: Callable[[Any, Any], None]
@@ -92,7 +92,7 @@ def list_resources(
 
 
 def _read_page(
-    request: Request, selected: Sequence[tuple[ResourceKind, QuerySet[Any]]], start: int, count: int
+    request: Request, selected: Sequence[tuple[ResourceKind, QuerySet[Model]]], start: int, count: int
 ) -> tuple[int, list[dict[str, Any]]]:
     """Return how many rows there are, and the resources of the page."""
     total, members, page = 0, 0, list[dict[str, Any]]()
@@ -109,7 +109,7 @@ def _read_page(
 
 def _select_rows(
     organization: Organization, kinds: Sequence[ResourceKind], text: str
-) -> list[tuple[ResourceKind, QuerySet[Any]]]:
+) -> list[tuple[ResourceKind, QuerySet[Model]]]:
     """Return the rows of each kind that the filter matches.
 
     Kinds that lack an attribute of the filter are left out.

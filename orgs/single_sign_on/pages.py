@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, login
 from django.contrib.auth.signals import user_login_failed
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -47,7 +48,7 @@ _MAX_END_SESSION_CHARACTERS = 16_000
 class SignInPage(View):
     """Base of the pages: they run with the database role of sign-in."""
 
-    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         identity.set_current(identity.SIGN_IN)
         return super().dispatch(request, *args, **kwargs)
 

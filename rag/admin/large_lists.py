@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR
 from django.core.paginator import Paginator
-from django.db.models import QuerySet, TextField
+from django.db.models import Model, QuerySet, TextField
 from django.http import HttpRequest
 from django.utils.formats import number_format
 from django.utils.functional import cached_property
@@ -30,7 +30,7 @@ class _Matches:
     """What a search of a list has matched: the keys, the newest first, of these rows."""
 
     keys: list[Any]
-    rows: QuerySet[Any]
+    rows: QuerySet[Model]
 
     @property
     def has_order_of_rows(self) -> bool:

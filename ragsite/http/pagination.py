@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, TypeAlias, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -14,8 +14,11 @@ MAX_PAGE_SIZE = 200
 MAX_PAGE = 1_000_000
 
 
+Row = TypeVar("Row", bound=Model)
+
+
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(Generic[Row]):
     """A page of a list.
 
     Attributes:
@@ -23,21 +26,23 @@ class Page:
         headers: `Link` with the address of the next page, if there is one.
     """
 
-    items: list[Any]
+    items: list[Row]
     numbers: dict[str, int]
     headers: dict[str, str] = field(default_factory=dict)
 
 
 # Reads some of the rows, from a place on, and counts all.
-ReadRows = Callable[[Any, int, int], tuple[list[Any], int]]
+ReadRows: TypeAlias = Callable[[QuerySet[Row], int, int], tuple[list[Row], int]]
 
 
-def read_and_count(rows: QuerySet[Any], start: int, size: int) -> tuple[list[Any], int]:
+def read_and_count(rows: QuerySet[Row], start: int, size: int) -> tuple[list[Row], int]:
     total = rows.count()
     return list(rows[start : start + size]) if start < total else [], total
 
 
-def paginate(request: Request, rows: QuerySet[Any], *, size_name: str, read: ReadRows = read_and_count) -> Page:
+def paginate(
+    request: Request, rows: QuerySet[Row], *, size_name: str, read: ReadRows[Row] = read_and_count
+) -> Page[Row]:
     """Read the page that the request asks for. A page beyond the last one is empty.
 
     Args:

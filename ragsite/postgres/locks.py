@@ -6,16 +6,15 @@ An advisory lock is known by its name, which is hashed to the 64-bit key that Po
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from .base import read_rows
 
 
 @transaction.atomic
-def update_in_order(rows: QuerySet[Any], **values: object) -> None:
+def update_in_order(rows: QuerySet[Model], **values: object) -> None:
     """Update rows that other transactions change as well, locked in the order of their keys, against deadlocks.
 
     An UPDATE locks rows as it finds them, which may be any order.

@@ -55,7 +55,9 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
         organizations = list(manageable_organizations(request).values_list("pk", flat=True)[:2])
         return {**initial, "organization": organizations[0]} if len(organizations) == 1 else initial
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
         organization_id = as_uuid(request.GET.get("organization", ""))
         organizations = manageable_organizations(request).order_by("name")
         if request.method == "POST" or not self.has_add_permission(request) or len(organizations[:2]) < 2:

@@ -179,7 +179,7 @@ class ScopedAdmin(ObjectPagesMixin):
         words = itertools.islice(smart_split(search_term), _MAX_SEARCHED_WORDS)
         return super().get_search_results(request, queryset, " ".join(words))
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         extra_context = {"title": capfirst(self.opts.verbose_name_plural), **(extra_context or {})}
         try:
             with _one_transaction(request):

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -75,7 +75,7 @@ class JobAdminBase(ReadOnlyMixin, SourceContentAdmin):
     # Actions of the list that are buttons on the page of a row as well.
     page_actions: tuple[str, ...] = ()
 
-    def get_urls(self) -> list[Any]:
+    def get_urls(self) -> list[URLPattern]:
         views = [
             path(
                 f"<uuid:row_id>/{name}/",

@@ -7,6 +7,7 @@ from django.contrib import admin, messages
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.decorators import method_decorator
@@ -45,7 +46,7 @@ _WAITING_FOR_OPERATORS = (Condition.QUEUED, Condition.LOST)
 class Page(View):
     """The page, and its part that is loaded again every few seconds (`?part`)."""
 
-    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> Any:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if not request.user.is_superuser:  # it concerns all organisations
             raise PermissionDenied
         return super().dispatch(request, *args, **kwargs)

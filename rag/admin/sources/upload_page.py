@@ -11,7 +11,7 @@ from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooMa
 from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -42,7 +42,7 @@ class UploadPageMixin:
 
     admin_site: Any
 
-    def get_urls(self) -> list[Any]:
+    def get_urls(self) -> list[URLPattern]:
         # Exempt until the upload handler is set: reading the form's CSRF token reads the files as well.
         view = self.admin_site.admin_view(csrf_exempt(self.upload))
         inherited: list[Any] = super().get_urls()  # type: ignore[misc]  # a mixin of ModelAdmin

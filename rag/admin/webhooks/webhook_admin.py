@@ -73,7 +73,7 @@ class WebhookAdmin(ScopedAdmin):
         return holds_permission(request, Permission.SOURCES_MANAGE)
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
-        organizations: QuerySet[Any] = managed_organizations(get_caller(request))
+        organizations: QuerySet[Model] = managed_organizations(get_caller(request))
         return organizations if model is Organization else None
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:

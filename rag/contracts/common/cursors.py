@@ -7,7 +7,7 @@ cursor is signed and belongs to one path. It grants nothing: each page is read f
 import base64
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from django.core import signing
@@ -18,6 +18,8 @@ from rest_framework.request import Request
 
 # The longest path of a document and its signature. A web server refuses a request line of more than 8,190 bytes.
 MAX_CHARACTERS = 3_000
+
+Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def read(request: Request) -> Position | None:
     return Position(page, tuple(after))
 
 
-def rows_after(rows: QuerySet[Any], position: Position) -> QuerySet[Any]:
+def rows_after(rows: QuerySet[Row], position: Position) -> QuerySet[Row]:
     """Return the rows after a position, in the order of the list."""
     fields = list_sort_fields(rows)
     rows = rows.order_by(*(f"-{name}" if is_descending else name for name, is_descending in fields))
@@ -73,7 +75,7 @@ def rows_after(rows: QuerySet[Any], position: Position) -> QuerySet[Any]:
     return rows.filter(Q(**{f"{name}__{'lte' if is_descending else 'gte'}": values[0]}) & is_after)
 
 
-def link_to_next(request: Request, rows: QuerySet[Any], last: Model, next_page: int) -> str:
+def link_to_next(request: Request, rows: QuerySet[Model], last: Model, next_page: int) -> str:
     """Return the value of the `Link` header (RFC 8288) for the page after this entry."""
     values = [_value(last, name) for name, _ in list_sort_fields(rows)]
     content = json.dumps([next_page, *values], ensure_ascii=False, separators=(",", ":"))
@@ -86,7 +88,7 @@ def _signer(request: Request) -> signing.Signer:
     return signing.Signer(salt=f"cursor {request.path.rstrip('/')}")
 
 
-def list_sort_fields(rows: QuerySet[Any]) -> list[tuple[str, bool]]:
+def list_sort_fields(rows: QuerySet[Model]) -> list[tuple[str, bool]]:
     """Return the sort fields of a list, and whether each is descending. The key is the last one, to break ties."""
     model = rows.model
     key = model._meta.pk.name
@@ -95,7 +97,7 @@ def list_sort_fields(rows: QuerySet[Any]) -> list[tuple[str, bool]]:
         field = key if name.lstrip("-") == "pk" else name.lstrip("-")
         related = model._meta.get_field(field).related_model if "__" not in field else None
         # Rows are sorted by a relation as the related rows are.
-        names = [f"{field}__{other}" for other in related._meta.ordering] if related else [field]
+        names = [f"{field}__{other}" for other in related._meta.ordering or ()] if related else [field]
         fields += [(name_of_field, name.startswith("-")) for name_of_field in names]
     return fields if key in dict(fields) else [*fields, (key, bool(fields) and fields[-1][1])]
 
@@ -107,8 +109,8 @@ def _field(model: type[Model], path: str) -> Any:
     return model._meta.get_field(name)
 
 
-def _value(row: Any, path: str) -> Any:
+def _value(row: Model, path: str) -> str:
     *relations, name = path.split("__")
     for relation in relations:
         row = getattr(row, relation)
-    return row._meta.get_field(name).value_to_string(row)
+    return str(_field(type(row), name).value_to_string(row))

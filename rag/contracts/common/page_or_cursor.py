@@ -1,13 +1,11 @@
 """Pagination of the contracts' lists: `?page=` or `?cursor=`, and `?pageSize=`."""
 
-from typing import Any
-
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from ragsite.http import pagination
-from ragsite.http.pagination import Page, ReadRows
+from ragsite.http.pagination import Page, ReadRows, Row
 
 from . import cursors
 
@@ -23,7 +21,9 @@ CURSOR = OpenApiParameter(
 PARAMETERS = [*pagination.parameters(_PAGE_SIZE_PARAMETER), CURSOR]
 
 
-def paginate(request: Request, queryset: QuerySet[Any], *, read: ReadRows = pagination.read_and_count) -> Page:
+def paginate(
+    request: Request, queryset: QuerySet[Row], *, read: ReadRows[Row] = pagination.read_and_count
+) -> Page[Row]:
     """Return the requested page, which is empty beyond the last page.
 
     Args:
@@ -37,7 +37,7 @@ def paginate(request: Request, queryset: QuerySet[Any], *, read: ReadRows = pagi
     return _read_page(request, queryset, size_name=_PAGE_SIZE_PARAMETER, read=read)
 
 
-def _read_page(request: Request, rows: QuerySet[Any], *, size_name: str, read: ReadRows) -> Page:
+def _read_page(request: Request, rows: QuerySet[Row], *, size_name: str, read: ReadRows[Row]) -> Page[Row]:
     """Read the page that the request asks for, by its number or by a cursor, with the address of the next one.
 
     Args:

@@ -3,11 +3,10 @@
 import hashlib
 import uuid
 from contextlib import suppress
-from typing import Any
 
 from django.core.cache import cache
 from django.core.exceptions import EmptyResultSet
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Model, QuerySet
 from redis.exceptions import RedisError
 
 # Larger counts are remembered. Smaller ones are always exact.
@@ -15,7 +14,7 @@ _MAX_COUNTED_ROWS = 10_000
 _REMEMBERED_SECONDS = 60
 
 
-def count_rows(user_id: uuid.UUID, rows: QuerySet[Any], *, by: str = "") -> dict[str, int]:
+def count_rows(user_id: uuid.UUID, rows: QuerySet[Model], *, by: str = "") -> dict[str, int]:
     """Count the rows that a user sees.
 
     Args:

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from uuid import UUID
 
-from django.db.models import Count, Q, Window
+from django.db.models import Count, Q, QuerySet, Window
 
 from orgs.access import organization_resolver
 from orgs.access.caller import Caller
@@ -79,7 +79,7 @@ def list_sources(
     return sources.filter(source_type=source_type) if source_type else sources
 
 
-def read_page(sources: DataSourceQuerySet, start: int, size: int) -> tuple[list[DataSource], int]:
+def read_page(sources: QuerySet[DataSource], start: int, size: int) -> tuple[list[DataSource], int]:
     """Read a page of sources, and the number of all, from one list: finding out what a caller may see takes longest.
 
     Args:

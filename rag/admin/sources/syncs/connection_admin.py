@@ -98,7 +98,7 @@ class SyncConnectionAdmin(ScopedAdmin):
         return holds_permission(request, Permission.SOURCES_MANAGE)
 
     def selectable_rows(self, request: HttpRequest, model: type[Model]) -> QuerySet[Model] | None:
-        sources: QuerySet[Any] = synced_sources(get_caller(request)).filter(
+        sources: QuerySet[Model] = synced_sources(get_caller(request)).filter(
             organization__in=managed_organizations(request).values("pk"), sync_connection=None
         )
         return sources.select_related("organization") if model is DataSource else None
