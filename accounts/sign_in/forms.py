@@ -24,7 +24,7 @@ class SignInForm(AuthenticationForm):
         help_text=_("If you have set up a second factor."),
     )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         cleaned: dict[str, Any] = super().clean()
         user = self.get_user()
         if not isinstance(user, User) or not second_factor.is_required_to_sign_in(user):

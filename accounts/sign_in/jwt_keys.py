@@ -26,11 +26,11 @@ class MultiKeyTokenBackend(TokenBackend):
         self._current = key_id(jwt_settings.SIGNING_KEY)
         self._keys = {key_id(key): key for key in [*old_keys, jwt_settings.SIGNING_KEY]}
 
-    def encode(self, payload: dict[str, Any]) -> str:
+    def encode(self, payload: dict[str, object]) -> str:
         claims = {**payload, "aud": self.audience, "iss": self.issuer}
         return jwt.encode(claims, self._keys[self._current], algorithm="HS256", headers={"kid": self._current})
 
-    def decode(self, token: Any, verify: bool = True) -> dict[str, Any]:
+    def decode(self, token: Any, verify: bool = True) -> dict[str, object]:
         try:
             key = self._keys.get(str(jwt.get_unverified_header(token).get("kid")))
             if key is None:

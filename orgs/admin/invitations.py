@@ -37,7 +37,7 @@ class InvitationForm(OneOrganizationForm):
     """Accepts addresses that an account may have."""
 
     class Meta:
-        help_texts: ClassVar[dict[str, Any]] = {
+        help_texts: ClassVar[dict[str, object]] = {
             "roles": _("Without a role, the person can query what is open to all members, and change nothing."),
         }
 
@@ -85,7 +85,9 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
             return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
         return super().add_view(request, form_url, extra_context)
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: object, **kwargs: object) -> Any:
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
+    ) -> Any:
         if kwargs["add"]:
             context |= {"title": gettext("Invite a person"), "save_label": gettext("Send the invitation")}
         return super().render_change_form(request, context, *args, **kwargs)

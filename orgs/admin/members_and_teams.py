@@ -35,8 +35,8 @@ class RoleForm(VersionedForm):
     )
 
     class Meta:
-        help_texts: ClassVar[dict[str, Any]] = {"name": _NAME_HELP}
-        error_messages: ClassVar[dict[str, Any]] = {
+        help_texts: ClassVar[dict[str, object]] = {"name": _NAME_HELP}
+        error_messages: ClassVar[dict[str, object]] = {
             "name": _NAME_ERRORS,
             **_taken(_("The organisation has a role with this name. Choose another name.")),
         }
@@ -44,8 +44,8 @@ class RoleForm(VersionedForm):
 
 class TeamForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     class Meta:
-        help_texts: ClassVar[dict[str, Any]] = {"name": _NAME_HELP}
-        error_messages: ClassVar[dict[str, Any]] = {
+        help_texts: ClassVar[dict[str, object]] = {"name": _NAME_HELP}
+        error_messages: ClassVar[dict[str, object]] = {
             "name": _NAME_ERRORS,
             **_taken(_("The organisation has a team with this name. Choose another name.")),
         }
@@ -53,7 +53,7 @@ class TeamForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable 
 
 class MembershipForm(VersionedForm, OneOrganizationForm):
     class Meta:
-        error_messages: ClassVar[dict[str, Any]] = _taken(
+        error_messages: ClassVar[dict[str, object]] = _taken(
             _("This person is a member already. Change the membership that exists.")
         )
 

@@ -56,7 +56,7 @@ class NewAccountForm(forms.Form):
     def clean_name(self) -> str:
         return User.objects.displayable_name(self.cleaned_data["name"])
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
         password = values.get("password")
         if password and password != values.get("repeated"):

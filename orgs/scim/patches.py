@@ -38,7 +38,7 @@ def apply(resource: dict[str, object], body: object) -> dict[str, object]:
 class _Patch:
     """A resource that is changed, and the work that is left for it."""
 
-    def __init__(self, resource: dict[str, Any]) -> None:
+    def __init__(self, resource: dict[str, object]) -> None:
         self.resource = resource
         self._work_left = MAX_WORK
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from typing import Any
 
 from orgs.models import Membership, ScimGroup
 
@@ -90,7 +89,7 @@ def resource_types(base: str) -> list[dict[str, object]]:
     ]
 
 
-def schemas(base: str) -> list[dict[str, Any]]:
+def schemas(base: str) -> list[dict[str, object]]:
     """Return the schemas of users and groups, which list their attributes."""
     text = _attribute("value", "string")
     user = [

@@ -2,7 +2,6 @@
 
 import uuid
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -191,7 +190,7 @@ def _require_verified(organization: Organization, email: str) -> None:
         raise ScimError(400, message, "invalidValue")
 
 
-def read_text(body: dict[str, Any], name: str, *, required: bool = False) -> str:
+def read_text(body: dict[str, object], name: str, *, required: bool = False) -> str:
     """Return a text of a resource whose attributes are lower-case; empty if it is missing.
 
     Raises:

@@ -181,10 +181,10 @@ class ResourceDetail(ScimView):
             self._check_version(request, pk)
             yield
 
-    def _attributes_to_patch(self, request: Request, pk: str) -> dict[str, Any]:
+    def _attributes_to_patch(self, request: Request, pk: str) -> dict[str, object]:
         return self._body(request, pk)
 
-    def _resolve_conflicts(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    def _resolve_conflicts(self, before: dict[str, object], after: dict[str, object]) -> dict[str, object]:
         """Return the patched attributes without those that a changed attribute replaces."""
         return after
 
@@ -238,14 +238,14 @@ class UserSearch(Search):
 class User(ResourceDetail):
     kind = USERS
 
-    def _attributes_to_patch(self, request: Request, pk: str) -> dict[str, Any]:
+    def _attributes_to_patch(self, request: Request, pk: str) -> dict[str, object]:
         """Use the membership's `is_active`, not the account's.
 
         So a PATCH of another attribute does not deactivate the membership of a suspended account.
         """
         return {**super()._attributes_to_patch(request, pk), "active": self._row(request, pk).is_active}
 
-    def _resolve_conflicts(self, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    def _resolve_conflicts(self, before: dict[str, object], after: dict[str, object]) -> dict[str, object]:
         """Keep only the changed one of `name` and `displayName`, which show the same stored value.
 
         If one of them is removed, the other is removed too. If both parts of `name` are set, they are the new value.

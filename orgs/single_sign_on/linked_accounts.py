@@ -72,7 +72,7 @@ def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -
 
 
 @transaction.atomic
-def _sign_in(provider: IdentityProvider, subject: str, claims: dict[str, Any]) -> User:
+def _sign_in(provider: IdentityProvider, subject: str, claims: dict[str, object]) -> User:
     linked = _linked_identity(provider, subject)
     user = linked.user if linked else _account_of_address(provider, claims)
     check_account(provider, user)
@@ -102,7 +102,7 @@ def _record_refusal(provider: IdentityProvider, user: User) -> None:
     )
 
 
-def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> User:
+def _account_of_address(provider: IdentityProvider, claims: dict[str, object]) -> User:
     """Return the account with the address in the claims, or create it."""
     address = claims.get("email")
     # Some providers send the claim as text. Every other value means that the address is not verified.
@@ -125,7 +125,7 @@ def _account_of_address(provider: IdentityProvider, claims: dict[str, Any]) -> U
         raise SignInRefused(str(error)) from None
 
 
-def _displayable_name(claims: dict[str, Any]) -> str:
+def _displayable_name(claims: dict[str, object]) -> str:
     """Return the person's name; empty if the claim is not a text."""
     name = claims.get("name")
     return User.objects.displayable_name(name) if isinstance(name, str) else ""

@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import httpx2
 
@@ -60,7 +59,7 @@ def request(
     form: Mapping[str, str] | None = None,
     credentials: tuple[str, str] | None = None,
     bearer: str = "",
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Send a request and return the JSON object of its response.
 
     Args:

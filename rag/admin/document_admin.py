@@ -88,7 +88,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         view = self.admin_site.admin_view(self.download)
         return [path("<path:object_id>/original/", view, name="rag_document_original"), *super().get_urls()]
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, object] | None = None) -> HttpResponse:
         extra_context = {**(extra_context or {}), "upload_sources": _list_upload_sources(request)}
         return super().changelist_view(request, extra_context)
 

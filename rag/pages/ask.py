@@ -2,7 +2,6 @@
 
 import uuid
 from functools import partial
-from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
@@ -126,7 +125,7 @@ def _render(
         exchanges = [
             {"question": exchange.question, "part": part} for exchange, part in zip(stored, parts, strict=True)
         ]
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "section": "ask",
         "title": conversation.title if conversation else _("Ask"),
         "form": form,

@@ -94,7 +94,7 @@ def add_content(started: Span | None, name: str, value: Any) -> None:
         started.set_attribute(name, json.dumps(value, ensure_ascii=False)[:_MAX_CONTENT])
 
 
-def inject(headers: MutableMapping[str, Any]) -> None:
+def inject(headers: MutableMapping[str, object]) -> None:
     """Add the current trace to the headers of a message."""
     if is_enabled():
         propagate.inject(headers)
@@ -126,7 +126,7 @@ def end_task(task: tuple[Span, Any] | None, error: BaseException | None) -> None
         end_span(task[0], error)
 
 
-def trace_statement(execute: Callable[..., Any], sql: Any, params: Any, many: bool, info: Mapping[str, Any]) -> Any:
+def trace_statement(execute: Callable[..., Any], sql: Any, params: Any, many: bool, info: Mapping[str, object]) -> Any:
     """Measure a statement that belongs to a trace: its kind, without its text and values (a wrapper of Django)."""
     if not trace.get_current_span().is_recording():
         return execute(sql, params, many, info)

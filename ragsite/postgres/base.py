@@ -95,7 +95,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         options = [parameters.get("options", ""), *(f"-c {name}={value}" for name, value in session_settings)]
         return parameters | {"options": " ".join(options).strip()}
 
-    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+    def get_new_connection(self, conn_params: dict[str, object]) -> Any:
         with close_failed_attempt():
             connection = super().get_new_connection(conn_params)
         if self.replica_address:
@@ -159,7 +159,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise OperationalError("The server ended the session before its transaction.") from error
 
     def _execute_with_identity(
-        self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
+        self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, object]
     ) -> Any:
         current = identity.current()
         status = self.connection.info.transaction_status

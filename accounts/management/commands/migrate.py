@@ -21,7 +21,7 @@ _find_related = _STATE._find_reload_model
 
 
 class Command(migrate.Command):
-    def get_check_kwargs(self, options: dict[str, Any]) -> Any:
+    def get_check_kwargs(self, options: dict[str, object]) -> Any:
         """Leave out what only the code decides: addresses, templates and middleware, whose checks import all pages."""
         tags = registry.tags_available() - {Tags.urls, Tags.templates, Tags.admin}
         return {"tags": sorted(tags), "databases": [options["database"]]}

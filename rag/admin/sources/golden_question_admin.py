@@ -23,7 +23,7 @@ class GoldenQuestionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
 
     request: HttpRequest
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean() or self.cleaned_data
         source = values.get("source") or (self.instance.source if self.instance.source_id else None)
         if source is None:

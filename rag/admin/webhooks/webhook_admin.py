@@ -36,7 +36,7 @@ class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
             raise forms.ValidationError(gettext(error.message)) from None
         return str(self.cleaned_data["url"])
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean() or self.cleaned_data
         if self.instance._state.adding and (organization := values.get("organization")):
             try:

@@ -19,7 +19,7 @@ _NO_NUL = r"^[^\u0000]*$"
 
 
 def _text_schema(field: fields.Text) -> dict[str, object]:
-    schema: dict[str, Any] = {"type": "string", "pattern": _NO_NUL if field.allow_blank else NON_BLANK_PATTERN}
+    schema: dict[str, object] = {"type": "string", "pattern": _NO_NUL if field.allow_blank else NON_BLANK_PATTERN}
     if not field.allow_blank:
         schema["minLength"] = 1
     if field.max_length is not None:
@@ -53,7 +53,7 @@ def _anything_schema(field: fields.Anything) -> dict[str, object]:
 
 
 def _number_schema(json_type: str) -> Callable[[object], dict[str, object]]:
-    def build_schema(field: Any) -> dict[str, Any]:
+    def build_schema(field: Any) -> dict[str, object]:
         bounds = {"minimum": field.min_value, "maximum": field.max_value}
         return {"type": json_type, **{name: bound for name, bound in bounds.items() if bound is not None}}
 
@@ -69,7 +69,7 @@ def _metadata_schema(field: fields.Metadata) -> dict[str, object]:
     }
 
 
-_SCHEMA_BUILDERS: dict[type, Callable[[Any], dict[str, Any]]] = {
+_SCHEMA_BUILDERS: dict[type, Callable[[Any], dict[str, object]]] = {
     fields.Text: _text_schema,
     fields.Path: _path_schema,
     fields.Choice: _choice_schema,
@@ -88,7 +88,7 @@ def _register(cls: type, build_schema: Callable[[object], dict[str, object]]) ->
         # A more specific class takes precedence.
         priority = len(cls.__mro__)
 
-        def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, object]:
             return build_schema(self.target)
 
 
@@ -100,7 +100,7 @@ class ListSchema(OpenApiSerializerFieldExtension):
     target_class = strict_fields.BoundedList
     match_subclasses = True
 
-    def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, object]:
         field = self.target
         return {
             "type": "array",

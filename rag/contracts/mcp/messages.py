@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from rest_framework.exceptions import ValidationError
 from rest_framework.renderers import JSONRenderer
@@ -23,7 +22,7 @@ _RESOURCE_NOT_FOUND = -32002
 COUNTED_METHODS = ("tools/call", "resources/read", "resources/list")
 
 
-def answer(method: str, params: dict[str, Any], request: Request) -> dict[str, object]:
+def answer(method: str, params: dict[str, object], request: Request) -> dict[str, object]:
     """Return the result of a request.
 
     Raises:

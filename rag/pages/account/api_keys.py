@@ -89,7 +89,7 @@ def create_key(request: HttpRequest) -> HttpResponse:
     """Show the form; a POST creates an API key and shows its secret, which no other page can show."""
     user = get_caller(request).authenticated_user
     form = KeyForm(user, request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"section": "account", "title": _("Create an API key"), "form": form}
+    context: dict[str, object] = {"section": "account", "title": _("Create an API key"), "form": form}
     if request.method == "POST" and form.is_valid():
         values = form.cleaned_data
         last_day = values["expires_on"]

@@ -1,7 +1,5 @@
 """The page "Account": who the visitor is here, their API keys, and the end of all sign-ins."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -30,7 +28,7 @@ _MAX_MEMBERSHIPS = 100
 def show_account(request: HttpRequest) -> HttpResponse:
     user = get_caller(request).authenticated_user
     keys = ApiKey.objects.live().filter(user=user)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "section": "account",
         "title": _("Account"),
         "memberships": _list_memberships(user),

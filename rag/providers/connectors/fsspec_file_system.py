@@ -35,7 +35,7 @@ _TIME_NAMES = ("mtime", "modified", "LastModified", "last_modified", "updated", 
 class FileSystemConnector:
     """Reads the files below a folder of a file system."""
 
-    def __init__(self, url: str, *, options: Mapping[str, Any], folder: str) -> None:
+    def __init__(self, url: str, *, options: Mapping[str, object], folder: str) -> None:
         """Connect to a file system.
 
         Args:

@@ -43,7 +43,7 @@ class CohereReranker:
         requests = self._requests(query, texts)
         return self._endpoint.request_scores(requests, self._read_scores, key="texts" if self._is_tei else "documents")
 
-    def _requests(self, query: str, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
+    def _requests(self, query: str, texts: Sequence[str]) -> Iterator[dict[str, object]]:
         """Yield the bodies of the requests.
 
         The number of results is not limited, because all are needed. The field for it is top_n or top_k, and Voyage

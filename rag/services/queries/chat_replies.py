@@ -3,7 +3,6 @@
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.conf import settings
 
@@ -97,7 +96,7 @@ def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answe
     exchange = [*turn.messages[overlap:], Message("assistant", text)]
     seen_by_model = [*earlier, *history[len(history) - overlap :]] if has_model else []
     sources = _list_sources(retrieval, seen_by_model)
-    details: dict[str, Any] = {"sources": sources} if sources else {}
+    details: dict[str, object] = {"sources": sources} if sources else {}
     searched = None
     if question and retrieval:
         searched = _describe_search(turn, question, messages, history, query.scopes, retrieval)

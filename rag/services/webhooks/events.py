@@ -7,7 +7,6 @@ import datetime
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -112,7 +111,7 @@ def _has_webhook(organization_id: uuid.UUID, event: str) -> bool:
 
 
 def record_event(
-    organization_id: uuid.UUID, event: str, data: Mapping[str, Any], *, max_waiting: int = _MAX_WAITING
+    organization_id: uuid.UUID, event: str, data: Mapping[str, object], *, max_waiting: int = _MAX_WAITING
 ) -> None:
     """Store the event for all webhooks of the organisation that subscribe to it.
 

@@ -54,7 +54,7 @@ _reading: ContextVar[_Reading | None] = ContextVar("reading", default=None)
 class Replica:
     """What this process knows of a replica."""
 
-    def __init__(self, address: dict[str, Any]) -> None:
+    def __init__(self, address: dict[str, object]) -> None:
         self._address = address
         self._is_down = False
         self._lock = threading.Lock()

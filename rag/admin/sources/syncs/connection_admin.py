@@ -49,7 +49,7 @@ class SyncConnectionForm(forms.ModelForm):  # type: ignore[type-arg]  # not subs
             assert isinstance(kind, forms.ChoiceField)
             kind.choices = [(value, SyncKind(value).label) for value in connections.KINDS]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean() or self.cleaned_data
         if self.errors:
             return values

@@ -10,7 +10,6 @@ query. What it makes them of is stored with 4 bits per dimension (turbo4), which
 
 import uuid
 from collections.abc import Collection
-from typing import Any
 
 from django.conf import settings
 
@@ -49,7 +48,7 @@ _TOKENS: dict[str, object] = {
 }
 
 
-def description(model: EmbeddingModel) -> dict[str, Any]:
+def description(model: EmbeddingModel) -> dict[str, object]:
     """Return the settings with which the model's collection is created."""
     dense = {"size": model.dimensions, "distance": "Cosine", "datatype": "float16", "on_disk": True}
     return {

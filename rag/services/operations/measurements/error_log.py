@@ -3,7 +3,6 @@
 import datetime
 import logging
 import sys
-from typing import Any
 
 import structlog
 
@@ -19,7 +18,7 @@ class Handler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Record what was logged, without the text of libraries."""
-        entry: dict[str, Any] = record.msg if isinstance(record.msg, dict) else {}
+        entry: dict[str, object] = record.msg if isinstance(record.msg, dict) else {}
         context = structlog.contextvars.get_contextvars()
         measurement_buffer.record_error(
             Error(
