@@ -9,6 +9,7 @@ from django.contrib import admin, messages
 from django.contrib.admin import helpers
 from django.db import transaction
 from django.db.models import Model, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -92,7 +93,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
             context |= {"title": gettext("Invite a person"), "save_label": gettext("Send the invitation")}
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def save_model(self, request: HttpRequest, obj: Invitation, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Invitation, form: "ModelForm[Model]", change: bool) -> None:
         """Store the invitation with the service's checks. Their error is shown on the form."""
         assert isinstance(request.user, User)
         names = ("organization", "email", "roles", "teams")
@@ -101,7 +102,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
         obj.pk = invitation.pk
         self._send_after_commit(request, invitation, token)
 
-    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
+    def response_add(self, request: HttpRequest, obj: Model, post_url_continue: str | None = None) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
 
     @admin.display(description=_("state"))

@@ -10,6 +10,7 @@ from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.db.utils import IntegrityError
+from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -124,7 +125,9 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         return ("organization", "protocol") if obj else ()
 
-    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: object) -> Any:
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: object
+    ) -> type["ModelForm[Model]"]:
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "client_id" in form.base_fields:
             addresses = pages.redirect_uri(request, obj), back_channel_logout.logout_url(request, obj)
@@ -164,7 +167,9 @@ class SignInDomainAdmin(SingleSignOnAdmin):
     )
     actions = ("verify",)
 
-    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: object) -> Any:
+    def get_form(
+        self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: object
+    ) -> type["ModelForm[Model]"]:
         kwargs["error_messages"] = {"domain": {"invalid": gettext("Enter a domain such as example.com.")}}
         return super().get_form(request, obj, change, **kwargs)
 
@@ -260,7 +265,7 @@ class ScimTokenAdmin(SingleSignOnAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def save_model(self, request: HttpRequest, obj: ScimToken, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: ScimToken, form: "ModelForm[Model]", change: bool) -> None:
         self._save_with_new_secret(request, obj)
 
     @admin.action(description=_("Replace the selected tokens"), permissions=["delete"])

@@ -51,7 +51,7 @@ def _fields(model: type[Model]) -> "Sequence[Field[Any, Any]]":
     return [field for field in model._meta.concrete_fields if field.attname not in _UNREAD]
 
 
-def _split(values: Sequence[Any]) -> list[tuple[type[Model], Sequence[Any]]]:
+def _split(values: Sequence[object]) -> list[tuple[type[Model], Sequence[object]]]:
     """Return each model of _MODELS with its values in the row."""
     parts: list[tuple[type[Model], Sequence[object]]] = []
     start = 0
@@ -62,7 +62,7 @@ def _split(values: Sequence[Any]) -> list[tuple[type[Model], Sequence[Any]]]:
     return parts
 
 
-def _instance(model: type[Model], values: Sequence[Any]) -> Any:
+def _instance(model: type[Model], values: Sequence[object]) -> Any:
     converted = []
     for field, value in zip(_fields(model), values, strict=True):
         for convert in field.get_db_converters(connection):

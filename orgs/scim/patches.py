@@ -146,7 +146,7 @@ def _key(item: object) -> str:
     return _text(item.get("value") if isinstance(item, dict) else item)
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """A simple value as it is compared. Long and nested ones would be converted once for every element.
 
     Raises:

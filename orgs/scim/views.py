@@ -188,7 +188,7 @@ class ResourceDetail(ScimView):
         """Return the patched attributes without those that a changed attribute replaces."""
         return after
 
-    def _replace(self, request: Request, pk: str, body: Any) -> Response:
+    def _replace(self, request: Request, pk: str, body: object) -> Response:
         self.kind.replace(self._row(request, pk), self.kind.read_values(body))
         return respond(request, self._body(request, pk))
 
@@ -219,7 +219,7 @@ class Search(ScimView):
         return list_resources(request, self.organization(request), self.kinds, parameters)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     """Return a parameter as it would be in a URL. Raises ScimError (400) for a value that a URL cannot have."""
     values = value if isinstance(value, list) else [value]
     if not all(isinstance(entry, str | int) for entry in values):

@@ -1,10 +1,10 @@
 """The admin of embedding models, for superusers: all organisations share them."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import admin
+from django.db.models import Field as DbField
 from django.db.models import Model
+from django.forms import Field as FormField
 from django.http import HttpRequest
 
 from accounts.superuser_admin import SuperuserAdmin
@@ -37,7 +37,9 @@ class EmbeddingModelAdmin(SuperuserAdmin):
     list_filter = ("provider", "dimensions")
     search_fields = ("name",)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_dbfield(
+        self, db_field: "DbField[object, object]", request: HttpRequest, **kwargs: object
+    ) -> FormField | None:
         if db_field.name in ("query_prefix", "document_prefix"):
             kwargs["strip"] = False  # keep the trailing space of prefixes such as "query: "
         if db_field.name in ("base_url", "fallback_base_url"):

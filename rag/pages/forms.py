@@ -38,7 +38,7 @@ class CommaSeparated(forms.CharField):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(required=False, max_length=_MAX_LIST_CHARACTERS, **kwargs)
 
-    def clean(self, value: Any) -> tuple[str, ...]:
+    def clean(self, value: object) -> tuple[str, ...]:
         text = super().clean(value)
         return tuple(part.strip() for part in text.split(",") if part.strip())[:_MAX_LIST_ITEMS]
 

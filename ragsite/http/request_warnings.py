@@ -65,14 +65,14 @@ def add(message: str) -> None:
 class UnknownFieldWarnings(Serializer[object]):
     """A serializer that warns of unknown fields, for views that validate with it directly."""
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> Any:
         if isinstance(data, Mapping):
             warn_of_unknown_fields(self, data)
         return super().run_validation(data)
 
 
 def _unknown_fields(
-    field: Field[Any, Any, Any, Any] | None, data: Any, path: str
+    field: Field[Any, Any, Any, Any] | None, data: object, path: str
 ) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the path of the object, the name of the unknown field and the known names."""
     if isinstance(field, Serializer) and isinstance(data, dict):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -52,7 +51,7 @@ def _describe(span: Span, request: HttpRequest, response: HttpResponseBase) -> N
         span.set_status(Status(StatusCode.ERROR))
 
 
-def _stream(span: Span, parts: Iterator[Any]) -> Iterator[Any]:
+def _stream(span: Span, parts: Iterator[object]) -> Iterator[object]:
     """Pass the parts on. The span is the current one only while a part is made."""
     error = None
     try:

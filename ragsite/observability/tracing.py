@@ -88,7 +88,7 @@ def current(started: Span | None) -> Iterator[None]:
         context.detach(token)
 
 
-def add_content(started: Span | None, name: str, value: Any) -> None:
+def add_content(started: Span | None, name: str, value: object) -> None:
     """Add a text as an attribute, if RAG_TRACES_CONTENT allows it."""
     if started is not None and settings.RAG_TRACES_CONTENT:
         started.set_attribute(name, json.dumps(value, ensure_ascii=False)[:_MAX_CONTENT])

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Model, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from orgs.access.delegation import AccessChange, AccessChangeRefused, change_access
@@ -25,14 +26,14 @@ class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscript
             return _with_error(form, str(error))
         return form
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return super().changeform_view(request, *args, **kwargs)
         except AccessChangeRefused as error:  # rolled back: render the form again, with the reason
             request.__dict__[_ACCESS_ERROR] = error
             return super().changeform_view(request, *args, **kwargs)
 
-    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return super().delete_view(request, *args, **kwargs)
         except AccessChangeRefused as error:
@@ -56,7 +57,7 @@ class GuardedAdmin(RefusalAdmin):
     """Saves and deletes roles, memberships or users by the rule of delegation."""
 
     @identity.member_changes()
-    def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Model, form: "ModelForm[Model]", change: bool) -> None:
         request.__dict__[_ACCESS_CHANGE] = AccessChange(actor=request.user, rows=[obj])  # for save_related
         super().save_model(request, obj, form, change)
 

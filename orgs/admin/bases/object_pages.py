@@ -25,7 +25,7 @@ class ObjectPagesMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subsc
         """Return what the pages of this object are called."""
         return str(obj)
 
-    def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> Any:
+    def render_delete_form(self, request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
         title = self.object_title(request, context["object"])
         return super().render_delete_form(request, {**context, "object_title": title})
 

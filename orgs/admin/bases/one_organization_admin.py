@@ -76,7 +76,7 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
         }
         return TemplateResponse(request, "admin/orgs/choose_organization.html", context)
 
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_manytomany(self, db_field: object, request: HttpRequest, **kwargs: object) -> Any:
         return super().formfield_for_manytomany(db_field, request, widget=forms.CheckboxSelectMultiple, **kwargs)
 
     @admin.display(description=_("roles"))

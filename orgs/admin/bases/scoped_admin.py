@@ -190,7 +190,9 @@ class ScopedAdmin(ObjectPagesMixin):
     def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[PlainChangeList]:
         return PlainChangeList
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
         context["adminform"] = limit_links(context["adminform"], request)
         context["show_save_and_add_another"] = False
         if original := context.get("original"):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 class _VersionField(forms.CharField):
     widget = forms.HiddenInput
 
-    def has_changed(self, initial: Any, data: Any) -> bool:
+    def has_changed(self, initial: object, data: object) -> bool:
         return False
 
 
@@ -45,6 +45,6 @@ class VersionedForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscript
         return values
 
 
-def _keys(values: list[Any]) -> list[str]:
+def _keys(values: list[object]) -> list[str]:
     """Return the keys of related rows, which may be in any order."""
     return sorted(str(value.pk if isinstance(value, Model) else value) for value in values)

@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import Model
+from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -81,7 +82,7 @@ class GoldenQuestionAdmin(SourceContentAdmin):
         initial = super().get_changeform_initial_data(request)
         return {name: value for name, value in initial.items() if name in ("source", "question")}
 
-    def save_model(self, request: HttpRequest, obj: GoldenQuestion, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: GoldenQuestion, form: "ModelForm[Model]", change: bool) -> None:
         if not change:
             obj.created_by = get_caller(request).authenticated_user
         super().save_model(request, obj, form, change)

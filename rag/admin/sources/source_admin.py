@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib import admin
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Model, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
@@ -159,7 +160,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             "documents": Document.objects.live().filter(source__in=sources).count(),
         }
 
-    def save_model(self, request: HttpRequest, obj: DataSource, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: DataSource, form: "ModelForm[Model]", change: bool) -> None:
         """Save only the changed fields: a re-embedding may have switched the model since the form was loaded."""
         if change:
             obj.save(update_fields=[*form.changed_data, "updated_at"])

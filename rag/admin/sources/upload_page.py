@@ -45,7 +45,7 @@ class UploadPageMixin:
     def get_urls(self) -> list[URLPattern]:
         # Exempt until the upload handler is set: reading the form's CSRF token reads the files as well.
         view = self.admin_site.admin_view(csrf_exempt(self.upload))
-        inherited: list[Any] = super().get_urls()  # type: ignore[misc]  # a mixin of ModelAdmin
+        inherited: list[URLPattern] = super().get_urls()  # type: ignore[misc]  # a mixin of ModelAdmin
         return [path("<path:object_id>/upload/", view, name="rag_datasource_upload"), *inherited]
 
     def upload(self, request: HttpRequest, object_id: str) -> HttpResponse:

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -82,7 +83,7 @@ class WebhookAdmin(ScopedAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
         return self.fieldsets if obj else self.fieldsets[:1]
 
-    def save_model(self, request: HttpRequest, obj: Webhook, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Webhook, form: "ModelForm[Model]", change: bool) -> None:
         if obj.is_active:
             obj.disabled_reason = ""
         if change:

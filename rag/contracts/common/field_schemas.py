@@ -88,7 +88,7 @@ def _register(cls: type, build_schema: Callable[[object], dict[str, object]]) ->
         # A more specific class takes precedence.
         priority = len(cls.__mro__)
 
-        def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, object]:
+        def map_serializer_field(self, auto_schema: object, direction: object) -> dict[str, object]:
             return build_schema(self.target)
 
 

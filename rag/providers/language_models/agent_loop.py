@@ -187,7 +187,7 @@ def _function_tool(tool: AgentTool, calls: _ToolCalls) -> "agents.FunctionTool":
     """Wrap a tool for the SDK. Its calls go through `calls`."""
     import agents
 
-    async def invoke(_: Any, arguments: str) -> str:
+    async def invoke(_: object, arguments: str) -> str:
         return await calls.call(tool, arguments)
 
     return agents.FunctionTool(

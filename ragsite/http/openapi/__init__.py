@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from typing import Any, TypedDict, TypeVar
 
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ComponentRegistry
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
@@ -101,7 +102,9 @@ def normalize_paths(endpoints: Iterable[Any]) -> list[Any]:
 class Schema(AutoSchema):
     """drf-spectacular's view inspector, extended by TypedDict bodies, error bodies and shared paths."""
 
-    def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> Any:
+    def get_operation(
+        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
+    ) -> Any:
         arguments = (path, path_regex, path_prefix, method, registry)
         view: Any = self.view
         if (adapters := getattr(view, "adapters", ())) and method == "POST":
@@ -129,11 +132,11 @@ class Schema(AutoSchema):
         sentence = re.split(r"(?<=[.!?])\s|\n\n", self.get_description().strip(), maxsplit=1)[0]
         return " ".join(sentence.split()).removesuffix(".") or None
 
-    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+    def get_serializer_name(self, serializer: object, direction: object) -> str:
         """Return the contract and the serializer without `In`: `V3Ingest`. drf-spectacular appends `Request`."""
         return field_types.component_prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
 
-    def _map_serializer(self, serializer: Any, direction: Any, bypass_extensions: bool = False) -> Any:
+    def _map_serializer(self, serializer: object, direction: object, bypass_extensions: bool = False) -> Any:
         untyped: Any = super()
         schema = untyped._map_serializer(serializer, direction, bypass_extensions)
         schema = field_types.apply_rules(schema, getattr(serializer, "schema_rules", {}))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired, Required, TypeVar, Union, get_args, get_origin, get_type_hints
 from typing import is_typeddict as is_typeddict
 
-from drf_spectacular.plumbing import ResolvedComponent, resolve_type_hint
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
 
 Body = TypeVar("Body", bound=type)
 
@@ -47,7 +47,7 @@ def component_prefix(cls: type) -> str:
     return "".join(word.capitalize() for word in contract_name(cls).split("_"))
 
 
-def schema_of(hint: Any, registry: Any) -> dict[str, Any]:
+def schema_of(hint: Any, registry: ComponentRegistry) -> dict[str, Any]:
     """Build the JSON Schema of a type. TypedDicts become components; Annotated adds JSON Schema keywords."""
     origin, args = get_origin(hint), get_args(hint)
     if is_typeddict(hint):
@@ -84,7 +84,7 @@ def _any_of(choices: list[dict[str, Any]], nullable: bool) -> dict[str, Any]:
     return {"anyOf": choices}
 
 
-def _register_typed_dict(body: Any, registry: Any) -> dict[str, Any]:
+def _register_typed_dict(body: Any, registry: ComponentRegistry) -> dict[str, Any]:
     """Register a TypedDict as a component, unless it is one already, and return a reference to it (`$ref`)."""
     name = component_prefix(body) + body.__name__
     name = f"{name.removesuffix('Out')}Response" if name.endswith("Out") else name
@@ -95,7 +95,7 @@ def _register_typed_dict(body: Any, registry: Any) -> dict[str, Any]:
     return dict(component.ref)
 
 
-def _typed_dict_schema(body: Any, registry: Any) -> dict[str, Any]:
+def _typed_dict_schema(body: Any, registry: ComponentRegistry) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "object"}
     if body.__doc__:
         schema["description"] = " ".join(body.__doc__.split())
@@ -125,7 +125,7 @@ class EventStream:
     events: Mapping[str, Any]
     end: str = ""
 
-    def schema(self, error_body: Any, registry: Any) -> dict[str, Any]:
+    def schema(self, error_body: object, registry: ComponentRegistry) -> dict[str, Any]:
         """Build the schema: a text, whose `x-item-schema` is an event with its data read from JSON.
 
         OpenAPI 3.2 says this with `itemSchema`; 3.1 has no keyword for it.
@@ -142,7 +142,7 @@ class EventStream:
         }
 
 
-def _event(name: str, event: str, data: dict[str, Any], registry: Any) -> dict[str, Any]:
+def _event(name: str, event: str, data: dict[str, Any], registry: ComponentRegistry) -> dict[str, Any]:
     if not event:
         return data
     properties = {"event": {"type": "string", "const": event}, "data": data}
@@ -176,7 +176,7 @@ def _described(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def split_variants(
-    schema: dict[str, Any], variants: Mapping[str, Mapping[str, Any]], prefix: str, registry: Any
+    schema: dict[str, Any], variants: Mapping[str, Mapping[str, Any]], prefix: str, registry: ComponentRegistry
 ) -> dict[str, Any]:
     """Register one complete component for each variant, and return a `oneOf` of them.
 
@@ -201,7 +201,7 @@ def split_variants(
     return {"oneOf": references} | description
 
 
-def _register_component(name: str, schema: dict[str, Any], registry: Any) -> dict[str, Any]:
+def _register_component(name: str, schema: dict[str, Any], registry: ComponentRegistry) -> dict[str, Any]:
     """Register a schema as a component, unless its name is taken, and return a reference to it (`$ref`)."""
     component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, schema=schema, object=name)
     registry.register_on_missing(component)

@@ -92,7 +92,7 @@ class Replica:
                 self.leave_out()
 
     @contextlib.contextmanager
-    def in_search(self) -> Iterator[Any]:
+    def in_search(self) -> Iterator[object]:
         """Execute the statements of callers in this block on it. Yields the connection to the primary."""
         replica = self.connection
         replica.max_wait_seconds = SEARCH_SECONDS

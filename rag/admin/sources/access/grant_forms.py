@@ -6,7 +6,9 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.widgets import AdminSplitDateTime
 from django.db import models
+from django.db.models import Field as DbField
 from django.db.models import Model
+from django.forms import Field as FormField
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -148,7 +150,9 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
         _label_widgets(formset.form.base_fields["grantee"].widget, str(_NAMED))
         return formset
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_dbfield(
+        self, db_field: "DbField[object, object]", request: HttpRequest, **kwargs: object
+    ) -> FormField | None:
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field:
             _label_widgets(field.widget, str(db_field.verbose_name))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from django.db.models import Model
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
@@ -62,7 +63,7 @@ def resolve(text: str, organization: Organization) -> tuple[str, object]:
     return matches[0]
 
 
-def _find_rows(organization: Organization, kind: str, name: str) -> list[Any]:
+def _find_rows(organization: Organization, kind: str, name: str) -> list[Model]:
     if kind == "user":
         members = User.objects.filter(memberships__organization=organization)
         return list(members.filter(email=User.objects.normalize_email(name)))

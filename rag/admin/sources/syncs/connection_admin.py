@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
+from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.html import format_html
@@ -109,7 +110,7 @@ class SyncConnectionAdmin(ScopedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         return ("latest_sync", "acts_for", "due_at", "source") if obj else ()
 
-    def save_model(self, request: HttpRequest, obj: SyncConnection, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: SyncConnection, form: "ModelForm[Model]", change: bool) -> None:
         user = get_caller(request).authenticated_user
         connections.save(obj, secret=form.cleaned_data.get("new_secret") or "", by=user)
 
