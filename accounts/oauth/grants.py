@@ -24,6 +24,7 @@ from accounts import audited_events
 from accounts.models import OAuthClient, OAuthCode, TokenFamily, User
 from accounts.sign_in import password_backend, refresh_tokens
 from accounts.sign_out_everywhere import require_not_ended
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.postgres import identity
 from ragsite.postgres.credential_fields import hash_secret
 from ragsite.postgres.models import uuid7
@@ -124,7 +125,7 @@ def revoke(token: str, *, client: OAuthClient, resource: str) -> None:
         audited_events.record_sign_out(family.user, "application")
 
 
-def read_access_token(token: str, *, resource: str) -> dict[str, Any] | None:
+def read_access_token(token: str, *, resource: str) -> JsonObject | None:
     """Return the claims of a token; None if it is no access token for this resource. Its grant may have ended."""
     claims = _decode(token, resource)
     return claims if claims is not None and claims.get("token_type") == _ACCESS else None
@@ -167,7 +168,7 @@ def _end_oldest_grants(user: User) -> None:
     grants.filter(pk__in=list(grants.values_list("pk", flat=True)[MAX_GRANTS : MAX_GRANTS + 100])).delete()
 
 
-def _next_pair(family: TokenFamily, claims: dict[str, Any], resource: str) -> dict[str, object] | None:
+def _next_pair(family: TokenFamily, claims: JsonObject, resource: str) -> dict[str, object] | None:
     """Return the tokens that replace the newest ones; None if the person lost access, which ends the family."""
     by_password = bool(claims.get("by_password", True))
     password_digest = claims.get(api_settings.REVOKE_TOKEN_CLAIM)
@@ -227,7 +228,7 @@ def _encode(claims: dict[str, object], resource: str) -> str:
     return str(_backend(resource).encode(claims))
 
 
-def _decode(token: str, resource: str) -> dict[str, Any] | None:
+def _decode(token: str, resource: str) -> JsonObject | None:
     try:
         claims = _backend(resource).decode(token)
     except TokenBackendError:

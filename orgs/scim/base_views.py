@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from orgs.models import Organization, ScimToken
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.http.bodies.parsers import BoundedJSONParser
 from ragsite.postgres.locks import advisory_xact_locks
 
@@ -67,7 +68,7 @@ def exclusive(name: str) -> Iterator[None]:
         yield
 
 
-def respond(request: Request, body: dict[str, Any], status: int = 200) -> Response:
+def respond(request: Request, body: JsonObject, status: int = 200) -> Response:
     headers = {"ETag": body["meta"]["version"], "Location": body["meta"]["location"]}
     return Response(select(request.query_params, body), status=status, headers=headers)
 

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from orgs.models import Organization
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.http.fair_slots import FairSlots
 from ragsite.postgres.models import as_uuid
 
@@ -35,7 +36,7 @@ class ResourceKind:
     create: Callable[[Organization, Any], Any]
     replace: Callable[[Any, Any], None]
     remove: Callable[[Any], None]
-    render: Callable[[Any, str], dict[str, Any]]
+    render: Callable[[Any, str], JsonObject]
 
     def get_row(self, organization: Organization, pk: uuid.UUID | None) -> Any:
         """Return the row with this id.
@@ -93,9 +94,9 @@ def list_resources(
 
 def _read_page(
     request: Request, selected: Sequence[tuple[ResourceKind, QuerySet[Model]]], start: int, count: int
-) -> tuple[int, list[dict[str, Any]]]:
+) -> tuple[int, list[JsonObject]]:
     """Return how many rows there are, and the resources of the page."""
-    total, members, page = 0, 0, list[dict[str, Any]]()
+    total, members, page = 0, 0, list[JsonObject]()
     for kind, rows in selected:
         first = max(0, start - 1 - total)
         for row in rows[first : first + count - len(page)]:
@@ -195,7 +196,7 @@ class ResourceDetail(ScimView):
     def _row(self, request: Request, pk: str) -> Any:
         return self.kind.get_row(self.organization(request), as_uuid(pk))
 
-    def _body(self, request: Request, pk: str) -> dict[str, Any]:
+    def _body(self, request: Request, pk: str) -> JsonObject:
         return self.kind.render(self._row(request, pk), base_address(request))
 
     def _check_version(self, request: Request, pk: str) -> None:

@@ -3,8 +3,8 @@
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any
 
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.postgres.models import is_storable
 
 from .provider_requests import IdentityProviderFailed, Provider, request
@@ -21,7 +21,7 @@ _MAX_ADDRESS_CHARACTERS = 2_000
 class _Cached:
     expires_at: float
     configuration: dict[str, object]
-    keys: dict[str, Any] | None = None
+    keys: JsonObject | None = None
     keys_requested_at: float | None = None
 
 
@@ -29,7 +29,7 @@ _cache: dict[str, _Cached] = {}
 _cache_lock = threading.Lock()
 
 
-def read_configuration(provider: Provider, *, refresh: bool = False) -> dict[str, Any]:
+def read_configuration(provider: Provider, *, refresh: bool = False) -> JsonObject:
     """Return the configuration document of the provider.
 
     Args:

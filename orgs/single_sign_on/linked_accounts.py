@@ -17,6 +17,7 @@ from accounts.sign_out_everywhere import end_sign_ins
 from orgs.access.delegation import AccessChangeRefused, change_access
 from orgs.access.permissions import DEFAULT_ROLE
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Membership, Role, SignInDomain, Team
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.postgres import identity
 from ragsite.postgres.models import is_storable
 
@@ -45,7 +46,7 @@ class AccountLinkedAlready(SignInRefused):
         self.user = user
 
 
-def find_or_create_account(provider: IdentityProvider, claims: dict[str, Any]) -> User:
+def find_or_create_account(provider: IdentityProvider, claims: JsonObject) -> User:
     """Return the account of a person whom the provider has signed in.
 
     A person is recognised by the provider's subject. At the first sign-in, the account with their address is used, or a
@@ -190,7 +191,7 @@ def _check_domain(provider: IdentityProvider, email: str) -> None:
         raise SignInRefused(message.format(domain=domain))
 
 
-def _groups(provider: IdentityProvider, claims: dict[str, Any]) -> set[str]:
+def _groups(provider: IdentityProvider, claims: JsonObject) -> set[str]:
     groups = claims.get(provider.groups_claim)
     groups = groups if isinstance(groups, list) else [groups]
     return {group for group in groups[:_MAX_GROUPS] if isinstance(group, str)}

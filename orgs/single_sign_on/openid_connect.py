@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop
 
 from accounts.oauth.pkce import build_challenge
 from orgs.models.single_sign_on import MAX_SUBJECT_CHARACTERS
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.postgres.models import is_storable
 
 from . import discovery
@@ -103,7 +104,7 @@ def check_response_issuer(provider: Provider, named: str | None) -> None:
 
 def exchange_code(
     client: Client, attempt: SignInAttempt, code: str, *, redirect_uri: str, groups_claim: str
-) -> tuple[dict[str, Any], str]:
+) -> tuple[JsonObject, str]:
     """Exchange the code of the provider's response for what it says about the person.
 
     Returns:
@@ -160,7 +161,7 @@ def verify_logout_token(provider: Provider, client_id: str, token: str) -> Logou
     return Logout(subject, datetime.datetime.fromtimestamp(issued_at, datetime.UTC))
 
 
-def _verify(client: Client, id_token: str, nonce: str) -> dict[str, Any]:
+def _verify(client: Client, id_token: str, nonce: str) -> JsonObject:
     """Check the signature and the claims of an ID token (OpenID Connect Core 1.0, 3.1.3.7)."""
     claims = _decode(client.provider, client.client_id, id_token, require=["exp", "iat", "iss", "aud", "sub"])
     _check_subject(claims["sub"])
@@ -180,7 +181,7 @@ def _check_subject(subject: object) -> None:
         raise InvalidResponse("The identity provider sent no usable subject.")
 
 
-def _decode(provider: Provider, client_id: str, token: str, *, require: list[str]) -> dict[str, Any]:
+def _decode(provider: Provider, client_id: str, token: str, *, require: list[str]) -> JsonObject:
     """Check the signature of a token, its issuer, its audience and its times, and return its claims."""
     try:
         key = _signing_key(provider, jwt.get_unverified_header(token))
@@ -202,9 +203,7 @@ def _decode(provider: Provider, client_id: str, token: str, *, require: list[str
     return claims
 
 
-def _add_user_info(
-    provider: Provider, claims: dict[str, Any], tokens: dict[str, Any], groups_claim: str
-) -> dict[str, Any]:
+def _add_user_info(provider: Provider, claims: JsonObject, tokens: JsonObject, groups_claim: str) -> JsonObject:
     """Add claims that the provider sends only from its userinfo endpoint."""
     access_token = tokens.get("access_token")
     if ("email" in claims and groups_claim in claims) or not isinstance(access_token, str):
@@ -218,7 +217,7 @@ def _add_user_info(
     return {**info, **claims}
 
 
-def _signing_key(provider: Provider, header: dict[str, Any]) -> Any:
+def _signing_key(provider: Provider, header: JsonObject) -> Any:
     """Return the provider's key that a token names. An unknown key is looked up once: providers replace their keys."""
     key_id = header.get("kid")
     for refresh in (False, True):
@@ -229,7 +228,7 @@ def _signing_key(provider: Provider, header: dict[str, Any]) -> Any:
     raise InvalidResponse("The token names a key that the identity provider does not have.")
 
 
-def _keys_for(algorithm: object, key_set: dict[str, Any]) -> list[jwt.PyJWK]:
+def _keys_for(algorithm: object, key_set: JsonObject) -> list[jwt.PyJWK]:
     """Return the keys for an algorithm: those that name it, or none (RFC 7517, 4.4; the library would take RS256)."""
     published = key_set.get("keys")
     if not isinstance(published, list) or algorithm not in _ALGORITHMS:

@@ -18,6 +18,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from ragsite.http.bodies.json_types import JsonObject
+
 # Swagger UI sets inline styles from its script. All of its files are served by this site.
 _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
@@ -27,7 +29,7 @@ _CONTENT_SECURITY_POLICY = (
 _generator_lock = threading.Lock()  # the generator is not thread-safe
 
 
-def get_schema() -> dict[str, Any]:
+def get_schema() -> JsonObject:
     """Return the OpenAPI document. It depends on the code only, so each process generates it once."""
     with _generator_lock:
         return _generate_schema()

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from ragsite.http.bodies.json_types import JsonObject
+
 
 class _Task(NamedTuple):
     """What people want to do: a tag of the API reference, and how the paths of its operations begin."""
@@ -46,7 +48,7 @@ _OTHER = "Other"
 TAGS = tuple(task.tag for task in _TASKS)
 
 
-def group_by_task(result: dict[str, Any], **_: object) -> dict[str, Any]:
+def group_by_task(result: JsonObject, **_: object) -> JsonObject:
     """Tag each operation with its task, and name its contract in the description (a postprocessing hook)."""
     for path, item in result["paths"].items():
         for operation in item.values():
@@ -57,7 +59,7 @@ def group_by_task(result: dict[str, Any], **_: object) -> dict[str, Any]:
     return result
 
 
-def _describe(path: str, operation: dict[str, Any]) -> None:
+def _describe(path: str, operation: JsonObject) -> None:
     contracts = ", ".join(operation["tags"])
     label = "Contracts" if len(operation["tags"]) > 1 else "Contract"
     operation["description"] = "\n\n".join(filter(None, (operation.get("description"), f"{label}: {contracts}.")))

@@ -11,6 +11,7 @@ import httpx2
 from rag.errors import ProviderFailed
 from rag.providers.limits.long_request_limiter import LONG_REQUESTS
 from rag.providers.limits.model_call_limiter import measure_model_call
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.http.outbound_connections import Deadline
 
 from .bounded_responses import BoundedClient, read_all
@@ -50,7 +51,7 @@ class ScoringEndpoint:
         self._failure = failure
 
     def request_scores(
-        self, requests: Iterable[dict[str, Any]], read_scores: Callable[[Any, int], Sequence[float]], *, key: str
+        self, requests: Iterable[JsonObject], read_scores: Callable[[Any, int], Sequence[float]], *, key: str
     ) -> list[float]:
         """Send requests one after the other.
 

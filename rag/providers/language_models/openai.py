@@ -17,6 +17,7 @@ from rag.providers.http.openai_client import open_async_client, open_client, tra
 from rag.providers.limits.model_call_limiter import LANGUAGE_MODEL_CALLS
 from rag.text.markup.pictures import PictureFilter, disable_in_answer
 from rag.types import Message
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.observability import tracing
 
 from .reasoning import AnswerFilter, remove_reasoning
@@ -121,8 +122,8 @@ class OpenAILanguageModel:
             await asyncio.sleep(pause)
         raise AssertionError  # `_pause_seconds` raises after the last attempt
 
-    def _request(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> dict[str, Any]:
-        request: dict[str, Any] = {
+    def _request(self, messages: Sequence[Message], temperature: float | None, deadline: float) -> JsonObject:
+        request: JsonObject = {
             "model": self.name,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
             "timeout": max(0.1, deadline - time.monotonic()),

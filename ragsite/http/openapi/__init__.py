@@ -24,6 +24,7 @@ from drf_spectacular.utils import OpenApiExample, OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
+from ragsite.http.bodies.json_types import JsonObject
 from ragsite.http.bodies.upload_handler import PayloadTooLarge
 from ragsite.http.error_envelope import TITLES
 
@@ -147,7 +148,7 @@ class Schema(AutoSchema):
             schema = field_types.split_variants(schema, variants, prefix, self.registry)
         return schema
 
-    def _insert_field_validators(self, field: Any, schema: dict[str, Any]) -> None:
+    def _insert_field_validators(self, field: Any, schema: JsonObject) -> None:
         untyped: Any = super()
         untyped._insert_field_validators(field, schema)
         # drf-spectacular puts the empty string beside the pattern, which matches it too: `oneOf` would fail.

@@ -9,6 +9,8 @@ from typing import is_typeddict as is_typeddict
 
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent, resolve_type_hint
 
+from ragsite.http.bodies.json_types import JsonObject
+
 Body = TypeVar("Body", bound=type)
 
 # For TypedDicts: `documentId: Id`, `score: Share`.
@@ -47,7 +49,7 @@ def component_prefix(cls: type) -> str:
     return "".join(word.capitalize() for word in contract_name(cls).split("_"))
 
 
-def schema_of(hint: Any, registry: ComponentRegistry) -> dict[str, Any]:
+def schema_of(hint: Any, registry: ComponentRegistry) -> JsonObject:
     """Build the JSON Schema of a type. TypedDicts become components; Annotated adds JSON Schema keywords."""
     origin, args = get_origin(hint), get_args(hint)
     if is_typeddict(hint):
@@ -75,7 +77,7 @@ def schema_of(hint: Any, registry: ComponentRegistry) -> dict[str, Any]:
     return dict(resolve_type_hint(hint))
 
 
-def _any_of(choices: list[dict[str, Any]], nullable: bool) -> dict[str, Any]:
+def _any_of(choices: list[JsonObject], nullable: bool) -> JsonObject:
     if nullable:
         (only, *others) = choices
         if not others and isinstance(only.get("type"), str) and "enum" not in only:
@@ -84,7 +86,7 @@ def _any_of(choices: list[dict[str, Any]], nullable: bool) -> dict[str, Any]:
     return {"anyOf": choices}
 
 
-def _register_typed_dict(body: Any, registry: ComponentRegistry) -> dict[str, Any]:
+def _register_typed_dict(body: Any, registry: ComponentRegistry) -> JsonObject:
     """Register a TypedDict as a component, unless it is one already, and return a reference to it (`$ref`)."""
     name = component_prefix(body) + body.__name__
     name = f"{name.removesuffix('Out')}Response" if name.endswith("Out") else name
@@ -95,8 +97,8 @@ def _register_typed_dict(body: Any, registry: ComponentRegistry) -> dict[str, An
     return dict(component.ref)
 
 
-def _typed_dict_schema(body: Any, registry: ComponentRegistry) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "object"}
+def _typed_dict_schema(body: Any, registry: ComponentRegistry) -> JsonObject:
+    schema: JsonObject = {"type": "object"}
     if body.__doc__:
         schema["description"] = " ".join(body.__doc__.split())
     hints = get_type_hints(body, include_extras=True)
@@ -122,10 +124,10 @@ class EventStream:
     """
 
     name: str
-    events: Mapping[str, Any]
+    events: JsonObject
     end: str = ""
 
-    def schema(self, error_body: object, registry: ComponentRegistry) -> dict[str, Any]:
+    def schema(self, error_body: object, registry: ComponentRegistry) -> JsonObject:
         """Build the schema: a text, whose `x-item-schema` is an event with its data read from JSON.
 
         OpenAPI 3.2 says this with `itemSchema`; 3.1 has no keyword for it.
@@ -142,7 +144,7 @@ class EventStream:
         }
 
 
-def _event(name: str, event: str, data: dict[str, Any], registry: ComponentRegistry) -> dict[str, Any]:
+def _event(name: str, event: str, data: JsonObject, registry: ComponentRegistry) -> JsonObject:
     if not event:
         return data
     properties = {"event": {"type": "string", "const": event}, "data": data}
@@ -150,7 +152,7 @@ def _event(name: str, event: str, data: dict[str, Any], registry: ComponentRegis
     return _register_component(f"{name}{event.capitalize()}Event", schema, registry)
 
 
-def apply_rules(schema: dict[str, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
+def apply_rules(schema: JsonObject, rules: JsonObject) -> JsonObject:
     """Return a schema with a serializer's rules: JSON Schema keywords for it and for its properties."""
     keywords = {name: rule for name, rule in rules.items() if name != "properties"}
     properties = dict(schema.get("properties", {}))
@@ -160,12 +162,12 @@ def apply_rules(schema: dict[str, Any], rules: Mapping[str, Any]) -> dict[str, A
     return schema | ({"properties": properties} if properties else {}) | keywords
 
 
-def without_defaults(schema: dict[str, Any]) -> dict[str, Any]:
+def without_defaults(schema: JsonObject) -> JsonObject:
     """Return the schema of a request with its defaults as sentences, so that the fields stay optional in TypeScript."""
     return {**schema, "properties": {name: _described(item) for name, item in schema["properties"].items()}}
 
 
-def _described(schema: dict[str, Any]) -> dict[str, Any]:
+def _described(schema: JsonObject) -> JsonObject:
     """Return the schema with its default as a sentence of the description."""
     if "default" not in schema:
         return schema
@@ -176,8 +178,8 @@ def _described(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def split_variants(
-    schema: dict[str, Any], variants: Mapping[str, Mapping[str, Any]], prefix: str, registry: ComponentRegistry
-) -> dict[str, Any]:
+    schema: JsonObject, variants: Mapping[str, JsonObject], prefix: str, registry: ComponentRegistry
+) -> JsonObject:
     """Register one complete component for each variant, and return a `oneOf` of them.
 
     Args:
@@ -201,7 +203,7 @@ def split_variants(
     return {"oneOf": references} | description
 
 
-def _register_component(name: str, schema: dict[str, Any], registry: ComponentRegistry) -> dict[str, Any]:
+def _register_component(name: str, schema: JsonObject, registry: ComponentRegistry) -> JsonObject:
     """Register a schema as a component, unless its name is taken, and return a reference to it (`$ref`)."""
     component = ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, schema=schema, object=name)
     registry.register_on_missing(component)

@@ -1,17 +1,18 @@
 """Merges operations that share a path into one, which accepts and returns any of their bodies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from typing import Any
+
+from ragsite.http.bodies.json_types import JsonObject
 
 
-def merge_operations(operations: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def merge_operations(operations: Sequence[JsonObject]) -> JsonObject:
     """Return one operation with the bodies, parameters and responses of all of them."""
     merged = reduce(_merge_two, operations)
     return {**merged, "responses": dict(sorted(merged["responses"].items()))}
 
 
-def _merge_two(existing: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+def _merge_two(existing: JsonObject, added: JsonObject) -> JsonObject:
     request_content = _merge_content(existing["requestBody"]["content"], added["requestBody"]["content"])
     merged = {
         **existing,
@@ -28,13 +29,13 @@ def _merge_two(existing: dict[str, Any], added: dict[str, Any]) -> dict[str, Any
     return merged
 
 
-def _merge_parameters(existing: list[dict[str, Any]], added: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _merge_parameters(existing: list[JsonObject], added: list[JsonObject]) -> list[JsonObject]:
     """Return the existing parameters, and those of the added ones that have another name or place."""
     known = {(parameter["name"], parameter["in"]) for parameter in existing}
     return [*existing, *(parameter for parameter in added if (parameter["name"], parameter["in"]) not in known)]
 
 
-def _merge_responses(existing: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+def _merge_responses(existing: JsonObject, added: JsonObject) -> JsonObject:
     """Return the existing response with the bodies of the added one, and its headers that have other names."""
     merged = {**existing, "content": _merge_content(existing.get("content", {}), added.get("content", {}))}
     if headers := {**added.get("headers", {}), **existing.get("headers", {})}:
@@ -42,7 +43,7 @@ def _merge_responses(existing: dict[str, Any], added: dict[str, Any]) -> dict[st
     return merged
 
 
-def _merge_content(existing: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_content(existing: JsonObject, added: JsonObject) -> JsonObject:
     """Return the bodies of both, by media type."""
     merged = {**existing}
     for media_type, body in added.items():
@@ -50,14 +51,14 @@ def _merge_content(existing: Mapping[str, Any], added: Mapping[str, Any]) -> dic
     return merged
 
 
-def _merge_bodies(existing: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+def _merge_bodies(existing: JsonObject, added: JsonObject) -> JsonObject:
     merged = {**existing, "schema": _merge_schemas(existing["schema"], added["schema"])}
     if examples := _merge_examples(existing.get("examples", {}), added.get("examples", {})):
         merged["examples"] = examples
     return merged
 
 
-def _merge_schemas(existing: dict[str, Any], added: dict[str, Any]) -> dict[str, Any]:
+def _merge_schemas(existing: JsonObject, added: JsonObject) -> JsonObject:
     """Return a schema that the values of either match: an `anyOf`, unless the schemas are equal."""
     if existing == added:
         return existing
@@ -65,7 +66,7 @@ def _merge_schemas(existing: dict[str, Any], added: dict[str, Any]) -> dict[str,
     return existing if added in choices else {"anyOf": [*choices, added]}
 
 
-def _merge_examples(existing: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+def _merge_examples(existing: JsonObject, added: JsonObject) -> JsonObject:
     """Return the different examples of both. An added one whose name is taken gets a number."""
     merged = {**existing}
     for name, example in added.items():

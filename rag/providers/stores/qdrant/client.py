@@ -12,8 +12,7 @@ import httpx2
 
 from rag.errors import IndexUnavailable
 from rag.providers.http.bounded_responses import BoundedClient, read_all
-
-Json = dict[str, Any]
+from ragsite.http.bodies.json_types import JsonObject
 
 
 class CollectionMissing(IndexUnavailable):
@@ -42,7 +41,7 @@ class QdrantClient:
         with _reading_response():
             return {row["name"] for row in result["collections"]}
 
-    def create_collection(self, name: str, settings: Json, indexes: Mapping[str, Json]) -> None:
+    def create_collection(self, name: str, settings: JsonObject, indexes: Mapping[str, JsonObject]) -> None:
         """Create a collection with payload indexes. Another process may create the same one at the same time."""
         try:
             self._send("PUT", f"/collections/{name}", settings)
@@ -66,7 +65,7 @@ class QdrantClient:
         with _reading_response():
             return vector in result["config"]["params"]["vectors"]
 
-    def query(self, collection: str, searches: Sequence[Json]) -> list[dict[uuid.UUID, float]]:
+    def query(self, collection: str, searches: Sequence[JsonObject]) -> list[dict[uuid.UUID, float]]:
         """Run the searches in one request, and return id → score of what each of them has found, best first."""
         results = self._send("POST", f"/collections/{collection}/points/query/batch", {"searches": list(searches)})
         with _reading_response():
@@ -77,10 +76,10 @@ class QdrantClient:
             ]
 
     def scroll(
-        self, collection: str, *, conditions: Sequence[Json], field: str, limit: int, offset: uuid.UUID | None
+        self, collection: str, *, conditions: Sequence[JsonObject], field: str, limit: int, offset: uuid.UUID | None
     ) -> tuple[dict[uuid.UUID, str], uuid.UUID | None]:
         """Return up to `limit` points as id → a field of the payload, and where to continue; None at the end."""
-        body: Json = {
+        body: JsonObject = {
             "filter": {"must": list(conditions)},
             "limit": limit,
             "with_payload": [field],
@@ -96,7 +95,7 @@ class QdrantClient:
                 raise ValueError("The pages do not go on.")
             return points, following
 
-    def upsert(self, collection: str, points: Sequence[Json]) -> None:
+    def upsert(self, collection: str, points: Sequence[JsonObject]) -> None:
         """Write points; searches find them when this returns."""
         self._send("PUT", f"/collections/{collection}/points?wait=true", {"points": list(points)})
 
@@ -104,7 +103,7 @@ class QdrantClient:
         """Delete points. Those that do not exist are ignored."""
         self._send("POST", f"/collections/{collection}/points/delete?wait=true", {"points": [str(pk) for pk in ids]})
 
-    def _send(self, method: str, path: str, body: Json | None = None) -> Any:
+    def _send(self, method: str, path: str, body: JsonObject | None = None) -> Any:
         try:
             request = self._client.build_request(method, self._url + path, json=body, headers=self._headers)
             with _reading_response(), contextlib.closing(self._open(request)) as response:

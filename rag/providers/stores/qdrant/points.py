@@ -12,9 +12,10 @@ from django.db import connection
 
 from rag.models import EmbeddingModel
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
+from ragsite.http.bodies.json_types import JsonObject
 
 from . import collection, token_vectors
-from .client import Json, QdrantClient
+from .client import QdrantClient
 
 # How many points one request reads, and writes. Qdrant accepts 32 MB: a vector of 3072 dimensions has about 35 KB of
 # JSON, and up to 250 token vectors have 250 KB.
@@ -93,17 +94,17 @@ def read_digests(client: QdrantClient, name: str, document_ids: Sequence[uuid.UU
             return
 
 
-def _points(model: EmbeddingModel, chunk_ids: Sequence[uuid.UUID], *, with_tokens: bool) -> list[Json]:
+def _points(model: EmbeddingModel, chunk_ids: Sequence[uuid.UUID], *, with_tokens: bool) -> list[JsonObject]:
     query = f"SELECT chunk.id, {_DIGEST}, {_CONTENT} {_chunks(model)} AND chunk.id = ANY(%(ids)s)"
     with connection.cursor() as cursor:
         cursor.execute(query, {"model": model.pk, "ids": list(chunk_ids), "with_tokens": with_tokens})
         return [_point(*row) for row in cursor.fetchall()]
 
 
-def _point(chunk_id: uuid.UUID, digest: str, *content: Any) -> Json:
+def _point(chunk_id: uuid.UUID, digest: str, *content: Any) -> JsonObject:
     organization, source, document, source_type, content_type, lang, tags, date, *vector_data = content
     embedding, terms, weights, signatures = vector_data
-    vectors: Json = {}
+    vectors: JsonObject = {}
     if embedding:
         vectors[collection.DENSE] = embedding
     if terms:

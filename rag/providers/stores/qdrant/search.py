@@ -14,9 +14,10 @@ from rag.providers.stores.pgvector.search_arguments import SCOPE, scope_values
 from rag.providers.stores.search_types import Candidate, Candidates
 from rag.types import Mode, SearchScope
 from rag.types.token_vectors import TokenVectors
+from ragsite.http.bodies.json_types import JsonObject
 
 from . import collection, token_vectors
-from .client import CollectionMissing, ContentRefused, Json, QdrantClient
+from .client import CollectionMissing, ContentRefused, QdrantClient
 from .confirm_found_points import Scores, confirm
 
 _NOTHING = Candidates((), (), ())
@@ -106,13 +107,13 @@ def _permitted_sources(scope: SearchScope) -> dict[uuid.UUID, uuid.UUID]:
         return dict(cursor.fetchall())
 
 
-def _by_vector(vector: Vectors) -> Json:
+def _by_vector(vector: Vectors) -> JsonObject:
     # Seven digits are what a 16-bit float needs at most; the request is half as long.
     values = np.asarray(vector, np.float64).round(7).tolist()
     return {"query": values, "using": collection.DENSE, "params": _PARAMETERS}
 
 
-def _by_words(query: LexicalQuery) -> Json:
+def _by_words(query: LexicalQuery) -> JsonObject:
     weights = query.weights
     return {
         "query": {"indices": list(weights), "values": list(weights.values())},
@@ -124,8 +125,8 @@ def _query(
     client: QdrantClient,
     scope: SearchScope,
     sources: Collection[uuid.UUID],
-    searches: Sequence[Json],
-    token_searches: Sequence[Json],
+    searches: Sequence[JsonObject],
+    token_searches: Sequence[JsonObject],
 ) -> list[dict[uuid.UUID, float]]:
     """Return the results of the searches, and of those by tokens if the collection has token vectors."""
     name = collection.name(scope.model_id)

@@ -13,9 +13,9 @@ import numpy as np
 from django.conf import settings
 
 from rag.types.token_vectors import TokenVectors
+from ragsite.http.bodies.json_types import JsonObject
 
 from . import collection
-from .client import Json
 
 # Each token is one more search in the same request. For a longer query, chunks are compared by their signatures in
 # PostgreSQL.
@@ -35,7 +35,9 @@ def vectors_of(signatures: bytes) -> list[list[int]]:
     return vectors
 
 
-def searches(name: str, query: TokenVectors | None, candidates: Sequence[Json], *, limit: int) -> list[Json]:
+def searches(
+    name: str, query: TokenVectors | None, candidates: Sequence[JsonObject], *, limit: int
+) -> list[JsonObject]:
     """Return one search for each token of the query, which scores the candidates of other searches.
 
     Args:
