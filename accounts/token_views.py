@@ -31,6 +31,7 @@ from ragsite.http.bodies.parsers import CredentialsParser
 from ragsite.http.openapi import request_example, response_example
 from ragsite.http.request_warnings import UnknownFieldWarnings
 from ragsite.http.require_https import require_https
+from ragsite.http.strict_fields import ValidatedFields
 from ragsite.postgres import identity
 
 from .models import MAX_EMAIL_CHARACTERS, User
@@ -60,7 +61,7 @@ class Credentials(UnknownFieldWarnings, TokenObtainPairSerializer):
         )
         self.fields["code"] = code
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
+    def validate(self, attrs: ValidatedFields) -> dict[str, str]:
         request, code = self.context["request"], attrs.pop("code", "")
         try:
             TokenObtainSerializer.validate(self, attrs)
@@ -110,7 +111,7 @@ class Rotation(UnknownFieldWarnings, TokenRefreshSerializer):
 
     refresh = strict_fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, str]:
+    def validate(self, attrs: ValidatedFields) -> dict[str, str]:
         token = RefreshToken(attrs["refresh"])
         user = _user_of(token)
         successor = refresh_tokens.exchange(token) if password_backend.may_use_password(user) else None
@@ -124,7 +125,7 @@ class Verification(UnknownFieldWarnings, TokenVerifySerializer):
 
     token = strict_fields.Text("token", max_length=MAX_TOKEN_LENGTH)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: ValidatedFields) -> ValidatedFields:
         token = UntypedToken(attrs["token"])
         user = _user_of(token)
         if token["token_type"] == RefreshToken.token_type and not (
@@ -139,7 +140,7 @@ class Revocation(UnknownFieldWarnings, TokenBlacklistSerializer):
 
     refresh = strict_fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[Any, Any]:
+    def validate(self, attrs: ValidatedFields) -> dict[Any, Any]:
         refresh_tokens.sign_out(RefreshToken(attrs["refresh"]))
         return {}
 

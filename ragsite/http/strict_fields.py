@@ -2,11 +2,14 @@
 
 import uuid
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeAlias
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
+
+# What a serializer has validated. Its fields say which type each value has.
+ValidatedFields: TypeAlias = dict[str, Any]
 
 
 class _ProhibitSurrogates(ProhibitSurrogateCharactersValidator):

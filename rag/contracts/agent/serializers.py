@@ -1,7 +1,7 @@
 """The agent contract's bodies."""
 
 import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -10,6 +10,7 @@ from rag.contracts.common import fields
 from rag.services.queries.agent_tools import source_url
 from rag.types import AgentReply, Passage
 from ragsite.http.openapi.field_types import Count, Id, Share
+from ragsite.http.strict_fields import ValidatedFields
 
 MIN_QUERY_CHARACTERS = 3
 MAX_SELECTED_TEXT_CHARACTERS = 20_000
@@ -28,7 +29,7 @@ class Unprocessable(ValidationError):
     status_code = 422
 
 
-def check_lengths(values: dict[str, Any]) -> dict[str, Any]:
+def check_lengths(values: ValidatedFields) -> ValidatedFields:
     """Check the lengths of the texts.
 
     Returns:

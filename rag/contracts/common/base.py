@@ -20,6 +20,7 @@ from rag.providers.limits import read_limiter
 from rag.services.sources import lookup
 from ragsite.http import request_warnings
 from ragsite.http.openapi import COMMON_STATUSES, ErrorBody
+from ragsite.http.strict_fields import ValidatedFields
 
 from .error_rendering import ErrorHandler
 from .rate_limits import CHANGES, RateLimit, consume
@@ -110,7 +111,7 @@ def has_scope(request: Request, scope: Scope) -> bool:
     return key is None or scope.value in key.scopes
 
 
-def validate(serializer: type[Serializer[Any]], data: object) -> dict[str, Any]:
+def validate(serializer: type[Serializer[Any]], data: object) -> ValidatedFields:
     """Validate a request's data. Unknown fields of a body are ignored, with a warning (request_warnings).
 
     Returns:

@@ -1,7 +1,6 @@
 """The fields of chat completions (OpenAI API reference, "Create chat completion")."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from rest_framework import serializers
 
@@ -9,6 +8,7 @@ from rag.contracts.common import fields
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.queries.chat_replies import MAX_MESSAGES
 from rag.types import AnswerOptions, GenerationOptions, Message, Question
+from ragsite.http.strict_fields import ValidatedFields
 
 MAX_CONTENT_CHARACTERS = 100_000
 _MAX_PARTS = 20
@@ -86,7 +86,7 @@ class ChatCompletionIn(serializers.Serializer[None]):
         }
     }
 
-    def validate_messages(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def validate_messages(self, messages: list[ValidatedFields]) -> list[ValidatedFields]:
         dialogue = [message for message in messages if message["role"] in _DIALOGUE]
         if not dialogue or dialogue[-1]["role"] != "user" or not (dialogue[-1].get("content") or "").strip():
             raise serializers.ValidationError("the last message must have the role user and must not be empty")
@@ -115,7 +115,7 @@ class ChatCompletionIn(serializers.Serializer[None]):
         return response_format
 
 
-def build_dialogue(values: dict[str, Any]) -> list[Message]:
+def build_dialogue(values: ValidatedFields) -> list[Message]:
     """Return the messages of the user and the assistant, oldest first. Those without a text are left out."""
     return [
         Message(message["role"], message["content"])
@@ -131,11 +131,11 @@ def build_question(dialogue: Sequence[Message]) -> Question:
     )
 
 
-def build_options(values: dict[str, Any]) -> AnswerOptions:
+def build_options(values: ValidatedFields) -> AnswerOptions:
     generation = GenerationOptions(temperature=values.get("temperature"), stream=bool(values["stream"]))
     return AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS, generation=generation)
 
 
-def has_instructions(values: dict[str, Any]) -> bool:
+def has_instructions(values: ValidatedFields) -> bool:
     """Return whether there are messages with instructions, which are ignored."""
     return any(message["role"] not in _DIALOGUE for message in values["messages"])

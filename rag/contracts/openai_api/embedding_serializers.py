@@ -1,7 +1,7 @@
 """The fields of embeddings (OpenAI API reference, "Create embeddings")."""
 
 import base64
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
@@ -9,6 +9,7 @@ from rag.contracts.common import fields
 from rag.contracts.common.field_schemas import NON_BLANK_PATTERN
 from rag.services.openai_api.text_embeddings import TextEmbeddings, pack
 from ragsite.http.openapi.field_types import Count
+from ragsite.http.strict_fields import ValidatedFields
 
 MAX_INPUTS = 64
 MAX_INPUT_CHARACTERS = 32_000
@@ -69,7 +70,7 @@ class EmbeddingOut(TypedDict):
     usage: EmbeddingUsage
 
 
-def embedding_out(embeddings: TextEmbeddings, values: dict[str, Any]) -> EmbeddingOut:
+def embedding_out(embeddings: TextEmbeddings, values: ValidatedFields) -> EmbeddingOut:
     is_packed = values["encoding_format"] == "base64"
     return {
         "object": "list",

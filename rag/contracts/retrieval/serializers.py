@@ -1,6 +1,6 @@
 """The fields of search (contract, Endpoint 1); both endpoints have the same request."""
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
@@ -9,6 +9,7 @@ from rag.models import SourceType
 from rag.types import Filters, Mode, Passage, Question
 from ragsite.http.openapi import ErrorBody
 from ragsite.http.openapi.field_types import Count, Id, Share
+from ragsite.http.strict_fields import ValidatedFields
 
 
 class FiltersIn(serializers.Serializer[None]):
@@ -25,7 +26,7 @@ class SearchIn(serializers.Serializer[None]):
     filters = FiltersIn(required=False)
 
 
-def build_question(values: dict[str, Any]) -> Question:
+def build_question(values: ValidatedFields) -> Question:
     """Return the question with its filters. `filters.org_id` is not one of them: it selects the data sources."""
     filters = values.get("filters", {})
     return Question(

@@ -2,7 +2,6 @@
 /functions/v1."""
 
 import time
-from typing import Any
 
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -16,6 +15,7 @@ from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, str
 from rag.services.queries import permitted_queries
 from rag.types import ConfidentAnswer, GenerationOptions
 from ragsite.http.openapi import request_example, response_example
+from ragsite.http.strict_fields import ValidatedFields
 
 from . import answer_serializers, error_format, examples, serializers
 
@@ -90,7 +90,7 @@ class Answer(RetrievalViewSet):
         return Response(render_result(permitted_queries.run_to_completion(events)))
 
 
-def _build_source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
+def _build_source_selection(request: Request, values: ValidatedFields) -> permitted_queries.SourceSelection:
     organization_id = values.get("filters", {}).get("org_id")
     return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), organization_filter=organization_id

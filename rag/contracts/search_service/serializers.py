@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rag.contracts.common import fields
 from rag.types import Filters, Mode, Passage, Question, SearchResult
 from ragsite.http.openapi.field_types import Count, Id, Share
+from ragsite.http.strict_fields import ValidatedFields
 
 _EMPTY_QUERY = "Query must not be empty"
 
@@ -39,7 +40,7 @@ class SearchIn(serializers.Serializer[None]):
     filters = FiltersIn(required=False)
 
 
-def build_question(values: dict[str, Any]) -> Question:
+def build_question(values: ValidatedFields) -> Question:
     filters = values.get("filters", {})
     content_types = (filters["content_type"],) if "content_type" in filters else ()
     return Question(

@@ -1,6 +1,6 @@
 """The fields of chat (contract, 2.3)."""
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
@@ -8,6 +8,7 @@ from rag.contracts.common import fields
 from rag.services.queries import chat_replies
 from rag.types import ChatReply, Filters, GenerationOptions, Message, Passage, Question, Retrieval
 from ragsite.http.openapi.field_types import Id, Share
+from ragsite.http.strict_fields import ValidatedFields
 
 from .serializers import FiltersIn
 
@@ -63,7 +64,7 @@ class ChatOut(TypedDict):
     ragSources: list[ChatSource]
 
 
-def build_turn(values: dict[str, Any]) -> chat_replies.ChatTurn:
+def build_turn(values: ValidatedFields) -> chat_replies.ChatTurn:
     messages = [
         Message(message["role"], message["content"]) for message in values["messages"] if message["role"] != "system"
     ]
@@ -77,14 +78,14 @@ def build_turn(values: dict[str, Any]) -> chat_replies.ChatTurn:
     )
 
 
-def _build_system_prompt(values: dict[str, Any]) -> str:
+def _build_system_prompt(values: ValidatedFields) -> str:
     """Return the system prompt: the field `system`, then all messages with that role."""
     system_messages = (message["content"] for message in values["messages"] if message["role"] == "system")
     prompts = [values.get("system", ""), *system_messages]
     return "\n\n".join(prompt for prompt in prompts if prompt.strip())
 
 
-def _build_question(values: dict[str, Any], text: str) -> Question:
+def _build_question(values: ValidatedFields, text: str) -> Question:
     tags = values.get("ragFilters", {}).get("tags", ())
     # The question of a long message is more often at its end than at its beginning.
     return Question(text[-fields.MAX_QUESTION_CHARACTERS :], top_k=values["ragTopK"], filters=Filters(tags=tuple(tags)))

@@ -1,12 +1,13 @@
 """The fields of ingestion and search (contract, sections 2.1 and 2.2)."""
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
 from rag.contracts.common import fields
 from rag.types import Filters, IndexOutcome, Mode, Passage, Question, Submission
 from ragsite.http.openapi.field_types import Count, Id, Share
+from ragsite.http.strict_fields import ValidatedFields
 
 
 class IngestIn(serializers.Serializer[None]):
@@ -19,7 +20,7 @@ class IngestIn(serializers.Serializer[None]):
     metadata = fields.Metadata("metadata", required=False)
 
 
-def build_submission(values: dict[str, Any]) -> Submission:
+def build_submission(values: ValidatedFields) -> Submission:
     return Submission(
         path=values["path"],
         title=values["title"],
@@ -55,7 +56,7 @@ class SearchIn(serializers.Serializer[None]):
     filters = FiltersIn(required=False)
 
 
-def build_question(values: dict[str, Any]) -> Question:
+def build_question(values: ValidatedFields) -> Question:
     filters = values.get("filters", {})
     return Question(
         text=values["query"],

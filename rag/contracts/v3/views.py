@@ -1,7 +1,5 @@
 """The v3 contract: POST /api/rag/ingest with one document, POST /api/rag/search with `query`, POST /api/chat."""
 
-from typing import Any
-
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -18,6 +16,7 @@ from rag.services.ingestion import synchronous_ingestion
 from rag.services.queries import chat_replies, permitted_queries
 from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
+from ragsite.http.strict_fields import ValidatedFields
 
 from . import chat_serializers, error_format, examples, serializers
 
@@ -115,7 +114,7 @@ class Chat(V3ViewSet):
         return Response(chat_serializers.chat_out(permitted_queries.run_to_completion(events)))
 
 
-def _build_source_selection(request: Request, filters: dict[str, Any]) -> permitted_queries.SourceSelection:
+def _build_source_selection(request: Request, filters: ValidatedFields) -> permitted_queries.SourceSelection:
     return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), slug_filter=filters.get("source", "")
     )

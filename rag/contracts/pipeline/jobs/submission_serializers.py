@@ -20,6 +20,7 @@ from rag.services.jobs.submit_documents import Upload, rewind
 from rag.types import ChunkingOptions, Submission
 from ragsite.http import request_warnings
 from ragsite.http.bodies.parsers import require_few_values
+from ragsite.http.strict_fields import ValidatedFields
 
 _BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
@@ -51,7 +52,7 @@ class DocumentIn(DocumentAttributesIn):
         "FileDocument": {"properties": {"text": None}, "required": ["contentBase64"]},
     }
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: ValidatedFields) -> ValidatedFields:
         if ("text" in attrs) == ("contentBase64" in attrs):
             raise serializers.ValidationError({"text": "send either text or contentBase64"})
         if "contentBase64" in attrs:
@@ -75,7 +76,7 @@ class JobIn(serializers.Serializer[None]):
         "description": "`chunkOverlap` is at most half of `chunkSize`; `embeddingModel` must be the source's own."
     }
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: ValidatedFields) -> ValidatedFields:
         options = build_chunking_options(attrs)
         if options.overlap > options.size // 2:
             raise serializers.ValidationError({"chunkOverlap": "chunkOverlap must be at most half of chunkSize"})
@@ -131,7 +132,7 @@ class UploadIn(JobIn):
 
     schema_rules = {**JobIn.schema_rules, "properties": {"documents": FileAttributesField.schema_rules}}
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: ValidatedFields) -> ValidatedFields:
         files = attrs.pop("files")
         if all(file["isEmpty"] for file in files):
             raise serializers.ValidationError({"files[0]": f"{files[0]['path']} is empty"})
@@ -159,22 +160,22 @@ def read_form(request: Request) -> dict[str, Any]:
     return form
 
 
-def build_chunking_options(values: dict[str, Any]) -> ChunkingOptions:
+def build_chunking_options(values: ValidatedFields) -> ChunkingOptions:
     size = values.get("chunkSize", settings.RAG_JOB_CHUNK_TOKENS)
     overlap = values.get("chunkOverlap", min(settings.RAG_JOB_CHUNK_OVERLAP_TOKENS, size // 2))
     return ChunkingOptions(size=size, overlap=overlap)
 
 
-def _content(document: dict[str, Any]) -> bytes:
+def _content(document: ValidatedFields) -> bytes:
     file = document.get("file")
     return bytes(file.getvalue()) if file else document["text"].encode()
 
 
-def build_documents(values: dict[str, Any]) -> list[Submission | Upload]:
+def build_documents(values: ValidatedFields) -> list[Submission | Upload]:
     return [_build_document(document) for document in values["documents"]]
 
 
-def _build_document(document: dict[str, Any]) -> Submission | Upload:
+def _build_document(document: ValidatedFields) -> Submission | Upload:
     """Build the submission or upload of one document.
 
     The path defaults to the link, then to the content's hash: the same content replaces the same document.

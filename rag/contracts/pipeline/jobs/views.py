@@ -1,7 +1,6 @@
 """The pipeline contract's ingestion jobs (sub-contract 1): /api/rag/ingest and /api/rag/ingest/{jobId}."""
 
 import uuid
-from typing import Any
 
 from django.http import QueryDict
 from django.http.response import HttpResponseBase
@@ -23,6 +22,7 @@ from rag.services.jobs import close_and_cancel, job_lookup, manual_retries
 from rag.services.jobs.submit_documents import submit_documents
 from rag.services.sources import lookup
 from ragsite.http.openapi import request_example, response_example
+from ragsite.http.strict_fields import ValidatedFields
 from ragsite.postgres.models import as_uuid
 
 from . import document_serializers, job_serializers, submission_serializers
@@ -180,7 +180,7 @@ class IngestionJobDetail(PipelineViewSet):
         return Response(_render_job(request, _parse_job_id(job_id)), status=202)
 
 
-def _validate_submission(request: Request) -> dict[str, Any]:
+def _validate_submission(request: Request) -> ValidatedFields:
     if isinstance(request.data, QueryDict):  # a form
         return validate(submission_serializers.UploadIn, submission_serializers.read_form(request))
     return validate(submission_serializers.IngestIn, request.data)

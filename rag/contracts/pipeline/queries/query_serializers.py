@@ -1,11 +1,12 @@
 """The fields of a question and its answer (pipeline contract, sub-contracts 2 to 5)."""
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from rag.contracts.common import fields
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS, MAX_PROMPT_TOKENS
 from rag.types import AnswerOptions, AnswerResult, Citation, GenerationOptions, Passage
 from ragsite.http.openapi.field_types import Count, Id, Share
+from ragsite.http.strict_fields import ValidatedFields
 
 from .retrieve_serializers import PassageOut, RetrieveIn, RetrieveOut, passage_out, retrieval_out
 
@@ -64,7 +65,7 @@ class QueryOut(RetrieveOut):
     unsupportedSentences: list[str]
 
 
-def build_answer_options(values: dict[str, Any]) -> AnswerOptions:
+def build_answer_options(values: ValidatedFields) -> AnswerOptions:
     return AnswerOptions(
         max_tokens=values.get("maxTokens", DEFAULT_PROMPT_TOKENS),
         template=values.get("template", ""),

@@ -13,6 +13,7 @@ from rag.types import Filters, Mode, Passage, Question, Retrieval
 from ragsite.http import request_warnings
 from ragsite.http.bodies.json_renderer import EncodedJson
 from ragsite.http.openapi.field_types import Count, Id, Share
+from ragsite.http.strict_fields import ValidatedFields
 
 
 def _filter(names: list[str], value: dict[str, object]) -> dict[str, object]:
@@ -40,7 +41,7 @@ class FilterIn(serializers.Serializer[None]):
         "TimeFilter": _filter(["dateFrom", "dateTo"], {"type": "string", "format": "date-time"}),
     }
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: ValidatedFields) -> ValidatedFields:
         item_fields = {
             "tags": fields.Text("value", max_length=200),
             "lang": fields.Text("value", max_length=20),
@@ -73,7 +74,7 @@ class RetrieveIn(serializers.Serializer[None]):
     mode = fields.Choice("mode", choices=[*Mode], required=False)
 
 
-def build_question(values: dict[str, Any]) -> Question:
+def build_question(values: ValidatedFields) -> Question:
     filter_values = {entry["field"]: entry["value"] for entry in values.get("filters", [])}
     filters = Filters(
         tags=tuple(filter_values.get("tags", ())),

@@ -1,7 +1,6 @@
 """The pipeline contract's queries: POST /api/rag/retrieve (sub-contract 2), /query (2 to 5 in one) and /explain."""
 
 import dataclasses
-from typing import Any
 
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
@@ -19,6 +18,7 @@ from rag.errors import NoResults
 from rag.services.queries import permitted_queries
 from rag.services.queries.trace import search_trace, trace_permissions
 from ragsite.http.openapi import request_example, response_example
+from ragsite.http.strict_fields import ValidatedFields
 
 from .explain_serializers import ExplainIn, ExplainOut, explain_out
 from .query_serializers import QueryIn, QueryOut, build_answer_options, query_out
@@ -107,7 +107,7 @@ class Queries(PipelineViewSet):
         return Response(explain_out(search_trace.explain_search(question, trace_request)))
 
 
-def _build_source_selection(request: Request, values: dict[str, Any]) -> permitted_queries.SourceSelection:
+def _build_source_selection(request: Request, values: ValidatedFields) -> permitted_queries.SourceSelection:
     return permitted_queries.SourceSelection(
         caller=get_caller(request), organization=organization(request), data_sources=values.get("dataSources", ())
     )

@@ -2,7 +2,7 @@
 
 import datetime
 import re
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from rest_framework import serializers
 
@@ -15,6 +15,7 @@ from rag.models.sources import DIRECTION_CONTROLS, MAX_SOURCE_NAME_CHARACTERS
 from rag.services.sources.editing import SourceSettings
 from rag.services.sources.grants_by_name import GrantsByName
 from ragsite.http.openapi.field_types import Count, Id
+from ragsite.http.strict_fields import ValidatedFields
 from ragsite.postgres.models import as_uuid
 
 
@@ -65,7 +66,7 @@ class SourceIn(_SettingsIn):
     name = fields.Text("name", max_length=MAX_SOURCE_NAME_CHARACTERS)
 
 
-def build_source_settings(values: dict[str, Any]) -> SourceSettings:
+def build_source_settings(values: ValidatedFields) -> SourceSettings:
     lists = {kind: tuple(values[kind]) for kind in ("roles", "teams", "users") if kind in values}
     return SourceSettings(
         name=values.get("name"),

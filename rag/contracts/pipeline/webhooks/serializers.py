@@ -1,7 +1,7 @@
 """The fields of webhooks and their deliveries (docs/user/webhooks.md)."""
 
 import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
 from rest_framework import serializers
 
@@ -10,6 +10,7 @@ from rag.models import Webhook, WebhookDelivery, WebhookEvent
 from rag.models.webhooks import MAX_URL_CHARACTERS
 from rag.services.webhooks.endpoints import WebhookSettings
 from ragsite.http.openapi.field_types import Count, Id
+from ragsite.http.strict_fields import ValidatedFields
 
 
 def _events(*, required: bool) -> fields.BoundedList:
@@ -43,7 +44,7 @@ class DeliveryListIn(serializers.Serializer[None]):
     status = fields.Choice("status", choices=WebhookDelivery.State.values, required=False)
 
 
-def build_settings(values: dict[str, Any]) -> WebhookSettings:
+def build_settings(values: ValidatedFields) -> WebhookSettings:
     return WebhookSettings(
         url=values.get("url"),
         events=list(dict.fromkeys(values["events"])) if "events" in values else None,
