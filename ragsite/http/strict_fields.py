@@ -1,8 +1,8 @@
 """Serializer fields with strict JSON types: a number is not accepted as a string, nor a string as a number."""
 
 import uuid
-from collections.abc import Iterable
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -12,10 +12,47 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 ValidatedFields: TypeAlias = dict[str, Any]
 
 
+class FieldOptions(TypedDict, total=False):
+    """Options of every field. The defaults are DRF's."""
+
+    required: bool
+    allow_null: bool
+    write_only: bool
+
+
+class TextOptions(FieldOptions, total=False):
+    default: str | None
+    allow_blank: bool
+
+
+class BoundedTextOptions(TextOptions, total=False):
+    max_length: int
+
+
+class IntegerOptions(FieldOptions, total=False):
+    default: int | None
+    min_value: int
+    max_value: int
+
+
+class NumberOptions(FieldOptions, total=False):
+    default: float | None
+    min_value: float
+    max_value: float
+
+
+class BooleanOptions(FieldOptions, total=False):
+    default: bool | None
+
+
+class ListOptions(FieldOptions, total=False):
+    default: list[object] | None
+
+
 class _ProhibitSurrogates(ProhibitSurrogateCharactersValidator):
     """DRF's validator, called only for texts with a surrogate: it looks at each character, 0.8 seconds for 30 MB."""
 
-    def __call__(self, value: Any) -> None:
+    def __call__(self, value: object) -> None:
         try:
             str(value).encode()
         except UnicodeEncodeError:
@@ -28,22 +65,25 @@ class Text(serializers.CharField):
     NUL and lone surrogates are refused by DRF's validators, because PostgreSQL cannot store them.
     """
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(
+        self, name: str, *, messages: Mapping[str, str] | None = None, **options: Unpack[BoundedTextOptions]
+    ) -> None:
         """Create the field.
 
         Args:
             name: The field as the client spells it, for the contract's messages (`source is required`).
+            messages: Texts of errors instead of the usual ones, by DRF's code.
             options: Further options of `CharField`.
         """
         self.label_in_messages = name
-        messages = {
+        default_messages = {
             "required": f"{name} is required",
             "null": f"{name} must be a string",
             "blank": f"{name} must not be empty",
             "invalid": f"{name} must be a string",
             "max_length": f"{name} must have at most {{max_length:,}} characters",
         }
-        super().__init__(**{"trim_whitespace": False, "error_messages": messages, **options})
+        super().__init__(trim_whitespace=False, error_messages={**default_messages, **(messages or {})}, **options)
         self.validators = [
             _ProhibitSurrogates() if isinstance(validator, ProhibitSurrogateCharactersValidator) else validator
             for validator in self.validators
@@ -54,7 +94,7 @@ class Text(serializers.CharField):
             self.fail("invalid")
         return str(super().to_internal_value(data))
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
+    def run_validation(self, data: object = serializers.empty) -> Any:
         if isinstance(data, str) and not self.allow_blank and not data.strip():
             self.fail("blank")
         return super().run_validation(data)
@@ -63,7 +103,7 @@ class Text(serializers.CharField):
 class Choice(Text):
     """One of a few words. The error message lists them and does not repeat the value that was sent."""
 
-    def __init__(self, name: str, *, choices: Iterable[str], **options: object) -> None:
+    def __init__(self, name: str, *, choices: Iterable[str], **options: Unpack[BoundedTextOptions]) -> None:
         self.choices = list(choices)
         super().__init__(name, **options)
 
@@ -77,7 +117,7 @@ class Choice(Text):
 class Integer(serializers.IntegerField):
     """An integer between `min_value` and `max_value`. 5.0 is accepted as 5, because JSON has one type of number."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: Unpack[IntegerOptions]) -> None:
         lowest, highest = options.get("min_value"), options.get("max_value")
         wrong = f"{name} must be an integer from {lowest} to {highest}"
         names = ("invalid", "null", "min_value", "max_value", "max_string_length")
@@ -94,7 +134,7 @@ class Integer(serializers.IntegerField):
 class Number(serializers.FloatField):
     """A number between `min_value` and `max_value`."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: Unpack[NumberOptions]) -> None:
         wrong = f"{name} must be a number from {options.get('min_value')} to {options.get('max_value')}"
         names = ("invalid", "null", "min_value", "max_value", "max_string_length", "overflow")
         super().__init__(error_messages=dict.fromkeys(names, wrong), **options)
@@ -108,7 +148,7 @@ class Number(serializers.FloatField):
 class Boolean(serializers.BooleanField):
     """True or false. Strings such as "true" are refused."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: Unpack[BooleanOptions]) -> None:
         wrong = f"{name} must be true or false"
         super().__init__(error_messages={"invalid": wrong, "null": wrong}, **options)
 
@@ -121,7 +161,7 @@ class Boolean(serializers.BooleanField):
 class Id(serializers.UUIDField):
     """A UUID, sent as a string."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: Unpack[FieldOptions]) -> None:
         super().__init__(error_messages=dict.fromkeys(("invalid", "null"), f"{name} must be a UUID"), **options)
 
     def to_internal_value(self, data: object) -> uuid.UUID:
@@ -134,7 +174,7 @@ class Id(serializers.UUIDField):
 class Timestamp(serializers.DateTimeField):
     """A time in ISO 8601. A time without an offset is read as UTC."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: Unpack[FieldOptions]) -> None:
         self.label_in_messages = name
         wrong = f"{name} must be a time, as 2025-01-31T00:00:00Z"
         super().__init__(
@@ -153,11 +193,19 @@ class BoundedList(serializers.ListField):
     The length is checked before the entries, and the first wrong entry ends the validation.
     """
 
-    def __init__(self, name: str, *, child: Any, max_entries: int, min_entries: int = 0, **options: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        child: "serializers.Field[Any, Any, Any, Any]",
+        max_entries: int,
+        min_entries: int = 0,
+        **options: Unpack[ListOptions],
+    ) -> None:
         self.label_in_messages, self.min_entries, self._max_entries = name, min_entries, max_entries
         wrong = f"{name} must be an array"
-        messages: dict[str, Any] = {"required": f"{name} is required", "not_a_list": wrong, "null": wrong}
-        super().__init__(child=child, error_messages=messages, **options)
+        messages = {"required": f"{name} is required", "not_a_list": wrong, "null": wrong}
+        super().__init__(child=child, error_messages={**messages}, **options)
 
     @property
     def max_entries(self) -> int:

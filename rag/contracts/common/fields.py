@@ -1,7 +1,7 @@
 """Serializer fields of the contracts: the strict fields of ragsite.http.strict_fields, and fields of documents."""
 
 import json
-from typing import Any
+from typing import Any, Unpack
 
 from django.conf import settings
 from django.core.validators import RegexValidator
@@ -15,6 +15,7 @@ from rag.types import MAX_QUESTION_CHARACTERS as MAX_QUESTION_CHARACTERS
 from ragsite.http.strict_fields import Boolean as Boolean
 from ragsite.http.strict_fields import BoundedList as BoundedList
 from ragsite.http.strict_fields import Choice as Choice
+from ragsite.http.strict_fields import FieldOptions, ListOptions, TextOptions
 from ragsite.http.strict_fields import Id as Id
 from ragsite.http.strict_fields import Integer as Integer
 from ragsite.http.strict_fields import Number as Number
@@ -39,7 +40,7 @@ class Path(Text):
 class Slug(Text):
     """The slug of a data source (v3 contract, 2.1: `source`)."""
 
-    def __init__(self, name: str, **options: object) -> None:
+    def __init__(self, name: str, **options: Unpack[TextOptions]) -> None:
         super().__init__(name, max_length=MAX_SOURCE_SLUG_CHARACTERS, **options)
         self.validators.append(RegexValidator(rf"\A{SLUG}\Z", f"{name} must match ^{SLUG}$ (letters, digits, -, _)"))
 
@@ -47,7 +48,7 @@ class Slug(Text):
 class Reference(Text):
     """The slug or id of a data source or organisation, or the id of a document."""
 
-    def __init__(self, name: str, **options: object) -> None:
+    def __init__(self, name: str, **options: Unpack[TextOptions]) -> None:
         super().__init__(name, max_length=MAX_REFERENCE_CHARACTERS, **options)
 
 
@@ -74,7 +75,9 @@ class Anything(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
 class DocumentList(BoundedList):
     """The documents of a job, at least one and at most RAG_MAX_DOCUMENTS_PER_JOB."""
 
-    def __init__(self, name: str, *, child: Any, **options: object) -> None:
+    def __init__(
+        self, name: str, *, child: "serializers.Field[Any, Any, Any, Any]", **options: Unpack[ListOptions]
+    ) -> None:
         super().__init__(name, child=child, min_entries=1, max_entries=settings.RAG_MAX_DOCUMENTS_PER_JOB, **options)
 
     @property
@@ -83,7 +86,7 @@ class DocumentList(BoundedList):
 
 
 class Tags(BoundedList):
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: Unpack[ListOptions]) -> None:
         super().__init__(name, child=Text(name, max_length=200), max_entries=MAX_TAGS, **options)
         message = f"{name} must be an array of strings"
         self.error_messages |= dict.fromkeys(("not_a_list", "null"), message)
@@ -99,7 +102,7 @@ class Tags(BoundedList):
 class Metadata(serializers.Field):  # type: ignore[type-arg]  # not subscriptable at runtime
     """A JSON object that PostgreSQL can store as jsonb."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, **options: Unpack[FieldOptions]) -> None:
         message = f"{name} must be an object"
         super().__init__(error_messages={"null": message, "not_an_object": message}, **options)
         self.label_in_messages = name

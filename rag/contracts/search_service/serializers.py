@@ -30,7 +30,7 @@ class SearchIn(serializers.Serializer[None]):
     query = fields.Text(
         "query",
         max_length=fields.MAX_QUESTION_CHARACTERS,
-        error_messages={
+        messages={
             **dict.fromkeys(("required", "null", "blank"), _EMPTY_QUERY),
             "invalid": "query must be a string",
             "max_length": "query must have at most {max_length:,} characters",
