@@ -80,18 +80,26 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
         if not settings.RAG_EMAIL_URL and self.has_add_permission(request):
             messages.error(request, _NO_MAIL_SERVER)
             return HttpResponseRedirect(reverse("admin:orgs_invitation_changelist"))
         return super().add_view(request, form_url, extra_context)
 
     def render_change_form(
-        self, request: HttpRequest, context: dict[str, object], *args: object, **kwargs: object
-    ) -> Any:
-        if kwargs["add"]:
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Model | None = None,
+    ) -> HttpResponse:
+        if add:
             context |= {"title": gettext("Invite a person"), "save_label": gettext("Send the invitation")}
-        return super().render_change_form(request, context, *args, **kwargs)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def save_model(self, request: HttpRequest, obj: Invitation, form: "ModelForm[Model]", change: bool) -> None:
         """Store the invitation with the service's checks. Their error is shown on the form."""

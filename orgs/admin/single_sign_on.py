@@ -8,8 +8,10 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db import transaction
+from django.db.models import Field as DbField
 from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.db.utils import IntegrityError
+from django.forms import Field as FormField
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
@@ -80,7 +82,9 @@ class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not 
     verbose_name = _("group")  # "Add another group"
     verbose_name_plural = _("groups of the provider, and what their members get here")
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_dbfield(
+        self, db_field: "DbField[object, object]", request: HttpRequest, **kwargs: object
+    ) -> FormField | None:
         return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
@@ -140,7 +144,7 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
             form.base_fields["metadata"] = metadata
         return form
 
-    def save_model(self, request: HttpRequest, obj: IdentityProvider, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: IdentityProvider, form: IdentityProviderForm, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if form.issuer_is_new():  # the same subject is another person there
             LinkedIdentity.objects.filter(provider=obj).delete()

@@ -114,12 +114,13 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         response["X-Content-Type-Options"] = "nosniff"
         return response
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
         document = _get_document_with_original(request, object_id)
         download_url = reverse("admin:rag_document_original", args=[object_id]) if document else ""
         extra = {"download_url": download_url, **_readable_parts(request, object_id)}
-        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
-        return super().change_view(request, object_id, *args, **kwargs)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
 
     @admin.display(description=_("chunks"), ordering="chunk_count")
     def chunks(self, document: Document) -> int:

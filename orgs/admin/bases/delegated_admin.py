@@ -1,5 +1,6 @@
 """Base of admin pages that change who holds which permission (orgs/access/delegation.py)."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -20,27 +21,37 @@ _ACCESS_ERROR, _ACCESS_CHANGE = "_access_error", "_access_change"
 class RefusalAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Shows why a change of access was refused: on the form, or as a message after a deletion or an action."""
 
-    def get_form(self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: Any) -> Any:
+    def get_form(
+        self, request: HttpRequest, obj: Model | None = None, change: bool = False, **kwargs: object
+    ) -> "type[forms.ModelForm[Model]]":
         form: type[forms.ModelForm[Model]] = super().get_form(request, obj, change=change, **kwargs)
         if error := request.__dict__.get(_ACCESS_ERROR):
             return _with_error(form, str(error))
         return form
 
-    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, object] | None = None,
+    ) -> HttpResponse:
         try:
-            return super().changeform_view(request, *args, **kwargs)
+            return super().changeform_view(request, object_id, form_url, extra_context)
         except AccessChangeRefused as error:  # rolled back: render the form again, with the reason
             request.__dict__[_ACCESS_ERROR] = error
-            return super().changeform_view(request, *args, **kwargs)
+            return super().changeform_view(request, object_id, form_url, extra_context)
 
-    def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
         try:
-            return super().delete_view(request, *args, **kwargs)
+            return super().delete_view(request, object_id, extra_context)
         except AccessChangeRefused as error:
             return self._redirect_with_error(request, error)
 
     def response_action(
-        self, request: HttpRequest, queryset: QuerySet[Any], *args: Any, **kwargs: Any
+        self, request: HttpRequest, queryset: QuerySet[Model], *args: Any, **kwargs: Any
     ) -> HttpResponse | None:
         try:
             with transaction.atomic():  # Django logs the deletions before it makes them
@@ -62,7 +73,13 @@ class GuardedAdmin(RefusalAdmin):
         super().save_model(request, obj, form, change)
 
     @identity.member_changes()
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+    def save_related(
+        self,
+        request: HttpRequest,
+        form: "ModelForm[Model]",
+        formsets: "Iterable[forms.BaseFormSet[ModelForm[Model]]]",
+        change: bool,
+    ) -> None:
         super().save_related(request, form, formsets, change)
         request.__dict__.pop(_ACCESS_CHANGE).verify()  # of save_model, which Django calls first
 
@@ -72,15 +89,15 @@ class GuardedAdmin(RefusalAdmin):
             super().delete_model(request, obj)
 
     @identity.member_changes()
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Model]) -> None:
         with change_access(actor=request.user, rows=queryset):
             super().delete_queryset(request, queryset)
 
 
-def _with_error(form: Any, text: str) -> Any:
+def _with_error(form: "type[ModelForm[Model]]", text: str) -> "type[ModelForm[Model]]":
     """Return the form class, whose forms have this error."""
 
-    def clean(self: Any) -> Any:
+    def clean(self: "ModelForm[Model]") -> dict[str, object] | None:
         values = form.clean(self)
         self.add_error(None, text)
         return values

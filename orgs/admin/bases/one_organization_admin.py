@@ -1,5 +1,6 @@
 """Base of admin pages whose forms offer roles and teams: those of one organisation only."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django import forms
@@ -10,6 +11,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.events import MAX_ORGANIZATION_NAME_CHARACTERS
+from orgs.models import Invitation, Membership, Role, Team
 from ragsite.postgres.models import as_uuid
 
 from .scoped_admin import OrganizationRowsAdmin, manageable_organizations
@@ -76,17 +78,17 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
         }
         return TemplateResponse(request, "admin/orgs/choose_organization.html", context)
 
-    def formfield_for_manytomany(self, db_field: object, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         return super().formfield_for_manytomany(db_field, request, widget=forms.CheckboxSelectMultiple, **kwargs)
 
     @admin.display(description=_("roles"))
-    def role_names(self, row: Any) -> str:
-        return _list_names(row.roles)
+    def role_names(self, row: Membership | Invitation) -> str:
+        return _list_names(row.roles.all())
 
     @admin.display(description=_("teams"))
-    def team_names(self, row: Any) -> str:
-        return _list_names(row.teams)
+    def team_names(self, row: Membership | Invitation) -> str:
+        return _list_names(row.teams.all())
 
 
-def _list_names(related: Any) -> str:
-    return ", ".join(row.name for row in related.all()) or "—"
+def _list_names(rows: Iterable[Role | Team]) -> str:
+    return ", ".join(row.name for row in rows) or "—"

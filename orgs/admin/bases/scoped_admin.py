@@ -2,7 +2,7 @@
 
 import itertools
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
@@ -12,6 +12,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import DataError, transaction
+from django.db.models import Field as DbField
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
@@ -79,7 +80,7 @@ def remember(request: HttpRequest, key: object, compute: Callable[[], Answer]) -
     return answer
 
 
-def _one_transaction(request: HttpRequest) -> AbstractContextManager[Any]:
+def _one_transaction(request: HttpRequest) -> AbstractContextManager[None]:
     """Return a context in which a list is read in one transaction: each of its own needs two more round trips."""
     return transaction.atomic() if request.method == "GET" else nullcontext()
 
@@ -97,7 +98,7 @@ def _only_organization(request: HttpRequest) -> uuid.UUID | None:
     return remember(request, "only organization", find)
 
 
-def without_links(field: Any) -> Any:
+def without_links(field: forms.Field | None) -> forms.Field | None:
     """Return a form's field without Django's icons, which open the pages of its rows in another window."""
     if field and isinstance(field.widget, RelatedFieldWidgetWrapper):
         field.widget = field.widget.widget
@@ -153,7 +154,7 @@ class ScopedAdmin(ObjectPagesMixin):
             *(self.get_ordering(request) or self.model._meta.ordering or ("pk",))
         )
 
-    def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Any]:
+    def get_prepopulated_fields(self, request: HttpRequest, obj: Model | None = None) -> dict[str, Sequence[str]]:
         """Return the fields that the form of a new row fills in from others; a stored slug keeps its value."""
         return {} if obj else super().get_prepopulated_fields(request, obj)
 
@@ -191,7 +192,13 @@ class ScopedAdmin(ObjectPagesMixin):
         return PlainChangeList
 
     def render_change_form(
-        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+        self,
+        request: HttpRequest,
+        context: dict[str, Any],
+        add: bool = False,
+        change: bool = False,
+        form_url: str = "",
+        obj: Model | None = None,
     ) -> HttpResponse:
         context["adminform"] = limit_links(context["adminform"], request)
         context["show_save_and_add_another"] = False
@@ -199,13 +206,15 @@ class ScopedAdmin(ObjectPagesMixin):
             context["title"] = capfirst(self.opts.verbose_name)
             if context["subtitle"] == str(original):
                 context["subtitle"] = self.object_title(request, original)
-        return super().render_change_form(request, context, *args, **kwargs)
+        return super().render_change_form(request, context, add, change, form_url, obj)
 
     def object_title(self, request: HttpRequest, obj: Model) -> str:
         """Return a role's or team's name without the organisation for those who see only one, as in the list."""
         return obj.name if isinstance(obj, (Role, Team)) and _only_organization(request) else str(obj)
 
-    def get_deleted_objects(self, objs: Any, request: HttpRequest) -> Any:
+    def get_deleted_objects(
+        self, objs: Sequence[Model] | QuerySet[Model], request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         """Show how many related rows are deleted, not which: the user may not be allowed to see their names."""
         _, counts, needed, protected = super().get_deleted_objects(objs, request)
         return describe_deletions(counts), counts, needed, protected
@@ -231,7 +240,9 @@ class ScopedAdmin(ObjectPagesMixin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self.has_module_permission(request)
 
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_dbfield(
+        self, db_field: "DbField[object, object]", request: HttpRequest, **kwargs: object
+    ) -> forms.Field | None:
         """Offer rows of other models without icons that open their pages in another window."""
         return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
@@ -247,7 +258,13 @@ class ScopedAdmin(ObjectPagesMixin):
             kwargs["queryset"] = queryset
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
-    def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
+    def save_related(
+        self,
+        request: HttpRequest,
+        form: "forms.ModelForm[Model]",
+        formsets: "Iterable[forms.BaseFormSet[forms.ModelForm[Model]]]",
+        change: bool,
+    ) -> None:
         """Check after the write, inside its transaction, that the saved row is still visible to its writer."""
         super().save_related(request, form, formsets, change)
         if not self.visible_rows(request).filter(pk=form.instance.pk).exists():

@@ -1,7 +1,6 @@
 """The admin of ingestion jobs: progress, errors, cancelling, retrying failed documents."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
@@ -82,20 +81,21 @@ class IngestionJobAdmin(LargeListMixin, JobAdminBase):
     )
     readonly_fields = field_names(fieldsets)
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> IngestionJob | None:
         job = super().get_object(request, object_id, from_field)
         return IngestionJob.objects.with_progress().get(pk=job.pk) if job else None
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LargeChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[LargeChangeList]:
         return JobChangeList
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        job: Any = self.get_object(request, object_id)
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
+        job = self.get_object(request, object_id)
         extra = (
             {"subtitle": self.name(job), "row": job, "is_open": is_open(job), "has_failed": job.failed} if job else {}
         )
-        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
-        return super().change_view(request, object_id, *args, **kwargs)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
 
     @admin.action(description=_("Cancel the selected jobs (indexed documents stay)"))
     def cancel(self, request: HttpRequest, queryset: QuerySet[IngestionJob]) -> None:
@@ -117,14 +117,14 @@ class IngestionJobAdmin(LargeListMixin, JobAdminBase):
         self.retry_documents(request, IngestionDocument.objects.filter(job__in=job_ids))
 
     @admin.display(description=_("job"), ordering="source__name")
-    def name(self, job: Any) -> str:
+    def name(self, job: IngestionJob) -> str:
         """Name a job as people do: by where, how many and when."""
         started = date_format(timezone.localtime(job.created_at), "DAY_TIME_FORMAT")
         documents = ngettext("{number} document", "{number} documents", job.total).format(number=job.total)
         return f"{job.source.name}: {documents}, {started}"
 
     @admin.display(description=_("state"), ordering="status")
-    def state(self, job: Any) -> str:
+    def state(self, job: IngestionJob) -> str:
         state = state_of(job)
         return format_html(
             '<span class="state state-{}" data-live="state-{}"{}>{}</span>',
@@ -135,7 +135,7 @@ class IngestionJobAdmin(LargeListMixin, JobAdminBase):
         )
 
     @admin.display(description=_("documents"))
-    def progress(self, job: Any) -> str:
+    def progress(self, job: IngestionJob) -> str:
         ended = job.done + job.failed
         text = gettext("{number} of {total}").format(number=ended, total=job.total)
         text += gettext(", {failed} failed").format(failed=job.failed) if job.failed else ""
@@ -166,7 +166,7 @@ class IngestionJobAdmin(LargeListMixin, JobAdminBase):
         return format_html("<ul>{}</ul>", format_html_join("", "<li>{}: {}</li>", links))
 
     @admin.display(description=_("failed documents"))
-    def failures(self, job: Any) -> str:
+    def failures(self, job: IngestionJob) -> str:
         """List the first failed documents, each with its error."""
         rows = job_lookup.list_failures(job, _MAX_LISTED_FAILURES)
         if not rows:
@@ -175,18 +175,18 @@ class IngestionJobAdmin(LargeListMixin, JobAdminBase):
         return format_html("{}{}", _list_messages(job, rows), more)
 
     @admin.display(description=_("warnings"))
-    def warnings(self, job: Any) -> str:
+    def warnings(self, job: IngestionJob) -> str:
         """List the first documents of which something was not read."""
         rows = job_lookup.list_warnings(job, _MAX_LISTED_FAILURES)
         return _list_messages(job, rows) if rows else "–"
 
     @admin.display(description=_("all documents"))
-    def documents(self, job: Any) -> str:
+    def documents(self, job: IngestionJob) -> str:
         text = ngettext("Show the document", "Show the {total} documents", job.total)
         return link_to_documents(text.format(total=job.total), job=job.pk)
 
     @admin.display(description=_("chunks"))
-    def chunk_total(self, job: Any) -> int:
+    def chunk_total(self, job: IngestionJob) -> int:
         return int(job.chunks)
 
 
@@ -195,7 +195,7 @@ def _list_messages(job: IngestionJob, rows: Sequence[IngestionDocument]) -> Safe
     return format_html("<ul>{}</ul>", format_html_join("", "<li>{}: {}</li>", lines))
 
 
-def state_of(job: Any) -> str:
+def state_of(job: IngestionJob) -> str:
     """Return the status of a job with its progress; a completed job may have failed documents."""
     return COMPLETED_WITH_ERRORS if job.status == IngestionJob.Status.COMPLETED and job.failed else str(job.status)
 

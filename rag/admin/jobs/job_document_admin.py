@@ -99,12 +99,13 @@ class IngestionDocumentAdmin(LargeListMixin, JobAdminBase):
         documents = IngestionDocument.objects.filter(pk__in=visible).with_condition().order_by(*self.ordering)
         return documents.defer("text", "metadata")
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
         row = self.get_object(request, object_id)
         has_failed = row is not None and row.state == IngestionDocument.State.FAILED
         extra = {"subtitle": row.path if row else "", "has_failed": has_failed}
-        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
-        return super().change_view(request, object_id, *args, **kwargs)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
 
     @admin.action(description=_("Retry the failed documents"))
     def retry(self, request: HttpRequest, queryset: QuerySet[IngestionDocument]) -> None:

@@ -72,7 +72,9 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
     prepopulated_fields = {"slug": ("name",)}
     actions = ("reparse",)
 
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
         may_ingest = find_source(request, object_id, Action.INGEST) is not None
         source = find_source(request, object_id, Action.MANAGE)
         extra = {
@@ -81,14 +83,15 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             **(_suggestions(source.organization) if source else {}),
             **(upload_context(source) if source and may_ingest else {}),
         }
-        kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **extra}
-        return super().change_view(request, object_id, *args, **kwargs)
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), **extra})
 
-    def add_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def add_view(
+        self, request: HttpRequest, form_url: str = "", extra_context: dict[str, object] | None = None
+    ) -> HttpResponse:
         organizations = list(managed_organizations(request)[:2])
         if len(organizations) == 1:
-            kwargs["extra_context"] = {**(kwargs.get("extra_context") or {}), **_suggestions(organizations[0])}
-        return super().add_view(request, *args, **kwargs)
+            extra_context = {**(extra_context or {}), **_suggestions(organizations[0])}
+        return super().add_view(request, form_url, extra_context)
 
     def response_post_save_add(self, request: HttpRequest, obj: DataSource) -> HttpResponseRedirect:
         """Open the page of the new data source: its documents are uploaded there."""
@@ -98,7 +101,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
     def reparse(self, request: HttpRequest, queryset: QuerySet[DataSource]) -> None:
         reparse(self, request, Document.objects.filter(source__in=[source.pk for source in queryset]))
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[SourceChangeList]:
+    def get_changelist(self, request: HttpRequest, **kwargs: object) -> type[SourceChangeList]:
         return SourceChangeList
 
     def get_urls(self) -> list[URLPattern]:
