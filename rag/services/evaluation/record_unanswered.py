@@ -1,9 +1,9 @@
 """Stores questions that were not answered well, as far as their user's organisations keep questions."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import structlog
 from django.db import DatabaseError, connection, transaction
@@ -36,6 +36,15 @@ _DELETE_REPLACED = (
 )
 
 
+class SearchDetails(TypedDict):
+    """What is stored of a searched question with its answer, so that it can be disliked later: ids."""
+
+    source: str
+    document: str
+    sources: list[str]
+    organizations: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class SearchedQuestion:
     """A question with what is needed to decide later who may see it.
@@ -54,8 +63,8 @@ class SearchedQuestion:
     searched_sources: tuple[uuid.UUID, ...]
     searched_organizations: tuple[uuid.UUID, ...]
 
-    def to_details(self) -> dict[str, object]:
-        """Return what is stored with an answer, so that it can be disliked later. The text is stored as a message."""
+    def to_details(self) -> SearchDetails:
+        """Return what is stored with an answer. The text is stored as a message."""
         return {
             "source": str(self.source_id),
             "document": str(self.document_id),
@@ -94,7 +103,7 @@ def is_pending(retrieval: Retrieval) -> bool:
     return LANGUAGE_PENDING in retrieval.warnings
 
 
-def list_searches(history: Iterable[ConversationMessage]) -> list[Mapping[str, object] | None]:
+def list_searches(history: Iterable[ConversationMessage]) -> list[SearchDetails | None]:
     """Return what the questions of a stored conversation searched; None for those that do not say."""
     answers = [message for message in history if message.role == ConversationMessage.Role.ASSISTANT]
     return [(answer.details or {}).get("search") for answer in answers]
@@ -105,7 +114,7 @@ def describe_search(
     scopes: Iterable[SearchScope],
     retrieval: Retrieval,
     *,
-    earlier: Iterable[Mapping[str, Any] | None] = (),
+    earlier: Iterable[SearchDetails | None] = (),
 ) -> SearchedQuestion | None:
     """Return the question with what it searched.
 
@@ -179,7 +188,7 @@ def update_for_rating(caller: Caller, message: ConversationMessage) -> None:
 
 
 def _load_searched_question(
-    answer: ConversationMessage, search_details: dict[str, Any] | None
+    answer: ConversationMessage, search_details: SearchDetails | None
 ) -> SearchedQuestion | None:
     """Rebuild the question of a stored answer from the user message before it; None if it was not kept."""
     question = ConversationMessage.objects.filter(

@@ -28,7 +28,7 @@ from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, history_quota
 from rag.services.queries.history.conversation_store import MAX_MESSAGES as MAX_MESSAGES
-from rag.services.queries.history.stored_answers import list_sources, readable_messages
+from rag.services.queries.history.stored_answers import AnswerDetails, list_sources, readable_messages
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Question, Retrieval, SearchScope
 from ragsite.postgres.models import as_uuid, uuid7
 
@@ -96,7 +96,7 @@ def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answe
     exchange = [*turn.messages[overlap:], Message("assistant", text)]
     seen_by_model = [*earlier, *history[len(history) - overlap :]] if has_model else []
     sources = _list_sources(retrieval, seen_by_model)
-    details: dict[str, object] = {"sources": sources} if sources else {}
+    details: AnswerDetails = {"sources": sources} if sources else {}
     searched = None
     if question and retrieval:
         searched = _describe_search(turn, question, messages, history, query.scopes, retrieval)

@@ -1,7 +1,7 @@
 """Stores the event of a quota that is nearly reached: once, and again only after the usage was lower."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 from django.db import transaction
 from django.utils import timezone
@@ -12,6 +12,14 @@ from . import events
 
 # From the first share on, a quota is "nearly reached"; below the second share it no longer is.
 _NEARLY_REACHED, _NO_LONGER_REACHED = 0.9, 0.85
+
+
+class Quota(TypedDict):
+    """A limit of an organisation, as the event has it."""
+
+    resource: str
+    used: int
+    limit: int
 
 
 def record_nearly_reached() -> None:
@@ -28,14 +36,14 @@ def record_nearly_reached() -> None:
 
 
 @transaction.atomic
-def _record(webhook: Webhook, quotas: list[dict[str, Any]]) -> None:
+def _record(webhook: Webhook, quotas: list[Quota]) -> None:
     unnotified = Webhook.objects.filter(pk=webhook.pk, quota_notified_at=None)
     if unnotified.update(quota_notified_at=timezone.now()):
         data = {"organization": webhook.organization.slug, "quotas": quotas}
         events.record_for(webhook, WebhookEvent.QUOTA_NEARLY_REACHED, data)
 
 
-def _read_quotas(webhook: Webhook) -> Iterator[dict[str, Any]]:
+def _read_quotas(webhook: Webhook) -> Iterator[Quota]:
     """Yield the limits of the webhook's organisation, as the event has them."""
     usage = Usage.objects.filter(pk=webhook.organization_id).first() or Usage()
     organization = webhook.organization

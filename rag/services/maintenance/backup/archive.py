@@ -12,9 +12,12 @@ import os
 import re
 import tarfile
 import zlib
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Self
+
+from .manifest import REQUIRED, FileTotals, Manifest, TableContent
 
 FORMAT = 1
 _MANIFEST, _MANIFEST_HASH = "manifest.json", "manifest.sha256"
@@ -24,7 +27,6 @@ _ORIGINAL = re.compile(r"originals/[0-9a-f-]{36}/[0-9a-f-]{36}")
 _MAX_MANIFEST_BYTES = 16 * 1024 * 1024
 _ORDINARY = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _TYPE_OFFSET = 156
-_REQUIRED = {"format", "created_at", "version", "migrations", "tables", "sequences", "originals"}
 
 
 class InvalidArchive(Exception):
@@ -78,7 +80,7 @@ class ArchiveWriter:
         self._file = os.fdopen(descriptor, "wb")
         self._tar = tarfile.TarFile(fileobj=self._file, mode="w")
 
-    def add_table(self, name: str, rows: Iterable[bytes]) -> dict[str, Any]:
+    def add_table(self, name: str, rows: Iterable[bytes]) -> TableContent:
         """Add a table, and return its size and hash for the manifest."""
         compressor, buffer, digest, count, size = zlib.compressobj(1), bytearray(), hashlib.sha256(), 0, 0
         for part in rows:
@@ -102,7 +104,7 @@ class ArchiveWriter:
         _free_tarfile_memory(self._tar)
         return reader.sha256
 
-    def finish(self, manifest: dict[str, Any]) -> None:
+    def finish(self, manifest: Manifest) -> None:
         """Add the manifest, wait until everything is on the disk, and give the archive its name."""
         content = json.dumps(manifest, indent=1).encode()
         self._add(_MANIFEST, content)
@@ -147,17 +149,17 @@ class ArchiveReader:
         except (tarfile.TarError, EOFError, ValueError) as error:  # ValueError: an impossible header
             raise InvalidArchive(f"The archive cannot be read: {error}") from error
 
-    def _read_manifest(self) -> dict[str, Any]:
+    def _read_manifest(self) -> Manifest:
         last = {name: content.read() for name, size, content in self.entries() if _is_manifest(name, size)}
         if set(last) != {_MANIFEST, _MANIFEST_HASH}:
             raise InvalidArchive("The archive has no manifest: it is incomplete, or not a backup of ragsite.")
         if hashlib.sha256(last[_MANIFEST]).hexdigest().encode() != last[_MANIFEST_HASH]:
             raise InvalidArchive("The manifest is damaged.")
         try:
-            manifest: dict[str, Any] = json.loads(last[_MANIFEST])
+            manifest: Manifest | None = json.loads(last[_MANIFEST])
         except (ValueError, RecursionError):
-            manifest = {}
-        if not isinstance(manifest, dict) or not manifest.keys() >= _REQUIRED:
+            manifest = None
+        if not isinstance(manifest, dict) or not manifest.keys() >= REQUIRED:
             raise InvalidArchive("The manifest is not one of ragsite.")
         if manifest["format"] != FORMAT:
             raise InvalidArchive(f"The archive has the format {manifest['format']}, this version reads {FORMAT}.")
@@ -179,7 +181,8 @@ class ArchiveReader:
         Raises:
             InvalidArchive: Something is missing, added or damaged.
         """
-        tables: dict[str, Any] = {}
+        sizes: Counter[str] = Counter()
+        digests: defaultdict[str, hashlib._Hash] = defaultdict(hashlib.sha256)
         originals = OriginalsDigest()
         for name, size, content in self.entries():
             if _is_manifest(name, size):
@@ -191,18 +194,18 @@ class ArchiveReader:
                     pass
                 originals.add(name, reader.size, reader.sha256)
             elif kind == "database":
-                count, digest = tables.setdefault(path.split("/")[0], [0, hashlib.sha256()])
+                table = path.split("/")[0]
                 while data := content.read(_READ_BYTES):
-                    digest.update(data)
-                    count += len(data)
-                tables[path.split("/")[0]][0] = count
+                    digests[table].update(data)
+                    sizes[table] += len(data)
             else:
                 raise InvalidArchive(f"The archive has an unknown file: {name}")
-        stored = {name: (count, digest.hexdigest()) for name, (count, digest) in tables.items()}
-        expected = {table["name"]: (table["bytes"], table["sha256"]) for table in self.manifest["tables"]}
+        stored = {name: (sizes[name], digest.hexdigest()) for name, digest in digests.items()}
+        expected = {entry["name"]: (entry["bytes"], entry["sha256"]) for entry in self.manifest["tables"]}
         if damaged := sorted(name for name in stored | expected if stored.get(name) != expected.get(name)):
             raise InvalidArchive(f"Damaged or missing tables: {', '.join(damaged)}.")
-        if originals.summary() != {key: self.manifest["originals"][key] for key in originals.summary()}:
+        files = self.manifest["originals"]
+        if originals.summary() != {"count": files["count"], "bytes": files["bytes"], "sha256": files["sha256"]}:
             raise InvalidArchive("The original files differ from those that the backup stored.")
 
 
@@ -219,7 +222,7 @@ class OriginalsDigest:
         self._bytes += size
         self._sha256.update(f"{path} {size} {sha256}\n".encode())
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> FileTotals:
         """Return what the manifest says about the files."""
         return {"count": self._count, "bytes": self._bytes, "sha256": self._sha256.hexdigest()}
 

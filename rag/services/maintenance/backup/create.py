@@ -22,6 +22,7 @@ from ragsite.postgres.locks import session_lock
 from ragsite.postgres.statements import copy_tables
 
 from .archive import FORMAT, ArchiveWriter, OriginalsDigest
+from .manifest import Manifest, OriginalFiles, TableEntry, TablesManifest
 
 # The variables with secrets, which a backup never contains.
 SECRETS = (
@@ -93,8 +94,8 @@ def create(path: Path, on_progress: OnProgress) -> Backup:
             tempfile.TemporaryFile(dir=settings.RAG_TEMP_FOLDER) as names,
         ):
             backup = Backup()
-            manifest = _add_tables(writer, names, backup, on_progress)
-            manifest["originals"] = _add_files(writer, names, backup, on_progress)
+            tables = _add_tables(writer, names, backup, on_progress)
+            manifest: Manifest = {**tables, "originals": _add_files(writer, names, backup, on_progress)}
             with connection.cursor() as cursor:
                 cursor.execute("SELECT")  # fails if the connection, and so the lock, was lost
         writer.finish(manifest)
@@ -103,10 +104,10 @@ def create(path: Path, on_progress: OnProgress) -> Backup:
     return backup
 
 
-def _add_tables(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_progress: OnProgress) -> dict[str, object]:
+def _add_tables(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_progress: OnProgress) -> TablesManifest:
     """Add all tables as of one moment, and write the names of the files that they need to `names`."""
     with copy_tables.snapshot():
-        tables = []
+        tables: list[TableEntry] = []
         for table in copy_tables.list_tables():
             rows = copy_tables.copy_out(table)
             content = writer.add_table(table.name, rows)
@@ -129,7 +130,7 @@ def _add_tables(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_prog
         }
 
 
-def _add_files(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_progress: OnProgress) -> dict[str, object]:
+def _add_files(writer: ArchiveWriter, names: IO[bytes], backup: Backup, on_progress: OnProgress) -> OriginalFiles:
     digest = OriginalsDigest()
     for original in _read_originals(names):
         try:

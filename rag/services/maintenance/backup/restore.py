@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -14,6 +13,7 @@ from ragsite.postgres.statements import copy_tables
 from ragsite.postgres.statements.copy_tables import Table
 
 from .archive import ArchiveReader, InvalidArchive
+from .manifest import Manifest
 
 OnProgress = Callable[[str, int], None]
 
@@ -22,7 +22,7 @@ class RestoreRefused(Exception):
     """The target is not empty, or this version cannot read the backup. Nothing was changed."""
 
 
-def restore(path: Path, on_progress: OnProgress) -> dict[str, Any]:
+def restore(path: Path, on_progress: OnProgress) -> Manifest:
     """Verify the archive, then write its rows and files. Run `manage.py migrate` afterwards.
 
     Returns:
@@ -70,11 +70,10 @@ def _migration_targets(applied: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _load_tables(reader: ArchiveReader, on_progress: OnProgress) -> None:
-    tables = {table["name"]: table for table in reader.manifest["tables"]}
+    tables = {entry["name"]: entry for entry in reader.manifest["tables"]}
+    columns = {name: set(entry["columns"]) for name, entry in tables.items()}
     existing = {table.name: set(table.columns) for table in copy_tables.list_tables()}
-    if differing := sorted(
-        name for name in existing | tables if existing.get(name) != set(tables.get(name, {}).get("columns", ()))
-    ):
+    if differing := sorted(name for name in existing | columns if existing.get(name) != columns.get(name, set())):
         raise InvalidArchive(f"These tables differ from the migrations of the backup: {', '.join(differing)}.")
     with copy_tables.loading(memory_mb=settings.RAG_INDEX_BUILD_MEMORY_MB, sequences=reader.manifest["sequences"]):
         for name, rows in reader.tables():

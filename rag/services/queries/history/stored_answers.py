@@ -6,14 +6,41 @@ Texts are read when the answer is shown again, if its reader may query the sourc
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from orgs.access.caller import Caller
 from rag.models import Action, Chunk, ConversationMessage, DataSource
+from rag.services.evaluation.record_unanswered import SearchDetails
 from rag.types import AnswerResult, Citation, Passage
 
 _MAX_CITATIONS = 100
 _MAX_GAPS = 20
+
+
+class StoredCitation(TypedDict):
+    """A citation as it is stored: offsets in the document's text, and pages from 1."""
+
+    number: int
+    chunk: str
+    start: int
+    end: int
+    page: int | None
+    lastPage: int | None
+
+
+class AnswerDetails(TypedDict, total=False):
+    """What is stored with an answer (`ConversationMessage.details`). Earlier versions stored less."""
+
+    citations: list[StoredCitation]
+    sources: list[str]
+    confidence: float
+    model: str
+    warnings: list[str]
+    gaps: list[str]
+    dropped: int
+    unsupported: list[str]
+    searched: str
+    search: SearchDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +93,7 @@ class ReadableAnswer:
     is_withheld: bool = False
 
 
-def describe_answer(result: AnswerResult, *, searched_text: str = "") -> dict[str, object]:
+def describe_answer(result: AnswerResult, *, searched_text: str = "") -> AnswerDetails:
     """Return what is stored with an answer.
 
     Args:
@@ -94,7 +121,7 @@ def list_sources(passages: Iterable[Passage]) -> list[str]:
     return sorted({str(passage.source_id) for passage in passages})
 
 
-def _describe_citation(citation: Citation) -> dict[str, object]:
+def _describe_citation(citation: Citation) -> StoredCitation:
     first_page, last_page = citation.pages
     return {
         "number": citation.number,
@@ -107,7 +134,7 @@ def _describe_citation(citation: Citation) -> dict[str, object]:
 
 
 def read_answers(
-    caller: Caller, answers: Iterable[tuple[str, Mapping[str, Any], ConversationMessage | None]]
+    caller: Caller, answers: Iterable[tuple[str, AnswerDetails, ConversationMessage | None]]
 ) -> list[ReadableAnswer]:
     """Return answers with the passages that they cite and that the caller may query now.
 
@@ -126,16 +153,21 @@ def read_answers(
 
 def read_messages(caller: Caller, messages: Sequence[ConversationMessage]) -> list[ReadableAnswer]:
     """Return stored messages as answers; those of a user are based on nothing, and never withheld."""
-    return read_answers(caller, [(message.content, message.details or {}, message) for message in messages])
+    return read_answers(caller, [(message.content, _details(message), message) for message in messages])
 
 
 def readable_messages(caller: Caller, messages: Sequence[ConversationMessage]) -> list[ConversationMessage]:
     """Return the messages without answers that are withheld from the caller. Their texts need not be loaded."""
-    visible_ids = _visible_source_ids(caller, [message.details or {} for message in messages])
-    return [message for message in messages if not _is_withheld(message.details or {}, visible_ids)]
+    visible_ids = _visible_source_ids(caller, [_details(message) for message in messages])
+    return [message for message in messages if not _is_withheld(_details(message), visible_ids)]
 
 
-def _visible_source_ids(caller: Caller, details: Iterable[Mapping[str, Any]]) -> set[str]:
+def _details(message: ConversationMessage) -> AnswerDetails:
+    details: AnswerDetails | None = message.details
+    return details or {}
+
+
+def _visible_source_ids(caller: Caller, details: Iterable[AnswerDetails]) -> set[str]:
     """Return the ids of those sources of stored answers that the caller may query now."""
     source_ids = {source for answer in details for source in answer.get("sources", ())}
     if not source_ids:
@@ -146,14 +178,14 @@ def _visible_source_ids(caller: Caller, details: Iterable[Mapping[str, Any]]) ->
 
 def _withhold_if_hidden(
     text: str,
-    details: Mapping[str, Any],
+    details: AnswerDetails,
     message: ConversationMessage | None,
     visible_ids: set[str],
     chunks: Mapping[str, Chunk],
 ) -> ReadableAnswer:
     """Return the answer; without text and citations unless all of its data sources are visible."""
     is_withheld = _is_withheld(details, visible_ids)
-    citations: Sequence[Mapping[str, Any]] = () if is_withheld else details.get("citations", ())
+    citations = [] if is_withheld else details.get("citations", [])
     return ReadableAnswer(
         text="" if is_withheld else text,
         citations=tuple(_read_citation(entry, chunks.get(entry["chunk"])) for entry in citations),
@@ -170,7 +202,7 @@ def _withhold_if_hidden(
     )
 
 
-def _is_withheld(details: Mapping[str, Any], visible_ids: set[str]) -> bool:
+def _is_withheld(details: AnswerDetails, visible_ids: set[str]) -> bool:
     """Return whether a data source of the answer is not visible.
 
     Questions that earlier versions declined do not name the sources that they quote, so these answers are withheld.
@@ -179,7 +211,7 @@ def _is_withheld(details: Mapping[str, Any], visible_ids: set[str]) -> bool:
     return not visible_ids.issuperset(source_ids) or ("citations" in details and not source_ids)
 
 
-def _read_citation(entry: Mapping[str, Any], chunk: Chunk | None) -> CitedPassage:
+def _read_citation(entry: StoredCitation, chunk: Chunk | None) -> CitedPassage:
     start, end = entry["start"], entry["end"]
     document = chunk.document if chunk else None
     return CitedPassage(
