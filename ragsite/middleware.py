@@ -173,7 +173,7 @@ class DatabaseIdentityMiddleware:
             is_staff = user.is_active and user.is_staff
             identity.set_current(identity.of_staff(user.pk) if is_staff else identity.SIGN_IN)
             try:
-                read_limiter.begin(request.META)
+                read_limiter.begin(request.META, user.pk if is_staff else None)
             except TooManyReads as error:
                 return render_error(request, error)
         return None

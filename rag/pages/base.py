@@ -56,9 +56,10 @@ def page(view: PageView) -> PageView:
     def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if redirect := sign_in_redirect(request, **_typed_question(request)):
             return redirect
-        identity.set_current(get_caller(request).database_identity)
+        caller = get_caller(request)
+        identity.set_current(caller.database_identity)
         try:
-            read_limiter.begin(request.META)
+            read_limiter.begin(request.META, caller.user.pk)
             return view(request, *args, **kwargs)
         except RagError as error:
             return render_error(request, error)

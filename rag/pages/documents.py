@@ -54,13 +54,11 @@ def show_document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
 def show_page_picture(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
     """Show the page of the passage that the query string names, as it is in the PDF."""
     marked = _marked_range(request)
+    caller = get_caller(request)
     excerpt = excerpts.read_excerpt(
-        get_caller(request),
-        document_id,
-        chunk_id=as_uuid(request.GET.get("chunk", "")),
-        marked=(marked.start, marked.end),
+        caller, document_id, chunk_id=as_uuid(request.GET.get("chunk", "")), marked=(marked.start, marked.end)
     )
-    return HttpResponse(page_pictures.get_page_picture(excerpt), content_type="image/webp")
+    return HttpResponse(page_pictures.get_page_picture(excerpt, caller), content_type="image/webp")
 
 
 def _divide(excerpt: excerpts.Excerpt) -> dict[str, list[TextBlock]]:

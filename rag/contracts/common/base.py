@@ -53,7 +53,7 @@ class ContractViewSet(ViewSet):
     def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         super().initial(request, *args, **kwargs)
         method = "GET" if request.method == "HEAD" else request.method or ""
-        read_limiter.begin(request.META)
+        read_limiter.begin(request.META, get_caller(request).user.pk)
         require_scope(request, self.scopes.get(method))
         if self.rate_limit:
             consume(request, self.rate_limit)

@@ -37,6 +37,8 @@ class LongRequestLimiter:
         A request is counted once, even if it is admitted again within the block. Workers and commands have no account
         and are not counted.
 
+        The account is that of the database identity: clients of models, which wait, do not know who asks.
+
         There are RAG_MAX_LONG_REQUESTS places. An account may take as many as then remain free: alone half of them, and
         otherwise half of what the other accounts have left.
 

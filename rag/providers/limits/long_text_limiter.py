@@ -4,10 +4,10 @@ RAG_MAX_DOCUMENT_EMBEDDINGS is their number, too (expensive_work_limiter.py).
 """
 
 import contextlib
+import uuid
 from collections.abc import Iterator
 
 from rag.errors import TooManyLongRequests
-from ragsite.postgres import identity
 
 from .expensive_work_limiter import SlotLimiter
 
@@ -17,15 +17,16 @@ _LIMITER = SlotLimiter("text-slots", TooManyLongRequests)
 
 
 @contextlib.contextmanager
-def turn_to_read(size: int) -> Iterator[None]:
-    """Wait until texts of this size in bytes may be read, and read them in the block. Only very long ones wait.
+def turn_to_read(size: int, account: uuid.UUID | None) -> Iterator[None]:
+    """Wait until texts of this size may be read, and read them in the block. Only very long ones wait.
 
-    Workers and commands have no account and do not wait.
+    Args:
+        size: The size of the texts in bytes.
+        account: The account that reads them. Without one nobody waits.
 
     Raises:
         TooManyLongRequests: If too many very long texts wait to be read.
     """
-    account = identity.current().user
     if account is None or size <= _LONG_BYTES:
         yield
         return

@@ -10,7 +10,6 @@ from collections import Counter
 from typing import Any
 
 from rag.errors import TooManyReads
-from ragsite.postgres import identity
 
 # Two thirds of the threads of a process.
 MAX_READS = 16
@@ -19,13 +18,12 @@ _lock = threading.Lock()
 _in_progress: Counter[uuid.UUID] = Counter()
 
 
-def begin(request_meta: dict[str, Any]) -> None:
-    """Count a GET or HEAD request of the current account until `end`. A request without an account is not counted.
+def begin(request_meta: dict[str, Any], account: uuid.UUID | None) -> None:
+    """Count a GET or HEAD request of the account until `end`. A request without an account is not counted.
 
     Raises:
         TooManyReads: If MAX_READS of the account are in progress.
     """
-    account = identity.current().user
     is_read = request_meta["REQUEST_METHOD"] in ("GET", "HEAD")
     if not is_read or account is None or _ACCOUNT_META_KEY in request_meta:
         return

@@ -76,7 +76,7 @@ def read_text(
     document: Document | None = documents.first() if document_id else None
     if document is None:
         raise UnknownDocument(_UNKNOWN)
-    with turn_to_read(document.bytes):
+    with turn_to_read(document.bytes, caller.user.pk):
         part = documents.values_list(Substr("text", start + 1, characters), Length("text")).first()
     if part is None:
         raise UnknownDocument(_UNKNOWN)  # deleted meanwhile

@@ -41,7 +41,7 @@ def list_conversations(caller: Caller, *, search: str = "") -> QuerySet[Conversa
         return conversations.none()
     if search:
         size = HistoryUsage.objects.filter(pk=caller.authenticated_user.pk).values_list("bytes", flat=True).first() or 0
-        with turn_to_read(size):
+        with turn_to_read(size, caller.authenticated_user.pk):
             matching = _conversations_saying(caller, conversations, search)
         conversations = conversations.filter(Q(title__icontains=search) | Q(pk__in=matching))
     return conversations.order_by("-updated_at", "-pk")

@@ -80,7 +80,7 @@ def read_excerpt(
     if chunk_id:
         chunk = Chunk.objects.visible_to(caller, Action.QUERY).filter(document=document, pk=chunk_id).first()
     start, end = marked if chunk or not chunk_id else (0, 0)
-    with turn_to_read(document.bytes):
+    with turn_to_read(document.bytes, caller.user.pk):
         size: int = readable.values_list(Length("text"), flat=True).first() or 0
         parts = max(1, -(-size // PART_CHARACTERS))
         number = part or min(parts, start // PART_CHARACTERS + 1)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from django.core.cache import caches
 
+from orgs.access.caller import Caller
 from rag.errors import ParseFailed, StorageFailed, TooManyLongRequests, UnknownDocument
 from rag.models import Document
 from rag.models.content.line_boxes import unpack_line_boxes
@@ -13,7 +14,6 @@ from rag.parsing.sandbox import parse_in_sandbox
 from rag.providers import file_storage
 from rag.providers.limits.expensive_work_limiter import SlotLimiter
 from rag.types import LineBox
-from ragsite.postgres import identity
 
 from .excerpts import Excerpt
 
@@ -40,11 +40,12 @@ def has_page_picture(excerpt: Excerpt) -> bool:
     )
 
 
-def get_page_picture(excerpt: Excerpt) -> bytes:
+def get_page_picture(excerpt: Excerpt, caller: Caller) -> bytes:
     """Return the picture of an excerpt's page, with its passage marked: a kept one, else one that is drawn now.
 
     Args:
         excerpt: What the caller has just read; so whether they may was just checked.
+        caller: Who waits for the picture.
 
     Returns:
         A picture in the format WebP.
@@ -63,7 +64,7 @@ def get_page_picture(excerpt: Excerpt) -> bytes:
     picture: bytes | None = cache.get(key)
     if picture is not None:
         return picture
-    account = identity.current().user or excerpt.document.source.organization_id
+    account = caller.user.pk or excerpt.document.source.organization_id
     with _LIMITER.admit(account, size=original.size), _LIMITER.slot():
         try:
             with file_storage.local_copy(original) as file:
