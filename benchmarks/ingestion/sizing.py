@@ -14,7 +14,7 @@ from ragsite.postgres import identity
 
 # What English prose of 256 OpenAI tokens has: words, and tokens of the local model.
 _WORDS, _TOKENS = 190, 250
-_SIZES = """
+SIZES = """
 SELECT relation.relname, index.relname, pg_table_size(index.oid)
 FROM pg_class relation JOIN pg_index ON indrelid = relation.oid JOIN pg_class index ON index.oid = indexrelid
 WHERE relation.relnamespace = 'public'::regnamespace AND relation.relkind = 'r'
@@ -38,7 +38,7 @@ def main() -> None:
     synthetic_organizations.build_index()
     print(f"{chunks:,} chunks of {_WORDS} words")
     with connection.cursor() as cursor:
-        cursor.execute(_SIZES)
+        cursor.execute(SIZES)
         sizes = cursor.fetchall()
     total = 0
     for table, index, size in sizes:

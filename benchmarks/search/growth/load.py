@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy as np
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from numpy.typing import NDArray
 
 from benchmarks.search.growth import readers
@@ -77,8 +77,6 @@ def load(chunks: SyntheticChunks, sources: list[DataSource]) -> dict[str, float]
 
 
 def _repair_totals(organization_id: uuid.UUID) -> None:
-    from django.db import transaction
-
     with transaction.atomic():
         provider_factory.chunk_store().repair_totals(organization_id)
 
@@ -227,7 +225,7 @@ def _copy_terms(
     copied = []
     for row, row_terms in zip(rows, chunk_terms, strict=True):
         terms, weights = bm25_weights.weigh(row_terms.tolist())
-        arrays = _field(bm25_index._array_bytes(terms)) + _field(bm25_index._sparse_bytes(terms, weights))
+        arrays = _field(bm25_index.array_bytes(terms)) + _field(bm25_index.sparse_bytes(terms, weights))
         copied.append(_keys(chunks, sources, row) + _field(b"english") + arrays)
     _copy("rag_chunkterms", "chunk_id, source_id, document_id, config, terms, weights", copied)
 

@@ -174,7 +174,7 @@ def _measure_cell(
 def _search(question: Question, caller: Caller, vector: NDArray[np.float32]) -> tuple[Any, ...]:
     """A hybrid search as the product makes it, without embedding the question and reading the passages."""
     with transaction.atomic():
-        scopes = permitted_queries._build_search_scopes(question, permitted_queries.SourceSelection(caller))
+        scopes = permitted_queries.build_search_scopes(question, permitted_queries.SourceSelection(caller))
         queries = [ScopeQuery(scope, vector) for scope in scopes]
         candidates = provider_factory.chunk_store().search(
             question.text, queries, mode=Mode.HYBRID, limit=MAX_CANDIDATES

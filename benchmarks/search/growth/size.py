@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from benchmarks.ingestion.sizing import _SIZES
+from benchmarks.ingestion.sizing import SIZES
 from benchmarks.support.set_up import migrate, set_up_django
 from ragsite.postgres import identity
 
@@ -46,7 +46,7 @@ def _sizes(count: int) -> dict[str, float]:
     from django.db import connection
 
     with connection.cursor() as cursor:
-        cursor.execute(_SIZES)
+        cursor.execute(SIZES)
         sizes = {f"{table} {index}".strip(): size for table, index, size in cursor.fetchall()}
     for name, size in sizes.items():
         if size / count >= 1:

@@ -123,7 +123,7 @@ def _measure_search(
     query: MeasuredQuery,
 ) -> Retrieval:
     with query.measured():
-        query.scopes = _build_search_scopes(question, selection)
+        query.scopes = build_search_scopes(question, selection)
         return find(question, query.scopes)
 
 
@@ -151,7 +151,7 @@ def ask(
         RagError: If the query pipeline fails.
     """
     query = query or MeasuredQuery()
-    query.scopes = _build_search_scopes(question, selection)
+    query.scopes = build_search_scopes(question, selection)
     events = _measure_answer(
         query, access_rechecks.watch_access(answering.ask(question, query.scopes, options), selection.caller)
     )
@@ -190,7 +190,7 @@ def answer_if_confident(
         RagError: If the query pipeline fails.
     """
     try:
-        scopes = _build_search_scopes(question, selection)
+        scopes = build_search_scopes(question, selection)
     except NoAccessibleSources:
         scopes = []
     events = access_rechecks.watch_access(
@@ -222,7 +222,20 @@ def run_to_completion(events: AnswerEvents[Result]) -> Result:
             return cast(Result, end.value)
 
 
-def _build_search_scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
+def build_search_scopes(question: Question, selection: SourceSelection) -> list[SearchScope]:
+    """Return the scopes that a question searches: what the caller may query, as far as it is selected.
+
+    Args:
+        question: The question, whose filters may exclude sources.
+        selection: The caller, and the sources that the request names.
+
+    Returns:
+        One scope for each embedding model; none if a filter of the request matches no source.
+
+    Raises:
+        UnknownSource: If a named source does not exist for the caller.
+        NoAccessibleSources: If the caller may query no source.
+    """
     named = selection.data_sources or [selection.slug_filter]
     # Two statements that need no transaction together; with named sources there are more.
     in_transaction = transaction.atomic() if any(named) else contextlib.nullcontext()

@@ -21,7 +21,7 @@ NAMESPACES = {
     "md": "urn:oasis:names:tc:SAML:2.0:metadata",
     "ds": "http://www.w3.org/2000/09/xmldsig#",
 }
-_DECLARATIONS = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
+DECLARATIONS = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NAMESPACES.items())
 _RSA_SHA256 = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"
 Values = dict[str, str]
 
@@ -72,7 +72,7 @@ class SamlProvider:
         responses = "" if response_location is None else f'ResponseLocation="{response_location}"'
         binding = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP"
         return f"""<?xml version="1.0"?>
-        <md:EntityDescriptor {_DECLARATIONS} entityID="{values["issuer"]}">
+        <md:EntityDescriptor {DECLARATIONS} entityID="{values["issuer"]}">
           <md:IDPSSODescriptor protocolSupportEnumeration="{NAMESPACES["samlp"]}">
             <md:KeyDescriptor use="signing"><ds:KeyInfo><ds:X509Data>
               <ds:X509Certificate>{values["certificate"]}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>
@@ -129,7 +129,7 @@ class SamlProvider:
     def logout_url(self, sp_url: str, subject: str, **changes: str) -> str:
         """Return the address with a signed request to sign somebody out."""
         values = {"issued": time(), "until": time(300), "issuer": self.issuer, "destination": sp_url, **changes}
-        message = f"""<samlp:LogoutRequest {_DECLARATIONS} ID="_out" Version="2.0" IssueInstant="{values["issued"]}"
+        message = f"""<samlp:LogoutRequest {DECLARATIONS} ID="_out" Version="2.0" IssueInstant="{values["issued"]}"
             NotOnOrAfter="{values["until"]}" Destination="{values["destination"]}"
             ><saml:Issuer>{values["issuer"]}</saml:Issuer><saml:NameID>{subject}</saml:NameID></samlp:LogoutRequest>"""
         compressor = zlib.compressobj(wbits=-15)
@@ -141,13 +141,13 @@ class SamlProvider:
 
     def logout_form(self, sp_url: str, subject: str) -> str:
         """Return the content of a form with a signed request to sign somebody out."""
-        message = f"""<samlp:LogoutRequest {_DECLARATIONS} ID="_out" Version="2.0" IssueInstant="{time()}"
+        message = f"""<samlp:LogoutRequest {DECLARATIONS} ID="_out" Version="2.0" IssueInstant="{time()}"
             Destination="{sp_url}"><saml:Issuer>{self.issuer}</saml:Issuer>
             <saml:NameID>{subject}</saml:NameID></samlp:LogoutRequest>"""
         return base64.b64encode(self.sign(message).encode()).decode()
 
     def _envelope(self, values: Values, assertion: str) -> str:
-        return f"""<samlp:Response {_DECLARATIONS} ID="_r{values["id"]}" Version="2.0" IssueInstant="{time()}"
+        return f"""<samlp:Response {DECLARATIONS} ID="_r{values["id"]}" Version="2.0" IssueInstant="{time()}"
             Destination="{values["destination"]}" InResponseTo="{values["in_response_to"]}"
             ><saml:Issuer>{values["issuer"]}</saml:Issuer><samlp:Status><samlp:StatusCode
             Value="{values["status"]}"/></samlp:Status>{assertion}</samlp:Response>"""
@@ -159,7 +159,7 @@ class SamlProvider:
             + "</saml:Attribute>"
             for name, items in self.person["attributes"].items()
         )
-        return f"""<saml:Assertion {_DECLARATIONS} ID="{values["id"]}" Version="2.0" IssueInstant="{time()}"
+        return f"""<saml:Assertion {DECLARATIONS} ID="{values["id"]}" Version="2.0" IssueInstant="{time()}"
             ><saml:Issuer>{values["issuer"]}</saml:Issuer><saml:Subject><saml:NameID Format="{values["format"]}"
             >{self.person["subject"]}</saml:NameID><saml:SubjectConfirmation
             Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"><saml:SubjectConfirmationData

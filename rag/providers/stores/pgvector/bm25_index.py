@@ -137,7 +137,7 @@ def _add_missing(configs: Mapping[uuid.UUID, str], limit: int | None) -> list[uu
         terms_by_chunk = stemmer.terms(texts, [config for *_, config in keys])
         weighed = (weigh(terms) for terms in terms_by_chunk)
         copied = (
-            (*key, _array_bytes(terms), _sparse_bytes(terms, weights))
+            (*key, array_bytes(terms), sparse_bytes(terms, weights))
             for key, (terms, weights) in zip(keys, weighed, strict=True)
         )
         copy_with_rls(ChunkTerms._meta.db_table, _COLUMNS, copied)
@@ -161,7 +161,7 @@ def _count(chunk_ids: Sequence[uuid.UUID]) -> None:
             )
 
 
-def _array_bytes(terms: Sequence[int]) -> bytes:
+def array_bytes(terms: Sequence[int]) -> bytes:
     """Return the terms in PostgreSQL's binary format of int4[], in which the length precedes each element."""
     dimensions, has_nulls, lower_bound = 1 if terms else 0, 0, 1
     header = struct.pack(">iii", dimensions, has_nulls, _INT4_OID)
@@ -172,7 +172,7 @@ def _array_bytes(terms: Sequence[int]) -> bytes:
     return header + pairs.tobytes()
 
 
-def _sparse_bytes(terms: Sequence[int], weights: Sequence[float]) -> bytes:
+def sparse_bytes(terms: Sequence[int], weights: Sequence[float]) -> bytes:
     """Return the weights of the terms in pgvector's binary format of a sparse vector."""
     header = struct.pack(">iii", TERM_DIMENSIONS, len(terms), 0)
     return header + np.array(terms, ">i4").tobytes() + np.array(weights, ">f4").tobytes()

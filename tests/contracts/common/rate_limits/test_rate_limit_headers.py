@@ -54,7 +54,7 @@ def test_every_response_of_the_retrieval_paths_has_the_headers(
         client.with_headers(Content_Type="text/plain").post(path, b"x"),
     ]
     with monkeypatch.context() as broken:
-        broken.setattr(permitted_queries, "_build_search_scopes", lambda *_: 1 / 0)
+        broken.setattr(permitted_queries, "build_search_scopes", lambda *_: 1 / 0)
         replies.append(client.post(path, question))
     replies += [client.post(path, question), Client(live_server.url).post(path, question)]
     settings.RAG_MAX_BODY_BYTES = 10

@@ -14,7 +14,7 @@ from django.test import Client
 from signxml.verifier import XMLVerifier
 
 from orgs.models import IdentityProvider, LinkedIdentity, Organization, Protocol
-from tests.support.servers.saml_provider import _DECLARATIONS, SamlProvider, time
+from tests.support.servers.saml_provider import DECLARATIONS, SamlProvider, time
 
 from .conftest import EMAIL, sign_in
 
@@ -44,7 +44,7 @@ def test_a_message_beside_the_signed_one_is_refused(provider: IdentityProvider, 
     victim, address = signed_in(provider, idp), logout_address(provider)
     signed = idp.logout_url(address, "stranger")
     forged = (
-        f'<samlp:LogoutRequest {_DECLARATIONS} ID="_x" Version="2.0" IssueInstant="{time()}" Destination="{address}">'
+        f'<samlp:LogoutRequest {DECLARATIONS} ID="_x" Version="2.0" IssueInstant="{time()}" Destination="{address}">'
         f"<saml:Issuer>{idp.issuer}</saml:Issuer><saml:NameID>u-1</saml:NameID></samlp:LogoutRequest>"
     )
     compressor = zlib.compressobj(wbits=-15)
