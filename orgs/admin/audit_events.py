@@ -26,7 +26,8 @@ from django.views.decorators.http import require_safe
 from accounts.audit import events as audit
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, organizations_with_permission
+from orgs.admin.bases.request_permissions import holds_permission, organizations_with_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from orgs.models import Organization
 from ragsite.postgres.models import as_uuid
 

@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from orgs.access.permissions import Permission
 from orgs.admin.bases.delegated_admin import RefusalAdmin
-from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission, manageable_organizations
+from orgs.admin.bases.request_permissions import holds_permission, manageable_organizations
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from orgs.admin.bases.versioned_form import VersionedForm
 from orgs.creation import create_default_roles
 from orgs.models import Organization

@@ -22,7 +22,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models import User
 from orgs.access.permissions import Permission
 from orgs.admin.bases.identity_provider_form import IdentityProviderForm
-from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin, read_permissions, remember, without_links
+from orgs.admin.bases.request_permissions import read_permissions, remember
+from orgs.admin.bases.scoped_admin import OrganizationRowsAdmin, without_links
 from orgs.models import (
     GroupMapping,
     IdentityProvider,
@@ -31,11 +32,9 @@ from orgs.models import (
     Organization,
     Protocol,
     Role,
-    ScimToken,
     SignInDomain,
     Team,
 )
-from orgs.scim import tokens
 from orgs.single_sign_on import back_channel_logout, pages
 from orgs.single_sign_on.linked_accounts import unlink
 from orgs.single_sign_on.saml import service_provider
@@ -243,42 +242,3 @@ class LinkedIdentityAdmin(SingleSignOnAdmin):
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[LinkedIdentity]) -> None:
         for linked in queryset:
             unlink(linked)
-
-
-@admin.register(ScimToken)
-class ScimTokenAdmin(SingleSignOnAdmin):
-    """Issues the token of an organisation's directory, and shows it once."""
-
-    empty_text = _("With a SCIM token, a directory adds and removes the members of an organisation by itself.")
-    list_display = ("prefix", "organization", "created_at", "last_used_at")
-    list_select_related = ("organization",)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": ("organization",),
-                "description": _(
-                    "Saving creates a token, which is shown once. Enter it in your directory, together with the "
-                    "address /scim/v2 of this site. An organisation has one token."
-                ),
-            },
-        ),
-    )
-    actions = ("replace",)
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def save_model(self, request: HttpRequest, obj: ScimToken, form: "ModelForm[Model]", change: bool) -> None:
-        self._save_with_new_secret(request, obj)
-
-    @admin.action(description=_("Replace the selected tokens"), permissions=["delete"])
-    def replace(self, request: HttpRequest, scim_tokens: QuerySet[ScimToken]) -> None:
-        for row in scim_tokens:
-            self._save_with_new_secret(request, row)
-
-    def _save_with_new_secret(self, request: HttpRequest, row: ScimToken) -> None:
-        secret = tokens.set_new_secret(row)
-        row.save()
-        text = gettext("The SCIM token of {} is {}. It is not shown again.")
-        messages.warning(request, format_html(text, row.organization, secret))

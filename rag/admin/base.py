@@ -12,12 +12,8 @@ from accounts.models import User
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
 from orgs.admin.bases.deletions import describe_deletions
-from orgs.admin.bases.scoped_admin import (
-    ScopedAdmin,
-    holds_permission,
-    organizations_with_permission,
-    remember,
-)
+from orgs.admin.bases.request_permissions import holds_permission, organizations_with_permission, remember
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from orgs.models import Membership, Organization, Role, Team
 from rag.models import Action, DataSource
 from ragsite.postgres.models import as_uuid

@@ -17,7 +17,7 @@ from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditObject
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import holds_permission
+from orgs.admin.bases.request_permissions import holds_permission
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.models.content.documents import HAS_LONG_NAMES, HAS_SHORT_NAMES

@@ -14,7 +14,8 @@ from accounts.audit.events import MAX_ORGANIZATION_NAME_CHARACTERS
 from orgs.models import Invitation, Membership, Role, Team
 from ragsite.postgres.models import as_uuid
 
-from .scoped_admin import OrganizationRowsAdmin, manageable_organizations
+from .request_permissions import manageable_organizations
+from .scoped_admin import OrganizationRowsAdmin
 
 _OFFERED_ORGANIZATIONS = 50
 

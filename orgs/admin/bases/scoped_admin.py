@@ -1,10 +1,9 @@
 """Bases of admin pages that show, offer and accept only rows that the user may see."""
 
 import itertools
-import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -21,9 +20,6 @@ from django.utils.text import capfirst, smart_split
 from django.utils.translation import gettext
 
 from accounts.models import User
-from orgs.access import organization_resolver
-from orgs.access.caller import get_caller
-from orgs.access.effective_permissions import EffectivePermissions, effective_permissions
 from orgs.access.permissions import Permission
 from orgs.models import Membership, Organization, Role, Team
 
@@ -31,71 +27,17 @@ from .deletions import describe_deletions
 from .object_pages import ObjectPagesMixin
 from .permitted_links import limit_links
 from .plain_change_list import PlainChangeList
+from .request_permissions import holds_permission, manageable_organizations, only_organization, remember
 
-Answer = TypeVar("Answer")
 # Each word of a search is compared with all rows. More words could only leave out rows that have all of these.
 _MAX_SEARCHED_WORDS = 20
 # Django's text, which Django translates.
 _CHOICE = "Select this object for an action - {}"
 
 
-def organizations_with_permission(request: HttpRequest, permission: Permission) -> QuerySet[Organization]:
-    """Return the organisations in which the user of this request has the permission. A superuser has it in all."""
-    if request.user.is_superuser or request.method != "GET":
-        return organization_resolver.organizations_with_permission(request.user, permission)
-    return Organization.objects.filter(pk__in=read_permissions(request).organizations_with(permission))
-
-
-def read_permissions(request: HttpRequest) -> EffectivePermissions:
-    """Return the permissions of this request's user. A page that only shows something reads them once."""
-    caller = get_caller(request)
-    if request.method != "GET":
-        return effective_permissions(caller)
-    return remember(request, "permissions", lambda: effective_permissions(caller))
-
-
-def manageable_organizations(request: HttpRequest) -> QuerySet[Organization]:
-    """Return the organisations whose members the user of this request may change."""
-    return organizations_with_permission(request, Permission.MEMBERS_MANAGE)
-
-
-def holds_permission(request: HttpRequest, permission: Permission) -> bool:
-    """Return whether the user of this request has the permission in an organisation.
-
-    The answer decides which pages are offered. The sidebar asks for each model, so the answer is remembered for the
-    request.
-    """
-    if request.user.is_superuser or request.method != "GET":
-        key = "any organization" if request.user.is_superuser else permission
-        return remember(request, key, lambda: organizations_with_permission(request, permission).exists())
-    return bool(read_permissions(request).organizations_with(permission))
-
-
-def remember(request: HttpRequest, key: object, compute: Callable[[], Answer]) -> Answer:
-    """Return what `compute` returns, called once for a key and a request: the sidebar asks everything often."""
-    answers: dict[object, Any] = request.__dict__.setdefault("_remembered_answers", {})
-    if key not in answers:
-        answers[key] = compute()
-    answer: Answer = answers[key]
-    return answer
-
-
 def _one_transaction(request: HttpRequest) -> AbstractContextManager[None]:
     """Return a context in which a list is read in one transaction: each of its own needs two more round trips."""
     return transaction.atomic() if request.method == "GET" else nullcontext()
-
-
-def _only_organization(request: HttpRequest) -> uuid.UUID | None:
-    """Return the id of the only organisation whose rows the user of this request sees; None if there are several."""
-
-    def find() -> uuid.UUID | None:
-        organizations = Organization.objects.filter(deleted_at=None).order_by("pk")
-        if not request.user.is_superuser:
-            organizations = organizations.filter(memberships__user=request.user.pk)
-        keys = list(organizations.values_list("pk", flat=True)[:2])
-        return keys[0] if len(keys) == 1 else None
-
-    return remember(request, "only organization", find)
 
 
 def without_links(field: forms.Field | None) -> forms.Field | None:
@@ -162,7 +104,7 @@ class ScopedAdmin(ObjectPagesMixin):
         """Return the columns; without that of the organisation for those who see only one."""
         names = list(super().get_list_display(request))
         hidden = {"organization", "organization_name"} & set(names)
-        return [name for name in names if name not in hidden] if hidden and _only_organization(request) else names
+        return [name for name in names if name not in hidden] if hidden and only_organization(request) else names
 
     def get_list_filter(self, request: HttpRequest) -> list[Any]:
         related = {field.name for field in self.model._meta.get_fields() if field.is_relation}
@@ -210,7 +152,7 @@ class ScopedAdmin(ObjectPagesMixin):
 
     def object_title(self, request: HttpRequest, obj: Model) -> str:
         """Return a role's or team's name without the organisation for those who see only one, as in the list."""
-        return obj.name if isinstance(obj, (Role, Team)) and _only_organization(request) else str(obj)
+        return obj.name if isinstance(obj, (Role, Team)) and only_organization(request) else str(obj)
 
     def get_deleted_objects(
         self, objs: Sequence[Model] | QuerySet[Model], request: HttpRequest
@@ -249,7 +191,7 @@ class ScopedAdmin(ObjectPagesMixin):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
         if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:
             kwargs["queryset"] = queryset
-        if db_field.name == "organization" and (only := _only_organization(request)):
+        if db_field.name == "organization" and (only := only_organization(request)):
             kwargs |= {"initial": only, "widget": forms.HiddenInput}
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 

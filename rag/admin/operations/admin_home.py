@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 
 from accounts.sign_in.admin_site import Site
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import holds_permission
+from orgs.admin.bases.request_permissions import holds_permission
 from rag.admin.base import managed_organizations, visible_sources
 from rag.admin.jobs.job_admin_base import STATE_LABELS
 from rag.models import Action, IngestionJob

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.sign_in.admin_site import Site
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import holds_permission
+from orgs.admin.bases.request_permissions import holds_permission
 
 _GROUPS: tuple[tuple[object, tuple[str, ...]], ...] = (
     (

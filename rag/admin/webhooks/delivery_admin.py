@@ -12,7 +12,8 @@ from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
+from orgs.admin.bases.request_permissions import holds_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from rag.admin.base import ReadOnlyMixin
 from rag.models import Webhook, WebhookDelivery
 from rag.services.webhooks import endpoints

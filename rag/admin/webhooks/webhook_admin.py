@@ -16,7 +16,8 @@ from django.utils.translation import gettext_lazy as _
 
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
+from orgs.admin.bases.request_permissions import holds_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from orgs.models import Organization
 from rag.errors import InvalidRequest, TooManyLongRequests, UnknownWebhook
 from rag.models import Webhook, WebhookEvent

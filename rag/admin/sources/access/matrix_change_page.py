@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
 from orgs.access.caller import Caller
-from orgs.admin.bases.scoped_admin import manageable_organizations
+from orgs.admin.bases.request_permissions import manageable_organizations
 from orgs.models import Membership
 from rag.admin.base import find_source
 from rag.errors import InvalidRequest

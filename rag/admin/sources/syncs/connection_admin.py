@@ -15,7 +15,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
+from orgs.admin.bases.request_permissions import holds_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from rag.admin.base import managed_organizations
 from rag.errors import InvalidRequest, TooManyLongRequests
 from rag.models import DataSource, SyncConnection, SyncKind, SyncRun

@@ -13,7 +13,8 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from orgs.access.caller import get_caller
 from orgs.access.permissions import Permission
-from orgs.admin.bases.scoped_admin import ScopedAdmin, holds_permission
+from orgs.admin.bases.request_permissions import holds_permission
+from orgs.admin.bases.scoped_admin import ScopedAdmin
 from rag.admin.base import ReadOnlyMixin, managed_organizations
 from rag.models import SyncConnection, SyncRun
 from rag.services.ingestion.sync import run_actions
