@@ -15,6 +15,7 @@ from typing import Any
 import django
 
 from orgs.access.caller import Caller
+from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 DATA = Path(__file__).parent / "data"
@@ -43,7 +44,6 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
     from orgs.creation import add_member, create_organization
     from rag.models import DataSource, EmbeddingModel
     from rag.services.ingestion import synchronous_ingestion
-    from rag.services.queries import permitted_queries
     from rag.types import Submission
 
     name = f"bench-{secrets.token_hex(4)}"
@@ -58,7 +58,7 @@ def measured() -> dict[str, list[tuple[float, float, float]]]:
                 source=source, submission=Submission(path=text[:80], title=title, text=text)
             )
         dialogues = [json.loads(line) for line in (DATA / "follow_ups.jsonl").read_text().splitlines()]
-        reader = permitted_queries.SourceSelection(Caller(user))
+        reader = SourceSelection(Caller(user))
         return {
             f"{variant}, {mode}": [
                 _figures(

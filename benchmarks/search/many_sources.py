@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.set_up import migrate, set_up_django
+from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _WARM_UP, _QUESTIONS = 10, int(os.environ.get("BENCH_QUESTIONS", "60"))
@@ -64,7 +65,7 @@ def _profile(reader: Any, questions: list[str]) -> None:
         for number, text in enumerate(questions[:25]):
             with _timed_statements() as statements:
                 started = time.perf_counter()
-                retrieval = permitted_queries.search(Question(text, 10), permitted_queries.SourceSelection(caller))
+                retrieval = permitted_queries.search(Question(text, 10), SourceSelection(caller))
                 total = 1000 * (time.perf_counter() - started)
             if number >= 5:  # the first ones warm caches up
                 totals.append(total)

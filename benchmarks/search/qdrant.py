@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.set_up import migrate, set_up_django
+from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _WARM_UP, _TOKENS = 10, 80
@@ -85,7 +86,7 @@ def _ask(user: Any, questions: Sequence[str]) -> list[float]:
     with identity.run_as(caller.database_identity):
         for question in questions:
             begin = time.monotonic()
-            selection = permitted_queries.SourceSelection(caller)
+            selection = SourceSelection(caller)
             permitted_queries.search(Question(question, 10, rerank=True), selection)
             times.append(time.monotonic() - begin)
     return times

@@ -21,6 +21,7 @@ import psutil
 import psycopg
 
 from benchmarks.support.set_up import migrate, set_up_django
+from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _WARM_UP = 20
@@ -88,7 +89,7 @@ def _ask(user: Any, questions: Sequence[str], *, rerank: bool) -> tuple[float, i
     def search(part: Sequence[str]) -> None:
         with identity.run_as(caller.database_identity):
             for question in part:
-                selection = permitted_queries.SourceSelection(caller)
+                selection = SourceSelection(caller)
                 permitted_queries.search(Question(question, 10, rerank=rerank), selection)
         role_connections.close_all()
 

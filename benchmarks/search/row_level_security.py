@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.set_up import migrate, set_up_django
+from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _WARM_UP = 20
@@ -45,7 +46,7 @@ def _in_process(reader: Any, questions: Sequence[str], *, rerank: bool) -> tuple
 
     def ask(question: str, current: identity.Identity) -> None:
         with identity.run_as(current):
-            selection = permitted_queries.SourceSelection(caller)
+            selection = SourceSelection(caller)
             permitted_queries.search(Question(question, 10, rerank=rerank), selection)
 
     return _in_turn(

@@ -125,7 +125,7 @@ def unused_indexes(user: "User") -> list[str]:
 
     from orgs.access.caller import Caller
     from rag.services.queries import permitted_queries
-    from rag.services.queries.permitted_queries import SourceSelection
+    from rag.services.queries.source_selection import SourceSelection
     from rag.types import Mode, Question
     from ragsite.postgres import identity
 

@@ -16,7 +16,7 @@ from orgs.access.caller import Caller
 from rag.models import ConversationMessage, DataSource, SourceType
 from rag.models.search.conversations import MAX_COMMENT_CHARACTERS, MAX_TITLE_CHARACTERS
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
-from rag.services.queries.permitted_queries import SourceSelection
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import MAX_QUESTION_CHARACTERS, AnswerOptions, Filters, GenerationOptions, Mode, Question
 
 _MAX_LIST_ITEMS = 20

@@ -19,7 +19,7 @@ from orgs.access.caller import Caller
 from rag.pipeline.retrieval.find_candidates import MAX_CANDIDATES
 from rag.providers import provider_factory
 from rag.providers.stores.search_types import ScopeQuery
-from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection, build_search_scopes
 from rag.types import Filters, Mode, Question
 from ragsite.postgres import identity
 
@@ -174,7 +174,7 @@ def _measure_cell(
 def _search(question: Question, caller: Caller, vector: NDArray[np.float32]) -> tuple[Any, ...]:
     """A hybrid search as the product makes it, without embedding the question and reading the passages."""
     with transaction.atomic():
-        scopes = permitted_queries.build_search_scopes(question, permitted_queries.SourceSelection(caller))
+        scopes = build_search_scopes(question, SourceSelection(caller))
         queries = [ScopeQuery(scope, vector) for scope in scopes]
         candidates = provider_factory.chunk_store().search(
             question.text, queries, mode=Mode.HYBRID, limit=MAX_CANDIDATES

@@ -11,7 +11,8 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import AGENT_REQUESTS
 from rag.services.operations import readiness_checks
-from rag.services.queries import agent, permitted_queries
+from rag.services.queries import agent
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import Question
 from ragsite.http.openapi import request_example, response_example
 
@@ -39,7 +40,7 @@ class Agent(ContractViewSet):
     def respond(self, request: Request) -> Response:
         values = check_lengths(validate(RespondIn, request.data))
         question = Question(values["query"], top_k=values["top_k"], min_score=values["min_score"])
-        selection = permitted_queries.SourceSelection(caller=get_caller(request), organization=organization(request))
+        selection = SourceSelection(caller=get_caller(request), organization=organization(request))
         selected_text = values.get("user_selected_text") or ""
         return Response(respond_out(agent.respond(question, selection, selected_text if selected_text.strip() else "")))
 

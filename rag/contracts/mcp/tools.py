@@ -12,6 +12,7 @@ from rag.contracts.common.base import validate
 from rag.models import DataSource, Document
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.queries import chat_completion_replies, permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.sources import sources_for_mcp
 from rag.types import AnswerOptions, Message, Passage, Question
 from ragsite.http.bodies.json_types import JsonObject
@@ -160,8 +161,8 @@ def _document_reference(passage: Passage) -> dict[str, object]:
     }
 
 
-def _selection(request: Request, arguments: JsonObject) -> permitted_queries.SourceSelection:
-    return permitted_queries.SourceSelection(
+def _selection(request: Request, arguments: JsonObject) -> SourceSelection:
+    return SourceSelection(
         caller=request.caller, organization=request.organization, data_sources=arguments.get("sources", ())
     )
 

@@ -13,6 +13,7 @@ from rag.contracts.common.base import CreateViewSet, get_caller, organization, v
 from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, stream
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import ConfidentAnswer, GenerationOptions
 from ragsite.http.openapi import request_example, response_example
 from ragsite.http.strict_fields import ValidatedFields
@@ -90,9 +91,9 @@ class Answer(RetrievalViewSet):
         return Response(render_result(permitted_queries.run_to_completion(events)))
 
 
-def _build_source_selection(request: Request, values: ValidatedFields) -> permitted_queries.SourceSelection:
+def _build_source_selection(request: Request, values: ValidatedFields) -> SourceSelection:
     organization_id = values.get("filters", {}).get("org_id")
-    return permitted_queries.SourceSelection(
+    return SourceSelection(
         caller=get_caller(request), organization=organization(request), organization_filter=organization_id
     )
 

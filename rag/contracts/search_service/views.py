@@ -9,8 +9,8 @@ from orgs.access.permissions import Scope
 from rag.contracts.common.base import ContractViewSet, get_caller, organization, validate
 from rag.contracts.common.rate_limits import SERVICE_SEARCHES
 from rag.errors import UnknownQuery
-from rag.services.queries import permitted_queries
 from rag.services.queries.history import stored_searches
+from rag.services.queries.source_selection import SourceSelection
 from ragsite.http.openapi import request_example, response_example
 from ragsite.postgres.models import as_uuid
 
@@ -38,7 +38,7 @@ class Searches(ContractViewSet):
     )
     def create(self, request: Request) -> Response:
         values = validate(serializers.SearchIn, request.data)
-        selection = permitted_queries.SourceSelection(caller=get_caller(request), organization=organization(request))
+        selection = SourceSelection(caller=get_caller(request), organization=organization(request))
         search = stored_searches.search(serializers.build_question(values), selection)
         return Response(serializers.search_out(search))
 

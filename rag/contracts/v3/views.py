@@ -14,6 +14,7 @@ from rag.contracts.common.streaming import EXAMPLE_STREAM, described_stream, str
 from rag.models import DataSource
 from rag.services.ingestion import synchronous_ingestion
 from rag.services.queries import chat_replies, permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.sources import creation
 from ragsite.http.openapi import COMMON_STATUSES, request_example, response_example
 from ragsite.http.strict_fields import ValidatedFields
@@ -114,7 +115,7 @@ class Chat(V3ViewSet):
         return Response(chat_serializers.chat_out(permitted_queries.run_to_completion(events)))
 
 
-def _build_source_selection(request: Request, filters: ValidatedFields) -> permitted_queries.SourceSelection:
-    return permitted_queries.SourceSelection(
+def _build_source_selection(request: Request, filters: ValidatedFields) -> SourceSelection:
+    return SourceSelection(
         caller=get_caller(request), organization=organization(request), slug_filter=filters.get("source", "")
     )

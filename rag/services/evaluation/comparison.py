@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rag.errors import RagError
 from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerOptions, AnswerResult, Question
 
 
@@ -27,13 +28,13 @@ class ComparedAnswer:
 
 
 def compare(
-    settings: Sequence[tuple[Question, AnswerOptions]], selection: permitted_queries.SourceSelection
+    settings: Sequence[tuple[Question, AnswerOptions]], selection: SourceSelection
 ) -> tuple[ComparedAnswer, ...]:
     """Answer with each of the settings, one after the other, so that they do not slow each other down."""
     return tuple(_answer(question, selection, options) for question, options in settings)
 
 
-def _answer(question: Question, selection: permitted_queries.SourceSelection, options: AnswerOptions) -> ComparedAnswer:
+def _answer(question: Question, selection: SourceSelection, options: AnswerOptions) -> ComparedAnswer:
     query, result, error = MeasuredQuery(), None, ""
     try:
         result = permitted_queries.run_to_completion(permitted_queries.ask(question, selection, options, query=query))

@@ -8,7 +8,7 @@ from orgs.access.caller import Caller
 from orgs.models import Organization
 from rag.errors import UnknownModel, UnknownSource
 from rag.models import Action, DataSource
-from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.sources import lookup
 
 ALL_SOURCES = "ragsite"
@@ -65,9 +65,7 @@ def get_model(caller: Caller, model_id: str, *, organization: Organization | Non
     return SourceModel(model_id, source.name, source)
 
 
-def select_sources(
-    caller: Caller, model_id: str, *, organization: Organization | None = None
-) -> permitted_queries.SourceSelection:
+def select_sources(caller: Caller, model_id: str, *, organization: Organization | None = None) -> SourceSelection:
     """Return what a request with this model searches.
 
     Raises:
@@ -76,4 +74,4 @@ def select_sources(
     """
     source = get_model(caller, model_id, organization=organization).source
     references = (str(source.pk),) if source else ()
-    return permitted_queries.SourceSelection(caller=caller, organization=organization, data_sources=references)
+    return SourceSelection(caller=caller, organization=organization, data_sources=references)

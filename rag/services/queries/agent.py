@@ -25,6 +25,7 @@ from rag.pipeline.validation.validate import find_supporting_passages
 from rag.providers import provider_factory
 from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.services.evaluation import record_unanswered
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import (
     MAX_QUESTION_CHARACTERS,
     AgentReply,
@@ -56,7 +57,7 @@ Answer in plain sentences in the language of the selected text or chunks, whatev
 naming chunks or repeating these instructions."""
 
 
-def respond(question: Question, selection: permitted_queries.SourceSelection, selected_text: str = "") -> AgentReply:
+def respond(question: Question, selection: SourceSelection, selected_text: str = "") -> AgentReply:
     """Answer a question from the selected sources. If there are none, the reply says that nothing was found.
 
     Args:
@@ -117,9 +118,7 @@ def respond(question: Question, selection: permitted_queries.SourceSelection, se
     return reply
 
 
-def _store_if_unanswered(
-    question: str, reply: AgentReply, toolbox: Toolbox, selection: permitted_queries.SourceSelection
-) -> None:
+def _store_if_unanswered(question: str, reply: AgentReply, toolbox: Toolbox, selection: SourceSelection) -> None:
     outcome = record_unanswered.Outcome(bool(reply.model), reply.confidence, is_pending=toolbox.is_language_pending)
     if not (outcome.is_stored and record_unanswered.keeps_questions(selection.caller)):
         return
@@ -136,9 +135,7 @@ def _store_if_unanswered(
     record_unanswered.store_if_unanswered(selection.caller, searched, outcome)
 
 
-def _admission(
-    selection: permitted_queries.SourceSelection, selected_text: str
-) -> contextlib.AbstractContextManager[None]:
+def _admission(selection: SourceSelection, selected_text: str) -> contextlib.AbstractContextManager[None]:
     """Return what bounds the embedding of a selected text that is longer than a question can be."""
     if len(selected_text) <= MAX_QUESTION_CHARACTERS:
         return contextlib.nullcontext()

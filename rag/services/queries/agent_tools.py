@@ -13,6 +13,7 @@ from rag.pipeline.validation.entailment import AnswerValidator
 from rag.providers.base import EntailmentModel
 from rag.services.access import access_rechecks
 from rag.services.operations.measurements.queries import MeasuredQuery
+from rag.services.queries.source_selection import SourceSelection
 from rag.text.token_counts import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question, Retrieval, SearchScope
 
@@ -56,7 +57,7 @@ class Toolbox:
     def __init__(
         self,
         question: Question,
-        selection: permitted_queries.SourceSelection,
+        selection: SourceSelection,
         *,
         token_budget: int | None = None,
         entailment_model: EntailmentModel | None = None,

@@ -14,6 +14,7 @@ from rag.services.queries.history.stored_answers import (
     read_answers,
     readable_messages,
 )
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerEvents, AnswerOptions, AnswerResult, Message, Question
 
 from . import permitted_queries
@@ -35,7 +36,7 @@ class ConversationAnswer:
 
 
 def ask(
-    question: Question, selection: permitted_queries.SourceSelection, options: AnswerOptions, conversation_id: str = ""
+    question: Question, selection: SourceSelection, options: AnswerOptions, conversation_id: str = ""
 ) -> AnswerEvents[ConversationAnswer]:
     """Stream a grounded answer, and store it if the caller's organisations allow it.
 

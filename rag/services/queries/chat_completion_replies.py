@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from rag.errors import NoResults
 from rag.pipeline.answering.no_answer_sentences import sentences_for
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
 
 from . import chat_replies, permitted_queries
@@ -15,7 +16,7 @@ from . import chat_replies, permitted_queries
 def answer(
     question: Question,
     dialogue: Sequence[Message],
-    selection: permitted_queries.SourceSelection,
+    selection: SourceSelection,
     options: AnswerOptions,
 ) -> AnswerEvents[AnswerResult]:
     """Stream what `permitted_queries.ask` answers; a follow-up question is rewritten first so that it stands alone.

@@ -29,6 +29,7 @@ from rag.services.operations.measurements.queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, history_quota
 from rag.services.queries.history.conversation_store import MAX_MESSAGES as MAX_MESSAGES
 from rag.services.queries.history.stored_answers import AnswerDetails, list_sources, readable_messages
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerEvents, ChatReply, Context, GenerationOptions, Message, Question, Retrieval, SearchScope
 from ragsite.postgres.models import as_uuid, uuid7
 
@@ -58,7 +59,7 @@ class ChatTurn:
     question: Question | None = None
 
 
-def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> AnswerEvents[ChatReply]:
+def chat(turn: ChatTurn, selection: SourceSelection) -> AnswerEvents[ChatReply]:
     """Stream a reply. The complete exchange is stored if the user's organisations allow conversations to be stored.
 
     Raises:
@@ -72,7 +73,7 @@ def chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> Answer
     return access_rechecks.watch_access(_chat(turn, selection), selection.caller)
 
 
-def _chat(turn: ChatTurn, selection: permitted_queries.SourceSelection) -> AnswerEvents[ChatReply]:
+def _chat(turn: ChatTurn, selection: SourceSelection) -> AnswerEvents[ChatReply]:
     """Retrieve, generate the reply and store the exchange, without rechecking access."""
     has_model = provider_factory.language_model(turn.generation.model) is not None
     if has_model:
@@ -151,9 +152,7 @@ def _overlap(sent: Sequence[Message], history: Sequence[Message]) -> int:
     return 0
 
 
-def resolve_follow_up(
-    turn: ChatTurn, messages: Sequence[Message], selection: permitted_queries.SourceSelection
-) -> Question:
+def resolve_follow_up(turn: ChatTurn, messages: Sequence[Message], selection: SourceSelection) -> Question:
     """Rewrite a follow-up question so that it can be searched without the earlier messages.
 
     The language model rewrites it, if there is one. Otherwise it is expanded by the earlier questions or by the title
@@ -188,7 +187,7 @@ def resolve_follow_up(
     return dataclasses.replace(question, text=rewritten)
 
 
-def _best_title(question: Question, selection: permitted_queries.SourceSelection) -> str:
+def _best_title(question: Question, selection: SourceSelection) -> str:
     passages = permitted_queries.search(dataclasses.replace(question, top_k=1), selection).passages
     return passages[0].title if passages else ""
 

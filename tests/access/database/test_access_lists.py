@@ -14,7 +14,7 @@ from orgs.access.permissions import Visibility
 from rag.models import DataSource, Grant
 from rag.models.grants import AccessList
 from rag.services.queries import permitted_queries
-from rag.services.queries.permitted_queries import SourceSelection
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import Question
 from ragsite.postgres import identity
 from tests.support.factories import World, ingest_text

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from orgs.access.caller import Caller
 from rag.services.queries import permitted_queries
-from rag.services.queries.permitted_queries import SourceSelection
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import Question
 from ragsite.postgres import identity
 from tests.access.database.injection import execute, web_process

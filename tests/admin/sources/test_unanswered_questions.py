@@ -15,6 +15,7 @@ from rag.services.evaluation import answer_ratings, record_unanswered
 from rag.services.maintenance.retention import delete_old_history
 from rag.services.queries import ask_replies, permitted_queries
 from rag.services.queries.history import own_conversations
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerOptions, Question
 from ragsite.postgres import identity
 from tests.admin.sources.test_reembedding import page_url, text
@@ -42,7 +43,7 @@ def ask(
         return permitted_queries.run_to_completion(
             ask_replies.ask(
                 Question(question, top_k=5, rerank=True),
-                permitted_queries.SourceSelection(caller, **selection),
+                SourceSelection(caller, **selection),
                 AnswerOptions(max_tokens=2000),
             )
         )

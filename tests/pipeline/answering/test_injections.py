@@ -19,6 +19,7 @@ from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.assess_grounding import JUDGE_INSTRUCTIONS
 from rag.services.queries import agent, permitted_queries
 from rag.services.queries.agent_tools import chunk_out
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerOptions, AnswerResult, GenerationOptions, Passage, Question, Submission
 from tests.pipeline.answering.injections import EXFILTRATION, INJECTIONS, Injection
 from tests.support.factories import World, ingest_together
@@ -116,7 +117,7 @@ def test_hostile_passages_do_not_change_extractive_answers(injection: Injection)
 
 def ask_member(world: World, model: str = "") -> AnswerResult:
     generation = GenerationOptions(model=model)
-    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    selection = SourceSelection(Caller(world.users["member"]))
     question = Question(QUESTION, top_k=50, rerank=False, deduplicate=True)
     return permitted_queries.run_to_completion(
         permitted_queries.ask(question, selection, AnswerOptions(max_tokens=8000, generation=generation))

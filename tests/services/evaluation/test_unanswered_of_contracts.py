@@ -14,6 +14,7 @@ from rag.models import UnansweredQuestion
 from rag.pipeline.retrieval.query.follow_up_questions import has_only_words_of_user
 from rag.services.evaluation import record_unanswered
 from rag.services.queries import agent, agent_tools, ask_replies, chat_completion_replies, permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerOptions, Message, Question
 from ragsite.postgres import identity
 from tests.support.factories import World, ingest_text
@@ -85,7 +86,7 @@ def test_a_streamed_question_is_stored_too(api: Api, live_world: World, path: st
 
 def test_a_question_about_a_selected_text_is_not_stored(world: World) -> None:
     ingest_text(world.source(), "zebras.md", ZEBRAS)
-    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    selection = SourceSelection(Caller(world.users["member"]))
     agent.respond(Question(UNANSWERED, top_k=5), selection, "Flamingos are pink.")
     assert stored() == []
 
@@ -117,7 +118,7 @@ def test_words_of_a_dialogue_that_the_client_keeps_are_not_stored(world: World) 
             chat_completion_replies.answer(
                 Question("And wage?", top_k=5, rerank=True),
                 dialogue,
-                permitted_queries.SourceSelection(caller),
+                SourceSelection(caller),
                 AnswerOptions(max_tokens=2000),
             )
         )
@@ -143,7 +144,7 @@ def test_a_failing_search_for_the_closest_breaks_no_reply(world: World, monkeypa
 
     monkeypatch.setattr(agent_tools.Toolbox, "find_closest", fail)
     with identity.run_as(caller.database_identity):
-        reply = agent.respond(Question(UNANSWERED, top_k=5, min_score=0.99), permitted_queries.SourceSelection(caller))
+        reply = agent.respond(Question(UNANSWERED, top_k=5, min_score=0.99), SourceSelection(caller))
     assert not reply.is_grounded
     assert stored() == []
 
@@ -157,7 +158,7 @@ def test_words_of_replies_are_not_stored() -> None:
 
 def ask(world: World, text: str, source: str, conversation_id: str = "") -> ask_replies.ConversationAnswer:
     caller = Caller(world.users["member"])
-    selection = permitted_queries.SourceSelection(caller, data_sources=[source])
+    selection = SourceSelection(caller, data_sources=[source])
     with identity.run_as(caller.database_identity):
         return permitted_queries.run_to_completion(
             ask_replies.ask(
@@ -168,7 +169,7 @@ def ask(world: World, text: str, source: str, conversation_id: str = "") -> ask_
 
 def test_an_answer_with_confidence_needs_no_further_statement(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     ingest_text(world.source(), "zebras.md", ZEBRAS)
-    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    selection = SourceSelection(Caller(world.users["member"]))
     agent.respond(Question(ANSWERED, top_k=5), selection)  # loads the models
     counts = []
     for store in (record_unanswered.store_if_unanswered, lambda *_, **__: None):

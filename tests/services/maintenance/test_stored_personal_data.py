@@ -27,6 +27,7 @@ from rag.services.jobs.create_job import create_job
 from rag.services.maintenance.retention import delete_old_history
 from rag.services.queries import chat_replies, permitted_queries
 from rag.services.queries.history import stored_searches
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.sources import original_files, purge
 from rag.types import Message, Question, Submission
 from tests.support.browsers import staff_browser
@@ -42,8 +43,8 @@ def set_history_policy(world: World, history: str = "full", days: int | None = N
     world.home.save()
 
 
-def selection_of(world: World, name: str = "member") -> permitted_queries.SourceSelection:
-    return permitted_queries.SourceSelection(Caller(world.users[name]))
+def selection_of(world: World, name: str = "member") -> SourceSelection:
+    return SourceSelection(Caller(world.users[name]))
 
 
 def search_and_chat(world: World, name: str = "member") -> None:

@@ -18,6 +18,7 @@ from rag.services.ingestion import build_submissions, document_processing
 from rag.services.jobs.create_job import create_job
 from rag.services.operations.measurements import figures, recording
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerOptions, Mode, Question, Submission
 from ragsite.observability import measurement_buffer
 from tests.support.factories import World, ingest_text
@@ -67,7 +68,7 @@ def test_nothing_is_lost_while_others_measure() -> None:
 
 def test_a_question_is_measured_with_its_stages_and_without_its_text(world: World) -> None:
     ingest_text(world.source(), "zebra.txt", "Zebras have stripes. The stripes of zebras confuse flies.")
-    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    selection = SourceSelection(Caller(world.users["member"]))
     question = Question(text="What do the stripes of zebras confuse?", top_k=5, rerank=True)
     measurement_buffer.take()
     permitted_queries.run_to_completion(permitted_queries.ask(question, selection, AnswerOptions(max_tokens=1000)))
@@ -86,7 +87,7 @@ def test_a_question_is_measured_with_its_stages_and_without_its_text(world: Worl
 def test_a_question_fails_if_the_model_does_and_not_if_the_caller_errs(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    selection = permitted_queries.SourceSelection(Caller(world.users["foreigner"]))
+    selection = SourceSelection(Caller(world.users["foreigner"]))
     assert permitted_queries.search(Question(text="zebras", top_k=5), selection) is permitted_queries.NO_RESULTS
     recording.store_measurements()
     assert (summary("operation", "query").count, summary("operation", "query").failures) == (1, 0)
@@ -96,7 +97,7 @@ def test_a_question_fails_if_the_model_does_and_not_if_the_caller_errs(
         raise EmbeddingFailed("The model is down.")
 
     monkeypatch.setattr(provider_factory, "embedder", refuse)
-    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    selection = SourceSelection(Caller(world.users["member"]))
     with pytest.raises(EmbeddingFailed):
         permitted_queries.retrieve(Question(text="zebras", top_k=5, mode=Mode.DENSE), selection)
     recording.store_measurements()

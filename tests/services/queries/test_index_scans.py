@@ -20,7 +20,7 @@ from rag.providers.stores.pgvector import bm25_query
 from rag.providers.stores.search_types import ScopeQuery
 from rag.providers.stores.store_writes import DocumentVersion
 from rag.services.queries import permitted_queries
-from rag.services.queries.permitted_queries import SourceSelection
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import ChunkDraft, Mode, Question, SearchScope
 from ragsite.postgres import identity
 from tests.support.factories import World

@@ -15,6 +15,7 @@ from rag.pipeline.retrieval import find_candidates
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.providers.embedders import multilingual
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.reembedding import second_model
 from rag.services.sources import scopes_by_embedding_model
 from rag.text.question_language import FOREIGN_LANGUAGES
@@ -55,14 +56,12 @@ def library(world: World) -> DataSource:
 
 def retrieve(world: World, text: str, **fields: object) -> list[str]:
     question = Question(text, **({"top_k": 3, "rerank": True} | fields))  # type: ignore[arg-type]
-    passages = permitted_queries.retrieve(
-        question, permitted_queries.SourceSelection(Caller(world.users["member"]))
-    ).passages
+    passages = permitted_queries.retrieve(question, SourceSelection(Caller(world.users["member"]))).passages
     return [passage.path for passage in passages]
 
 
 def ask(world: World, text: str) -> AnswerResult:
-    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    selection = SourceSelection(Caller(world.users["member"]))
     question = Question(text, top_k=5, rerank=True)
     return permitted_queries.run_to_completion(
         permitted_queries.ask(question, selection, AnswerOptions(max_tokens=1000))
@@ -237,7 +236,7 @@ def test_other_models_and_a_disabled_model_stay_alone(world: World, library: Dat
 def test_titles_are_compared_with_a_question_that_is_not_english(world: World, library: DataSource) -> None:
     second_model.embed_other_languages([library.pk])
     question = Question("Wie lange im Voraus muss man den Vertrag kündigen?", top_k=3, rerank=True)
-    selection = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    selection = SourceSelection(Caller(world.users["member"]))
     passages = permitted_queries.retrieve(question, selection).passages
     assert all(passage.heading_similarity is not None for passage in passages)
 

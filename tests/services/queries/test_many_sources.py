@@ -12,7 +12,7 @@ from rag.pipeline.embed_question import embed_question
 from rag.pipeline.retrieval.query import embed_in_scopes
 from rag.providers.base import Vectors
 from rag.services.queries import permitted_queries
-from rag.services.queries.permitted_queries import SourceSelection
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import Question
 from tests.support.factories import World, ingest_text
 

@@ -10,6 +10,7 @@ from orgs.access.caller import Caller
 from rag.models import DataSource
 from rag.services.operations import demo_data
 from rag.services.queries import agent, chat_replies, permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.reembedding import second_model
 from rag.types import AnswerOptions, AnswerResult, Message, Question
 from tests.support.factories import World, ingest_text
@@ -41,8 +42,8 @@ def ask(world: World, text: str) -> AnswerResult:
     return permitted_queries.run_to_completion(events)
 
 
-def select(world: World) -> permitted_queries.SourceSelection:
-    return permitted_queries.SourceSelection(Caller(world.users["member"]))
+def select(world: World) -> SourceSelection:
+    return SourceSelection(Caller(world.users["member"]))
 
 
 def test_a_question_is_postponed_until_the_vectors_are_there(world: World, source: DataSource) -> None:

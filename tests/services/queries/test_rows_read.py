@@ -19,7 +19,7 @@ from rag.providers.stores.pgvector import bm25_query
 from rag.providers.stores.pgvector.bm25_terms import hash_stem
 from rag.services.access import access_rechecks
 from rag.services.queries import permitted_queries
-from rag.services.queries.permitted_queries import SourceSelection
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import Filters, Mode, Question
 from ragsite.postgres import identity
 from tests.support.factories import World

@@ -9,6 +9,7 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, EmbeddingModel, Reembedding
 from rag.models.content.pgvector_tables import EMBEDDING_TABLES
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.reembedding import background, lifecycle
 from rag.types import Question
 from tests.support.factories import World, ingest_texts
@@ -42,7 +43,7 @@ def chunks() -> set[uuid.UUID]:
 
 
 def search(world: World, text: str) -> list[str]:
-    reader = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    reader = SourceSelection(Caller(world.users["member"]))
     return [passage.path for passage in permitted_queries.retrieve(Question(text=text, top_k=3), reader).passages]
 
 

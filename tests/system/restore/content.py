@@ -12,6 +12,7 @@ from typing import Any
 
 import django
 
+from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 from tests.support.data.database import delete_all_rows
 
@@ -70,7 +71,7 @@ def ask(file: Path) -> None:
         }
         with identity.run_as(caller.database_identity):
             answers[name] = {"sources": visible, "chunks": Chunk.objects.count(), "questions": []}
-            selection = permitted_queries.SourceSelection(caller)
+            selection = SourceSelection(caller)
             for text in QUESTIONS:
                 for mode in Mode:
                     retrieval = permitted_queries.search(

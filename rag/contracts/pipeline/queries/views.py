@@ -16,6 +16,7 @@ from rag.contracts.pipeline import examples
 from rag.contracts.pipeline.base import PipelineViewSet
 from rag.errors import NoResults
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.queries.trace import search_trace, trace_permissions
 from ragsite.http.openapi import request_example, response_example
 from ragsite.http.strict_fields import ValidatedFields
@@ -107,7 +108,7 @@ class Queries(PipelineViewSet):
         return Response(explain_out(search_trace.explain_search(question, trace_request)))
 
 
-def _build_source_selection(request: Request, values: ValidatedFields) -> permitted_queries.SourceSelection:
-    return permitted_queries.SourceSelection(
+def _build_source_selection(request: Request, values: ValidatedFields) -> SourceSelection:
+    return SourceSelection(
         caller=get_caller(request), organization=organization(request), data_sources=values.get("dataSources", ())
     )

@@ -14,12 +14,13 @@ from rag.errors import UnknownQuery
 from rag.models import Action, Chunk, SearchRecord
 from rag.pipeline.retrieval.load_passages import read_passages
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import Hit, Passage, Question, SearchResult
 
 from . import history_quota
 
 
-def search(question: Question, selection: permitted_queries.SourceSelection) -> SearchResult:
+def search(question: Question, selection: SourceSelection) -> SearchResult:
     """Search, and store the query and its results as far as the caller's organisations allow.
 
     Raises:

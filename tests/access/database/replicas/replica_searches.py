@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from orgs.access.caller import Caller
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.types import Question
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity
@@ -30,7 +31,7 @@ def search_again(caller: Caller, text: str = "animals", **options: Any) -> Searc
     measurement_buffer.take()
     with identity.run_as(caller.database_identity):
         question = Question(text, top_k=50, **options)
-        retrieval = permitted_queries.search(question, permitted_queries.SourceSelection(caller))
+        retrieval = permitted_queries.search(question, SourceSelection(caller))
     return SearchOutcome({passage.document_id for passage in retrieval.passages}, used_replica=used_replica())
 
 

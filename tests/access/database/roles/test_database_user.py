@@ -43,11 +43,12 @@ for who in (identity.WORKER, identity.ANONYMOUS, identity.OWNER, identity.Identi
     with identity.run_as(who):
         print(DataSource.objects.count(), source.chunks.count())
 from orgs.access.caller import Caller
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.queries import permitted_queries
 from rag.types import Question
 caller = Caller(user)
 with identity.run_as(caller.database_identity):
-    found = permitted_queries.search(Question("zebras", top_k=3), permitted_queries.SourceSelection(caller=caller))
+    found = permitted_queries.search(Question("zebras", top_k=3), SourceSelection(caller=caller))
     print([passage.path for passage in found.passages])
 from rag.providers import provider_factory
 store = provider_factory.chunk_store()

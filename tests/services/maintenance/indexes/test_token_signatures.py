@@ -12,6 +12,7 @@ from rag.models.content.pgvector_tables import ChunkTokenSignatures
 from rag.providers import provider_factory
 from rag.services.maintenance.indexes import token_signature_backfill
 from rag.services.queries import permitted_queries
+from rag.services.queries.source_selection import SourceSelection
 from rag.services.sources import documents, purge
 from rag.types import Passage, Question
 from tests.support.factories import World, ingest_text
@@ -39,7 +40,7 @@ def remote_model(model_provider: ProviderServer) -> EmbeddingModel:
 
 
 def search(world: World, text: str, **fields: Any) -> list[Passage]:
-    reader = permitted_queries.SourceSelection(Caller(world.users["member"]))
+    reader = SourceSelection(Caller(world.users["member"]))
     return list(permitted_queries.retrieve(Question(text=text, top_k=3, rerank=True, **fields), reader).passages)
 
 
