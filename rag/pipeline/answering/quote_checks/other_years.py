@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from rag.pipeline.answering.extractive.question.question_type import is_yes_or_no
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.quantity_words import MONTHS
+from rag.text.quantities.years import LIKELY_YEAR
 from rag.text.words import content_words, stem
 
-_YEAR = re.compile(r"(?<!\d)(?<!\d[,'’])(?:19[5-9]|20[0-3])\d(?!\d|[.,]\d)")
+_YEAR = re.compile(rf"(?<!\d)(?<!\d[,'’]){LIKELY_YEAR}(?!\d|[.,]\d)")
 _WORD = re.compile(r"\w+")
 _MONTHS = frozenset(month for months in MONTHS.values() for month in months)
 _MAX_QUESTION, _MAX_TEXT = 500, 2_000

@@ -17,6 +17,7 @@ from rag.pipeline.answering.generate import PreparedGeneration
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.text.languages import snowball_algorithm
 from rag.text.quantities.quantity_words import CURRENCIES, MONTHS, NUMBER_WORDS, TIME_UNITS, UNIT_OF_WORD, any_of
+from rag.text.quantities.years import YEAR
 from rag.types import Citation
 
 from .missing_names import lacks_name
@@ -31,8 +32,8 @@ _MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
 # Numbers that are neither prices nor parts of a telephone number.
 _TIME_OR_DATE = re.compile(
     r"(?<![\d.,:/])(?:\d\d?[./]\d\d?[./](?:\d\d){1,2}|\d\d?[:.]\d\d(?: ?(?:uhr|h|[ap]\.?m\.?)\b|(?<=:\d\d))"
-    rf"|\d\d?(?:st|nd|rd|th|\.)? (?:{_MONTH_NAMES})\b(?: (?:19|20)\d\d)?"
-    r"|\b(?:in|im|en|since|from|until|by|seit|ab|bis|depuis|dès|desde|hasta) (?:19|20)\d\d\b"
+    rf"|\d\d?(?:st|nd|rd|th|\.)? (?:{_MONTH_NAMES})\b(?: {YEAR})?"
+    rf"|\b(?:in|im|en|since|from|until|by|seit|ab|bis|depuis|dès|desde|hasta) {YEAR}\b"
     r"(?! (?:per|pro|par|por)\b))",
     re.IGNORECASE,
 )

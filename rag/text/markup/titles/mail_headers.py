@@ -8,6 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rag.text.quantities.years import YEAR
+
 _SUBJECTS = "Subject|Betreff|Objet|Asunto|Oggetto"
 _SENDERS = "From|Von|De|Da"
 _DATES = "Date|Sent|Datum|Gesendet|Envoyé|Fecha|Enviado(?: el)?|Data|Inviato"
@@ -22,7 +24,7 @@ _HEADER = re.compile(
 )
 _REPLY = re.compile(r"(?:(?:Re|Fwd?|AW|WG|Antw|TR|RV|RIF|I)[ \u00a0]?(?:\[\d{1,3}\])?:[ \t]*)+", re.IGNORECASE)
 # A timetable and a travel plan also have lines with From, To and Date, but neither an address nor a year.
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_YEAR = re.compile(rf"(?<!\d){YEAR}(?!\d)")
 _MIN_LINES = 3
 _MAX_LINE_CHARACTERS, _MAX_TITLE_CHARACTERS = 1_000, 200
 

@@ -6,13 +6,14 @@ from itertools import groupby, pairwise, zip_longest
 
 from rag.text.markup.aligned_columns import COLUMN_GAP
 from rag.text.quantities.amounts import find_amounts, parse_range
+from rag.text.quantities.years import YEAR
 from rag.text.sentences.quotable_units import TextUnit, UnitKind
 
 # A border of a grid table in reStructuredText: `+---+---+`, or `+===+===+` below the header.
 _GRID_BORDER = re.compile(r"\+[-=]")
 _DIGIT = re.compile(r"\d")
 _NUMBER_FIRST = re.compile(r"[^\w\s]?\s?\d")
-_YEAR = re.compile(r"(?:19|20)\d\d")
+_YEAR = re.compile(YEAR)
 # How many rows are below the header of a table that has no rule below it.
 _MIN_ROWS_WITHOUT_RULE = 2
 # A line within a cell that begins a note: `.. important::`.
