@@ -13,7 +13,11 @@ _TYPES = "http://schemas.openxmlformats.org/package/2006/content-types"
 
 
 def xls(
-    sheets: Mapping[str, Sequence[Sequence[str | float]]], *, title: str | bytes = "", code_page: int = 1252
+    sheets: Mapping[str, Sequence[Sequence[str | float]]],
+    *,
+    title: str | bytes = "",
+    code_page: int = 1252,
+    title_in_characters: bool = False,
 ) -> bytes:
     """A workbook (BIFF8, MS-XLS) with these rows in its sheets. `code_page`: of a title in bytes."""
     offset = len(_biff_start(_WORKBOOK)) + sum(12 + len(name) for name in sheets) + len(_biff(0x000A))
@@ -26,7 +30,7 @@ def xls(
         for row, values in enumerate(rows):
             body += b"".join(_xls_cell(row, column, value) for column, value in enumerate(values))
         body += _biff(0x000A)
-    summary = {"\x05SummaryInformation": _summary(title, code_page)} if title else {}
+    summary = {"\x05SummaryInformation": _summary(title, code_page, in_characters=title_in_characters)} if title else {}
     return ole({"Workbook": head + _biff(0x000A) + body, **summary})
 
 
@@ -116,11 +120,12 @@ def doc(paragraphs: Sequence[str], *, title: str = "") -> bytes:
     return ole({**streams, "\x05SummaryInformation": _summary(title)} if title else streams)
 
 
-def _summary(title: str | bytes, code_page: int = 1252) -> bytes:
-    """A property set (MS-OLEPS) with a title."""
-    encoded = (title.encode("cp1252") if isinstance(title, str) else title) + b"\0"
+def _summary(title: str | bytes, code_page: int = 1252, *, in_characters: bool = False) -> bytes:
+    """A property set (MS-OLEPS) with a title. `in_characters`: its length is in characters of UTF-16, not in bytes."""
+    encoded = (title.encode("cp1252") if isinstance(title, str) else title) + b"\0\0"
     encoded = encoded.ljust(-(-len(encoded) // 4) * 4, b"\0")
-    values = struct.pack("<IHH", 2, code_page, 0) + struct.pack("<II", 0x1E, len(encoded)) + encoded
+    kind, length = (0x1F, len(encoded) // 2) if in_characters else (0x1E, len(encoded))
+    values = struct.pack("<IHH", 2, code_page, 0) + struct.pack("<II", kind, length) + encoded
     section = struct.pack("<IIIIII", 24 + len(values), 2, 1, 24, 2, 32) + values
     format_id = bytes.fromhex("E0859FF2F94F6810AB9108002B27B3D9")
     return struct.pack("<HHI16sI16sI", 0xFFFE, 0, 0x00020105, b"", 1, format_id, 48) + section

@@ -63,6 +63,7 @@ def test_older_workbooks_have_a_title(read: Read) -> None:
         ("Größen".encode(), 65001, "Größen"),
         ("Größen".encode("cp1252"), 4711, "Größen"),
         (b"\x81\x8d\x90", 4711, "\ufffd" * 3),
+        ("Größen 資料".encode("utf-16-le"), 1200, "Größen 資料"),
     ],
 )
 def test_titles_have_the_declared_code_page(read: Read, title: bytes, code_page: int, expected: str) -> None:
@@ -70,3 +71,8 @@ def test_titles_have_the_declared_code_page(read: Read, title: bytes, code_page:
     parsed = read(older_office.xls({"A": [["x"]]}, title=title, code_page=code_page), "a.xls")
     assert parsed.title == expected
     assert "| x |" in parsed.text
+
+
+def test_titles_may_be_stored_as_characters(read: Read) -> None:
+    title = "Größen 資料".encode("utf-16-le")
+    assert read(older_office.xls({"A": [["x"]]}, title=title, title_in_characters=True), "a.xls").title == "Größen 資料"
