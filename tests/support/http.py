@@ -7,6 +7,7 @@ import json
 import threading
 import urllib.request
 from collections.abc import Generator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -87,16 +88,21 @@ class Client:
 
     def events(self, path: str, body: Any) -> Generator[tuple[str, Any], None, None]:
         """Yield the server-sent events as they arrive. Closing the generator closes the connection."""
-        headers = {"Content-Type": "application/json", **self.headers}
-        request = urllib.request.Request(self.address + path, json.dumps(body).encode(), headers, method="POST")
-        with urllib.request.urlopen(request, timeout=60) as response:
-            assert response.headers["Content-Type"] == "text/event-stream"
-            lines = (line.decode().rstrip("\n") for line in response)
+        with closing(self.event_lines(path, body)) as lines:
             for line in lines:
                 if line.startswith("event: "):
                     name, data = line.removeprefix("event: "), json.loads(next(lines).removeprefix("data: "))
                     conformance.check_event(path, name, data)
                     yield name, data
+
+    def event_lines(self, path: str, body: Any) -> Generator[str, None, None]:
+        """Yield the lines of the server-sent events as they arrive, comments too."""
+        headers = {"Content-Type": "application/json", **self.headers}
+        request = urllib.request.Request(self.address + path, json.dumps(body).encode(), headers, method="POST")
+        with urllib.request.urlopen(request, timeout=60) as response:
+            assert response.headers["Content-Type"] == "text/event-stream"
+            for line in response:
+                yield line.decode().rstrip("\n")
 
     def send(self, method: str, path: str, data: bytes | None = None) -> Reply:
         status, headers, content = self._exchange(

@@ -20,6 +20,7 @@ from rag.pipeline.validation.entailment import AnswerValidator
 from rag.pipeline.validation.remove_unsupported import remove_unsupported_end
 from rag.pipeline.validation.validate import validate_answer
 from rag.providers import provider_factory
+from rag.providers.language_models.keep_alive import wait_for
 from rag.text.markup.pictures import disable_pictures
 from rag.text.markup.writing_direction import end_directions
 from rag.types import (
@@ -164,9 +165,9 @@ def _generate_answer(
         return _no_answer(question.text, grounding, CONTEXT_IGNORED, model=generation.model)
     # Validated against the passages, not the prompt: the question itself cannot support the answer.
     passages = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
-    validator = AnswerValidator(provider_factory.entailment_model())
-    cited, validation = _validate(validator, cited, passages, [passage.lang for passage in context.numbered_passages])
-    grounding = dataclasses.replace(grounding, warnings=(*grounding.warnings, *validator.warnings))
+    langs = [passage.lang for passage in context.numbered_passages]
+    cited, validation, warnings = yield from _validate(cited, passages, langs)
+    grounding = dataclasses.replace(grounding, warnings=(*grounding.warnings, *warnings))
     if not (cited.citations and validation.is_valid):
         if options.strict:
             raise NotGrounded(f"The sources do not support the generated answer: {validation.details}")
@@ -186,20 +187,33 @@ def _generate_answer(
 
 
 def _validate(
-    validator: AnswerValidator, cited: CitedAnswer, known: str, langs: Sequence[str]
-) -> tuple[CitedAnswer, Validation]:
-    """Validate an answer. If it is invalid, do so again without the sentences at its end that nothing supports."""
+    cited: CitedAnswer, known: str, langs: Sequence[str]
+) -> Generator[str, None, tuple[CitedAnswer, Validation, tuple[str, ...]]]:
+    """Validate an answer. If it is invalid, do so again without the sentences at its end that nothing supports.
+
+    Yields:
+        "" while an entailment model is asked.
+
+    Returns:
+        The answer, without these sentences; its validation, and the warnings.
+    """
     if not cited.citations:  # it is declined in any case
-        return cited, validate_answer(cited.text, known, langs)
-    validation = validator.validate(cited.text, known, langs)
+        return cited, validate_answer(cited.text, known, langs), ()
+    model = provider_factory.entailment_model()
+    validator = AnswerValidator(model)
+    if model is None:
+        validation = validator.validate(cited.text, known, langs)
+    else:
+        validation = yield from wait_for(lambda: validator.validate(cited.text, known, langs))
     if validation.is_valid:
-        return cited, validation
+        return cited, validation, validator.warnings
     text, removed = remove_unsupported_end(cited.text, validation.sentences)
     if not removed:
-        return cited, validation
+        return cited, validation, validator.warnings
     unsupported = (*cited.unsupported_sentences, *removed)
     shortened = dataclasses.replace(cited, text=text, unsupported_sentences=unsupported)
-    return shortened, validator.validate(text, known, langs)
+    # The model is not asked again: what it said of each sentence is known.
+    return shortened, validator.validate(text, known, langs), validator.warnings
 
 
 def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citation, ...]:

@@ -1,5 +1,7 @@
 """POST /api/rag/query with a language model, whose answers an entailment model validates."""
 
+import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -110,3 +112,25 @@ def test_a_stream_ends_with_the_warning(
     entailment_model.fail(429)
     name, result = guest.stream("/api/rag/query", {"query": QUESTION, "dataSources": ["hotel"], "stream": True})[-1]
     assert (name, result["warnings"]) == ("done", ["ENTAILMENT_FAILED", "CONFIDENCE_UNKNOWN"])
+
+
+def test_a_stream_is_not_silent_while_the_model_is_asked(
+    guest: Client, language_model: ProviderServer, entailment_model: ProviderServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    language_model.replies = ["Guests do give keys to the porter [1]."]
+    is_asked, may_answer, answer = threading.Event(), threading.Event(), entailment_model.answer
+
+    def answer_late(path: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+        is_asked.set()
+        may_answer.wait(60)
+        return answer(path, body)
+
+    monkeypatch.setattr(entailment_model, "answer", answer_late)
+    lines = []
+    for line in guest.event_lines("/api/rag/query", {"query": QUESTION, "dataSources": ["hotel"], "stream": True}):
+        lines.append(line)
+        if line == ": waiting" and is_asked.is_set():
+            may_answer.set()
+    assert may_answer.is_set(), "a comment was sent while the model was asked"
+    result = json.loads([line for line in lines if line.startswith("data: ")][-1].removeprefix("data: "))
+    assert result["warnings"] == ["CONFIDENCE_UNKNOWN"]
