@@ -1,6 +1,6 @@
 """Bodies for the OpenAPI schema's examples: of the contract's own commands, where it has some."""
 
-from rag.pipeline.answering.no_answer_sentences import LOW_CONFIDENCE
+from rag.pipeline.answering.declined.no_answer_sentences import LOW_CONFIDENCE
 
 SEARCH: dict[str, object] = {
     "query_text": "What did the customer say about pricing?",

@@ -11,8 +11,8 @@ from rag.text.token_counts import count_tokens
 from rag.types import AnswerEvents, Confidence, ConfidentAnswer, GenerationOptions, Passage, Question, SearchScope
 from ragsite.postgres import identity
 
+from .declined.no_answer_sentences import LOW_CONFIDENCE
 from .generate import BY_TITLE, collect_text, prepare_generation
-from .no_answer_sentences import LOW_CONFIDENCE
 from .prompt import build_prompt
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"

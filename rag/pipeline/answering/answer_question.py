@@ -40,10 +40,10 @@ from rag.types import (
 )
 from ragsite.observability import measurement_buffer
 
+from .declined.no_answer_sentences import ENGLISH, sentences_for
 from .find_passages_to_answer import add_probability_of_parts, find_passages_to_answer
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
-from .no_answer_sentences import ENGLISH, sentences_for
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
 from .quote_checks.find_quote_evidence import find_quote_evidence
 from .quote_checks.required_facts import has_required_facts

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import structlog
 
 from rag.errors import AccessEnded, RagError
+from rag.pipeline.answering.declined.no_answer_sentences import sentences_for
 from rag.pipeline.answering.extractive.extract import EXTRACTIVE_MODEL as EXTRACTIVE
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_signatures
-from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.pipeline.answering.prompt import MAX_PROMPT_TOKENS
 from rag.pipeline.answering.sanitize import sanitize
 from rag.pipeline.grounding.assess_grounding import assess_grounding

@@ -6,7 +6,7 @@ Only questions without a good answer are stored.
 from collections.abc import Sequence
 
 from rag.errors import NoResults
-from rag.pipeline.answering.no_answer_sentences import sentences_for
+from rag.pipeline.answering.declined.no_answer_sentences import sentences_for
 from rag.services.queries.source_selection import SourceSelection
 from rag.types import Answer, AnswerEvents, AnswerOptions, AnswerResult, Context, Grounding, Message, Question
 

@@ -12,12 +12,12 @@ from rag.errors import NoLanguageModel
 from rag.models import ConversationMessage
 from rag.pipeline.answering.answer_question import describe_gaps
 from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
+from rag.pipeline.answering.declined.no_answer_sentences import sentences_for
 from rag.pipeline.answering.extractive.quote_two_answers import quote_answer
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.find_passages_to_answer import add_probability_of_parts
 from rag.pipeline.answering.generate import BY_TITLE, collect_text, generate_text
 from rag.pipeline.answering.merge_passages import merge_passages
-from rag.pipeline.answering.no_answer_sentences import sentences_for
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.retrieval.query import follow_up_questions

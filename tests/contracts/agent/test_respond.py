@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rag.models import DataSource
-from rag.pipeline.answering.no_answer_sentences import ENGLISH
+from rag.pipeline.answering.declined.no_answer_sentences import ENGLISH
 from tests.contracts.agent.helpers import CHUNK_KEYS, KEYS, ZEBRAS, Api, ask
 from tests.support.checks import snapshots
 from tests.support.factories import ingest_text

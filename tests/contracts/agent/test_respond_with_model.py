@@ -7,7 +7,7 @@ import pytest
 
 from orgs.access.permissions import Visibility
 from orgs.models import Membership
-from rag.pipeline.answering.no_answer_sentences import ENGLISH
+from rag.pipeline.answering.declined.no_answer_sentences import ENGLISH
 from rag.services.queries import agent
 from tests.contracts.agent.helpers import (
     CHUNK_KEYS,

@@ -1,0 +1,1 @@
+"""Answers that say that there is none."""
