@@ -7,12 +7,8 @@ import dataclasses
 from collections.abc import Generator, Sequence
 
 from rag.errors import InsufficientContext, NoResults, NotGrounded
-from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
-from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.grounding.assess_grounding import CONFIDENCE_UNKNOWN, assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
-from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
-from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.pipeline.grounding.quote_confidence import confidence_of_quotes
 from rag.pipeline.retrieval.query.spelling.correct_spelling import correct_spelling
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
@@ -21,8 +17,6 @@ from rag.pipeline.validation.remove_unsupported import remove_unsupported_end
 from rag.pipeline.validation.validate import validate_answer
 from rag.providers import provider_factory
 from rag.providers.language_models.keep_alive import wait_for
-from rag.text.markup.pictures import disable_pictures
-from rag.text.markup.writing_direction import end_directions
 from rag.types import (
     Answer,
     AnswerEvents,
@@ -40,7 +34,16 @@ from rag.types import (
 )
 from ragsite.observability import measurement_buffer
 
-from .declined.no_answer_sentences import ENGLISH, sentences_for
+from .declined.declined_answers import (
+    NOT_GROUNDED,
+    decline,
+    decline_without_facts,
+    describe_closest,
+    describe_gaps_of_quotes,
+    postpone,
+    say_no_answer,
+)
+from .declined.no_answer_sentences import ENGLISH
 from .find_passages_to_answer import add_probability_of_parts, find_passages_to_answer
 from .generate import collect_text, prepare_generation, resolve_model_name
 from .merge_passages import find_pages
@@ -49,11 +52,7 @@ from .quote_checks.find_quote_evidence import find_quote_evidence
 from .quote_checks.required_facts import has_required_facts
 from .verify_citations import CitedAnswer, extract_citations
 
-CONTEXT_IGNORED, NOT_GROUNDED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "NOT_GROUNDED", "CITATIONS_DROPPED"
-_MAX_LISTED_GAPS = 10
-# From this probability on, or with so similar a heading, the closest passage may well contain the answer, so the text
-# says that none is clear. Below such headings are the answers to eight of twelve declined questions.
-_MIN_UNCLEAR, _MIN_UNCLEAR_HEADING_SIMILARITY = 0.15, 0.375
+CONTEXT_IGNORED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "CITATIONS_DROPPED"
 
 
 def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOptions) -> AnswerEvents[AnswerResult]:
@@ -83,16 +82,16 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         grounding = add_probability_of_parts(grounding, retrieval, context.passages)
     if options.strict and not grounding.is_groundable:
         raise InsufficientContext(ENGLISH.no_answer, gaps=list(grounding.gaps))
-    closest = "" if grounding.is_groundable else _describe_closest(question.text, context)
+    closest = "" if grounding.is_groundable else describe_closest(question.text, context)
     if len(grounding.relevant) < len(context.passages):
         context = _build_context(question, grounding.relevant, options, sanitized)
     yield retrieval
     if not grounding.is_groundable:
         if LANGUAGE_PENDING in retrieval.warnings:
             grounding = dataclasses.replace(grounding, gaps=())  # its words may well be there, in another language
-            answer = _postpone(question.text, grounding)
+            answer = postpone(question.text, grounding)
         else:
-            answer = _decline(question.text, grounding, closest, retrieval.passages[0].heading_similarity)
+            answer = decline(question.text, grounding, closest, retrieval.passages[0].heading_similarity)
         yield answer.text
     else:
         with measurement_buffer.measure("query_stage", "generate"):
@@ -145,12 +144,12 @@ def _generate_answer(
     """Yield the answer's text in parts, and return the answer with verified citations, or a refusal."""
     generation = prepare_generation(question.text, context, options.generation, searched=searched)
     if generation.quotes is not None and not has_required_facts(question.text, generation, grounding.gaps):
-        answer = _decline_without_facts(question.text, context, grounding, options)
+        answer = decline_without_facts(question.text, context, grounding, options)
         yield answer.text
         return answer
     text = yield from collect_text(generation.text_parts)
     if generation.quotes is not None:
-        gaps = _describe_gaps_of_quotes(question.text, grounding, generation.quotes)
+        gaps = describe_gaps_of_quotes(question.text, grounding, generation.quotes)
         if gaps:
             yield f" {gaps}"
         return Answer(
@@ -162,7 +161,7 @@ def _generate_answer(
         )
     cited = extract_citations(text, context.numbered_passages)
     if not (cited.citations or cited.unsupported_sentences):
-        return _no_answer(question.text, grounding, CONTEXT_IGNORED, model=generation.model)
+        return say_no_answer(question.text, grounding, CONTEXT_IGNORED, model=generation.model)
     # Validated against the passages, not the prompt: the question itself cannot support the answer.
     passages = "\n\n".join(passage.text_with_headings for passage in context.numbered_passages)
     langs = [passage.lang for passage in context.numbered_passages]
@@ -171,7 +170,7 @@ def _generate_answer(
     if not (cited.citations and validation.is_valid):
         if options.strict:
             raise NotGrounded(f"The sources do not support the generated answer: {validation.details}")
-        return _no_answer(question.text, grounding, NOT_GROUNDED, model=generation.model)
+        return say_no_answer(question.text, grounding, NOT_GROUNDED, model=generation.model)
     return Answer(
         cited.text,
         _with_pages(cited.citations, context),
@@ -225,60 +224,3 @@ def _with_pages(citations: Sequence[Citation], context: Context) -> tuple[Citati
         pages = exact_pages or find_pages(document_passages, citation.start, citation.end)
         cited.append(dataclasses.replace(citation, pages=pages))
     return tuple(cited)
-
-
-def _decline(query: str, grounding: Grounding, closest: str, heading_similarity: float | None) -> Answer:
-    """Decline a question that the passages probably do not answer, and show what comes closest."""
-    is_unclear = grounding.score >= _MIN_UNCLEAR or (heading_similarity or 0.0) >= _MIN_UNCLEAR_HEADING_SIMILARITY
-    if not (is_unclear and closest):
-        return _no_answer(query, grounding, NOT_GROUNDED, closest=closest)
-    gaps = describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
-    text = " ".join(filter(None, (sentences_for(query).unclear, gaps, closest)))
-    return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
-
-
-def _decline_without_facts(query: str, context: Context, grounding: Grounding, options: AnswerOptions) -> Answer:
-    """Decline a question because the quotes lack what it asks for, such as a telephone number."""
-    if options.strict:
-        raise InsufficientContext(ENGLISH.no_answer, gaps=list(grounding.gaps))
-    return _decline(query, grounding, _describe_closest(query, context), None)
-
-
-def _postpone(query: str, grounding: Grounding) -> Answer:
-    """Decline a question that the sources cannot be compared with by meaning yet, because of its language."""
-    warnings = (*grounding.warnings, NOT_GROUNDED)
-    return Answer(sentences_for(query).pending, (), confidence=0.0, model="", warnings=warnings)
-
-
-def _no_answer(query: str, grounding: Grounding, warning: str, model: str = "", closest: str = "") -> Answer:
-    """Return the statement that no answer was found, with the gaps and the closest passage."""
-    text = " ".join(filter(None, (sentences_for(query).no_answer, describe_gaps(query, grounding.gaps), closest)))
-    return Answer(text, (), confidence=0.0, model=model, warnings=(*grounding.warnings, warning))
-
-
-def _describe_closest(query: str, context: Context) -> str:
-    """Return a sentence that shows what comes closest to an answer, so that nobody takes it for one."""
-    passages = context.numbered_passages
-    quotes = extract_quotes(query, passages, compare_sentences(query, passages, context.passages))
-    if not quotes:
-        return ""
-    end = next(number for number, quote in enumerate(quotes, start=1) if not quote.continues)
-    passage = passages[quotes[0].number - 1]
-    where = " › ".join(
-        " ".join(part.split()) for part in dict.fromkeys((passage.title, *passage.headings[-1:])) if part
-    )
-    where = end_directions(disable_pictures(where))
-    space = "\n" if quotes[0].is_block else " "
-    return f"{sentences_for(query).closest.format(where=where)}{space}{render_quotes(quotes[:end])}" if where else ""
-
-
-def _describe_gaps_of_quotes(query: str, grounding: Grounding, quotes: Sequence[Citation]) -> str:
-    """Return the sentence that names gaps below quotes; empty if a quote is in another language, which has no words."""
-    if is_in_other_language(query, [quote.passage for quote in quotes]):
-        return ""
-    return describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
-
-
-def describe_gaps(query: str, gaps: Sequence[str]) -> str:
-    """Return a sentence in the language of the question that names its gaps; empty without gaps."""
-    return sentences_for(query).gaps.format(gaps=", ".join(gaps[:_MAX_LISTED_GAPS])) if gaps else ""

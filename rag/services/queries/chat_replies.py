@@ -10,8 +10,8 @@ from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.errors import NoLanguageModel
 from rag.models import ConversationMessage
-from rag.pipeline.answering.answer_question import describe_gaps
 from rag.pipeline.answering.chat_system_prompt import NOTICE, build_system_prompt
+from rag.pipeline.answering.declined.declined_answers import describe_gaps
 from rag.pipeline.answering.declined.no_answer_sentences import sentences_for
 from rag.pipeline.answering.extractive.quote_two_answers import quote_answer
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
