@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from orgs.models import Membership, ScimGroup, Team
-from orgs.scim import groups, views
+from orgs.scim import groups, resource_lists
 from rag.models import DataSource, Grant
 from tests.orgs.scim.conftest import Directory
 from tests.support.factories import World
@@ -91,7 +91,7 @@ def test_a_page_of_large_groups_is_short(
     directory: Directory, world: World, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     """Nothing is left out: the client asks for the next page until it has `totalResults`."""
-    monkeypatch.setattr(views, "MAX_MEMBERS_OF_PAGE", 3)
+    monkeypatch.setattr(resource_lists, "MAX_MEMBERS_OF_PAGE", 3)
     members = [{"value": str(member.pk)} for member in Membership.objects.filter(organization=world.home)]
     created = [
         directory.create("Group", displayName=f"g{number}", members=members[:size])["id"]
@@ -112,9 +112,9 @@ def test_an_organisation_reads_one_list_at_a_time(
     directory: Directory, other_directory: Callable[[], Directory], world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Several pages of large groups at once would slow down the requests of others."""
-    monkeypatch.setattr(views.LISTS, "_max_wait_seconds", 0.01)
+    monkeypatch.setattr(resource_lists.LISTS, "_max_wait_seconds", 0.01)
     other = other_directory()
-    with views.LISTS.slot(world.home.pk):
+    with resource_lists.LISTS.slot(world.home.pk):
         refused = Client().get("/scim/v2/Groups", headers={"Authorization": f"Bearer {directory.secret}"})
         assert (refused.status_code, refused.headers["Retry-After"], refused.json()["status"]) == (503, "2", "503")
         assert other.get("/Groups")["totalResults"] == 0
