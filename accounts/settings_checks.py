@@ -21,6 +21,7 @@ FORMER_VARIABLES = {
     "RAG_MAX_DOCUMENT_EMBEDDINGS": "Documents of waiting clients are embedded on half of the cores.",
     "RAG_MAX_HISTORY_BYTES": "A user has at most 50 MiB of searches and conversations.",
     "RAG_MAX_MODEL_CALLS": "At most 10 requests of a process wait for a model; RAG_MAX_LONG_REQUESTS limits all.",
+    "RAG_MAX_PASSWORD_CHECKS": "A web process checks four passwords at a time; WEB_CONCURRENCY sets their number.",
     "RAG_MODEL_CACHE_FOLDER": "Files of the local models are in the folder models of RAGSITE_DATA.",
     "RAG_REPLICA_MAX_LAG_SECONDS": "A replica may be five seconds behind.",
     "RAG_SWEEP_INTERVAL_SECONDS": "The sweep runs every 10 seconds.",

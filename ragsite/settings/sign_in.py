@@ -21,9 +21,7 @@ LOGIN_URL, LOGIN_REDIRECT_URL = "sign_in", "ask"
 RAG_SIGN_IN_MAX_FAILURES_PER_IP = env.int("RAG_SIGN_IN_MAX_FAILURES_PER_IP", default=50)
 
 # Password checks at the same time in one web process. Each needs more than half a second of CPU time.
-RAG_MAX_PASSWORD_CHECKS = env.int("RAG_MAX_PASSWORD_CHECKS", default=4)
-if RAG_MAX_PASSWORD_CHECKS < 1:
-    raise ImproperlyConfigured("RAG_MAX_PASSWORD_CHECKS must be at least 1.")
+RAG_MAX_PASSWORD_CHECKS = 4
 
 # Stored in PostgreSQL with the accounts: all processes count together, even while Redis is down.
 AXES_HANDLER = "accounts.sign_in.lockout.LockoutHandler"
