@@ -63,9 +63,9 @@ class AskForm(forms.Form):
 
     def __init__(self, *args: Any, sources: Iterable[DataSource], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        choices: Any = self.fields
-        choices["sources"].choices = [(str(source.pk), source.name) for source in sources]
-        choices["model"].choices = [("", _("Default")), *((name, name) for name in model_choices())]
+        fields: Any = self.fields
+        fields["sources"].choices = [(str(source.pk), source.name) for source in sources]
+        fields["model"].choices = [("", _("Default")), *((name, name) for name in model_choices())]
 
     @classmethod
     def initial_options(cls, query: QueryDict) -> dict[str, object]:

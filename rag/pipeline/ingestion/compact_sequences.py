@@ -74,10 +74,11 @@ class DigestSequence(Sequence[uuid.UUID]):
 
 
 def find_first_of_equal(digests: Iterable[uuid.UUID]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-    """Find which of some digests are the first with their value.
+    """Find the first of each group of equal digests.
 
     Returns:
-        For each digest: whether it is, and the place of its value among the values, in the order of the first ones.
+        For each digest: whether it is the first of its group, and the number of its group, in the order of the first
+        ones.
     """
     values = np.frombuffer(DigestSequence(digests).to_bytes(), np.dtype((np.void, _DIGEST_BYTES)))
     _, first_places, inverse = np.unique(values, return_index=True, return_inverse=True)

@@ -229,13 +229,13 @@ def _store(row: UnansweredQuestion) -> None:
     already, so no other error of the database may break it either.
     """
     try:
-        _save_in_place_of_replaced(row)
+        _save_instead_of_earlier(row)
     except DatabaseError as error:
         if getattr(error.__cause__, "sqlstate", "") != INSUFFICIENT_PRIVILEGE:  # of row-level security
             logger.warning("unanswered_question_not_stored", error=type(error).__name__)
 
 
-def _save_in_place_of_replaced(row: UnansweredQuestion) -> None:
+def _save_instead_of_earlier(row: UnansweredQuestion) -> None:
     with identity.hint_sources([row.source_id]), transaction.atomic():
         advisory_xact_locks([f"unanswered questions of user {row.user_id}"])
         with connection.cursor() as cursor:

@@ -36,7 +36,7 @@ def sweep() -> None:
     now = database_now()
     embedding_outages.delete_stale_outages(now)
     _fail_documents_without_attempts(now)
-    _fail_documents_of_dead_models(now)
+    _fail_documents_of_silent_models(now)
     abandoned = IngestionDocument.objects.filter(state=State.RUNNING, due_at__lt=now)
     postponed = IngestionDocument.objects.filter(state=State.QUEUED, due_at__lt=now)
     # The lost message may have covered more documents of these jobs.
@@ -76,8 +76,8 @@ def _fail_documents_without_attempts(now: datetime.datetime) -> None:
         events.record_failed_documents(ids)
 
 
-def _fail_documents_of_dead_models(now: datetime.datetime) -> None:
-    """Fail documents that have waited too long for a model that is down, without calling the model for each of them."""
+def _fail_documents_of_silent_models(now: datetime.datetime) -> None:
+    """Fail documents that have waited too long for a model, without calling it for each of them."""
     earliest = now - embedding_outages.max_outage_duration()
     for outage in ModelOutage.objects.filter(since__lt=earliest).select_related("model"):
         waiting = IngestionDocument.objects.filter(
