@@ -115,7 +115,7 @@ def renew_recovery_codes(user: User) -> list[str]:
     """Replace the user's recovery codes. Each works once. They are shown now and stored as hashes."""
     codes = [base64.b32encode(secrets.token_bytes(10)).decode().lower() for _ in range(_RECOVERY_CODES)]
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # of two requests at once, both would add codes
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)  # else two requests at once would both add codes
         StaticDevice.objects.filter(user=user).delete()
         device = StaticDevice.objects.create(user=user, name="recovery codes", confirmed=True)
         for code in codes:

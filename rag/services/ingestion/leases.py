@@ -12,6 +12,7 @@ import datetime
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
@@ -56,17 +57,17 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
     """
     now = database_now()
     with transaction.atomic():
-        for source_id, organization_id, model_id, is_remote, has_outage, running in _candidate_sources(now):  # noqa: B007
-            if only_overlooked and running:
+        for source in _candidate_sources(now):
+            if only_overlooked and source.running_documents:
                 return []  # all that follow have documents in progress, too
-            queued = IngestionDocument.objects.filter(source=source_id, state=State.QUEUED, due_at=None)
+            queued = IngestionDocument.objects.filter(source=source.pk, state=State.QUEUED, due_at=None)
             queued = queued.order_by("source_id", "pk").select_for_update(skip_locked=True)
             claimable = queued.annotate(length=TEXT_BYTES).values_list("pk", "attempts", "length", "original_id")
-            max_bytes = _MAX_BYTES_PER_REMOTE_CLAIM if is_remote else _MAX_BYTES_PER_CLAIM
+            max_bytes = _MAX_BYTES_PER_REMOTE_CLAIM if source.is_remote else _MAX_BYTES_PER_CLAIM
             if only_overlooked:
                 claimable = claimable.filter(length__lte=max_bytes)
-            ids = _select_claim(list(claimable[: 1 if has_outage else limit]), max_bytes)
-            if ids and (not has_outage or _set_probe(ids[0], model_id, now)):
+            ids = _select_claim(list(claimable[: 1 if source.has_outage else limit]), max_bytes)
+            if ids and (not source.has_outage or _set_probe(ids[0], source.model_id, now)):
                 break
         else:
             return []
@@ -81,7 +82,7 @@ def claim_next(limit: int, *, only_overlooked: bool = False) -> list[IngestionDo
             chunk_count=0,
         )
         IngestionFairness.objects.bulk_create(
-            [IngestionFairness(organization_id=organization_id, served_at=now)],
+            [IngestionFairness(organization_id=source.organization_id, served_at=now)],
             update_conflicts=True,
             unique_fields=["organization"],
             update_fields=["served_at"],
@@ -113,17 +114,22 @@ def _select_claim(claimable: list[tuple[uuid.UUID, int, int, uuid.UUID | None]],
     return ids
 
 
-def _candidate_sources(now: datetime.datetime) -> list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, bool, int]]:
-    """Return the sources with work, the fairest first.
+class _CandidateSource(NamedTuple):
+    """A source with work, its model, and how many documents of its organisation are being processed."""
 
-    Returns:
-        (source, organisation, model, whether the model is remote, whether it has an outage, the number of documents of
-        the organisation that are being processed) of each.
-    """
+    pk: uuid.UUID
+    organization_id: uuid.UUID
+    model_id: uuid.UUID
+    is_remote: bool
+    has_outage: bool
+    running_documents: int
+
+
+def _candidate_sources(now: datetime.datetime) -> list[_CandidateSource]:
+    """Return the sources with work, the fairest first."""
     with connection.cursor() as cursor:
         cursor.execute(_CANDIDATE_SOURCES, {"now": now, "limit": _MAX_CANDIDATE_SOURCES})
-        candidates: list[tuple[uuid.UUID, uuid.UUID, uuid.UUID, bool, bool, int]] = cursor.fetchall()
-    return candidates
+        return [_CandidateSource(*row) for row in cursor.fetchall()]
 
 
 # Finds the sources with queued documents by skipping through the index from one source to the next (a "loose index

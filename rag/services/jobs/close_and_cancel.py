@@ -34,8 +34,8 @@ def close_if_finished(job_id: uuid.UUID) -> None:
         job = unfinished_jobs().select_for_update().filter(pk=job_id).first()
         if job is None or open_documents.exists():
             return
-        all_failed = not documents.exclude(state=State.FAILED).exists()
-        job.status = Status.FAILED if all_failed else Status.COMPLETED
+        have_all_failed = not documents.exclude(state=State.FAILED).exists()
+        job.status = Status.FAILED if have_all_failed else Status.COMPLETED
         job.finished_at = timezone.now()
         job.save(update_fields=["status", "finished_at"])
         events.record_job_end(job)
