@@ -12,10 +12,11 @@ from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing import formats, parse
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.ocr import layout, models
-from rag.parsing.ocr.lines import Line
+from rag.parsing.ocr.lines import Line, correct_text
 from rag.parsing.ocr.locate_lines import locate_lines
 from rag.parsing.ocr.regions import Rectangle
 from rag.types import LineBox, Page
+from tests.support.checks.growth import takes_linear_time
 
 from . import files
 from .conftest import Read
@@ -95,6 +96,22 @@ def test_a_turned_picture_is_read(read: Read) -> None:
     for turned in (page.transpose(Image.Transpose.ROTATE_180), page.transpose(Image.Transpose.ROTATE_270)):
         text = read(pictures.encoded(turned, kind="PNG"), "a.png", ocr=True).text
         assert text == "Bees are remarkable insects. Wasps are too."
+
+
+@pytest.mark.parametrize(
+    ("recognised", "corrected"),
+    [
+        ("Loans of up to150 euros", "Loans of up to 150 euros"),
+        ("Von8 bis12 Uhr, ,,Haus“", "Von 8 bis 12 Uhr, „Haus“"),
+        ("Auto2000 and H2O, v2, a/to150", "Auto2000 and H2O, v2, a/to150"),
+    ],
+)
+def test_recognised_lines_are_corrected(recognised: str, corrected: str) -> None:
+    assert correct_text(recognised) == corrected
+
+
+def test_correcting_takes_a_time_in_proportion_to_the_length() -> None:
+    assert takes_linear_time(correct_text, lambda length, number: f"to{number} to1,," * length, 20_000)
 
 
 def ink_of(picture: Image.Image, box: LineBox) -> tuple[float, ...]:

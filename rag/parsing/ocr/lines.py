@@ -26,6 +26,11 @@ _DOUBTFUL = 0.85
 _SAMPLE = 5
 # The model knows no low quotation mark; it reads two commas.
 _LOW_QUOTE = re.compile(r"(?<!\w),,(?=\w)")
+# It loses spaces before numbers: "up to150". Not in addresses and codes, such as "/to150".
+_JOINED_NUMBER = re.compile(
+    r"(?<![\w./:@-])(to|of|from|until|over|under|about|than|with|and|bis|von|vom|über|unter|und|mit|nach|desde|hasta)(?=\d)",
+    re.IGNORECASE,
+)
 
 
 # The edges of a box on a page: left, top, right and bottom, as shares of its width and height.
@@ -127,4 +132,9 @@ def _decode(probabilities: models.Pixels, box: Rectangle) -> Line:
     characters = models.characters()
     text = "".join(characters[index] for index in best[is_new])
     confidence = float(probabilities.max(axis=1)[is_new].mean())
-    return Line(_LOW_QUOTE.sub("„", text.strip()), confidence, box)
+    return Line(correct_text(text.strip()), confidence, box)
+
+
+def correct_text(text: str) -> str:
+    """Return a recognised line with low quotation marks, and with a space between a preposition and a number."""
+    return _JOINED_NUMBER.sub(r"\1 ", _LOW_QUOTE.sub("„", text))
