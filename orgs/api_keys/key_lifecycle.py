@@ -4,7 +4,7 @@ import secrets
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, signals
@@ -120,8 +120,14 @@ def rotate(key: ApiKey, *, overlap: timedelta = DEFAULT_OVERLAP) -> IssuedKey:
         sources=old_key.source_ids,
         networks=old_key.networks,
         all_organizations=old_key.all_organizations,
-        expires_at=timezone.now() + old_key.lifetime if old_key.lifetime else None,
+        expires_at=_end_of(old_key.lifetime) if old_key.lifetime else None,
     )
+
+
+def _end_of(lifetime: timedelta) -> datetime:
+    """Return when a key with this lifetime expires that is issued now: at the latest at the last possible time."""
+    now = timezone.now()
+    return now + min(lifetime, datetime.max.replace(tzinfo=UTC) - now)
 
 
 def expire_by(keys: ApiKeyQuerySet, moment: datetime) -> int:

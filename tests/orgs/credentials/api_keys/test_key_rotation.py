@@ -39,6 +39,14 @@ def test_a_rotated_key_works_until_the_overlap_ends(world: World, post_as: Calla
     assert_in(lifetime, datetime.fromisoformat(second_reply.json()["expires_at"]))
 
 
+def test_a_key_that_lasts_until_the_end_of_time_is_rotated(world: World, post_as: Callable[..., Any]) -> None:
+    """The same lifetime, begun a moment later, would end after the last time that there is."""
+    end_of_time = "9999-12-31T23:59:59.999999Z"
+    created = post_as("editor", {"name": "n8n", "scopes": ["query"], "expires_at": end_of_time}).json()
+    reply = post_as("editor", {}, f"/{created['id']}/rotate")
+    assert (reply.status_code, reply.json()["expires_at"]) == (201, end_of_time)
+
+
 def assert_in(duration: timedelta, moment: datetime | None) -> None:
     assert moment is not None
     assert abs(moment - timezone.now() - duration) < timedelta(minutes=1)
