@@ -14,7 +14,7 @@ from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
+from django.db import DataError, transaction
 from django.db.models import Model, QuerySet
 from django.http import FileResponse, Http404, HttpRequest
 from django.urls import URLPattern, path, reverse
@@ -114,11 +114,13 @@ class AuditEventAdmin(ScopedAdmin):
         """Return the newest MAX_EXPORTED_ROWS events that match the list's filters, as a CSV file."""
         if not self.has_view_permission(request):
             raise PermissionDenied
+        if "%00" in request.GET.urlencode():  # the event of the export, which has the filters, could not be stored
+            raise Http404
         try:
             events = self.get_changelist_instance(request).get_queryset(request)
-        except (IncorrectLookupParameters, DisallowedModelAdminLookup):  # the URL has unknown filters
-            raise Http404 from None
-        return _export_csv(request, events.order_by("-id")[:MAX_EXPORTED_ROWS])
+            return _export_csv(request, events.order_by("-id")[:MAX_EXPORTED_ROWS])
+        except (IncorrectLookupParameters, DisallowedModelAdminLookup, DataError, OverflowError, ValueError):
+            raise Http404 from None  # the URL has unknown filters
 
     @admin.display(description=_("who"), ordering="actor_email")
     def actor_display(self, event: AuditEvent) -> str:
