@@ -26,7 +26,7 @@ from rag.services.ingestion import build_submissions
 from rag.services.jobs import job_lookup
 from rag.services.jobs.submit_documents import build_upload, rewind, submit_documents
 from ragsite.http.bodies.upload_handler import PayloadTooLarge, SpooledUploadHandler
-from ragsite.postgres.models import as_uuid
+from ragsite.postgres.models import as_uuid, is_storable
 
 _MAX_LISTED_FAILURES = 20
 
@@ -153,7 +153,7 @@ def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
         raise _UploadRejected(400, gettext("{name} is empty.").format(name=files[0].name))
     paths = _paths(request, files)
     documents = [
-        build_upload(path, open_content=partial(rewind, file), content_type=(file.content_type or "")[:200])
+        build_upload(path, open_content=partial(rewind, file), content_type=_content_type(file))
         for path, file in zip(paths, files, strict=True)
     ]
     try:
@@ -165,6 +165,12 @@ def _submit(request: HttpRequest, source: DataSource) -> IngestionJob:
         )
     except RagError as error:
         raise _UploadRejected(400, error.message) from error
+
+
+def _content_type(file: "UploadedFile[bytes]") -> str:
+    """Return the type that the browser declares; empty if it cannot be stored: then the content says it."""
+    declared = (file.content_type or "")[:200]
+    return declared if is_storable(declared) else ""
 
 
 def _paths(request: HttpRequest, files: "list[UploadedFile[bytes]]") -> list[str]:

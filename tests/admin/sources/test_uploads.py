@@ -54,6 +54,13 @@ def test_the_script_sends_paths_and_receives_the_jobs_url(world: World) -> None:
     assert list(job.documents.values_list("path", "state")) == list(zip(paths, states, strict=True))
 
 
+def test_a_type_that_cannot_be_stored_is_left_out(world: World) -> None:
+    client, source = staff_browser(world.users["owner"]), world.source()
+    declared = SimpleUploadedFile("zebras.md", b"# Zebras", "text/markdown\0")
+    assert client.post(page(source), {"files": [declared]}).status_code == 302
+    assert IngestionJob.objects.get().documents.get().content_type == ""
+
+
 def test_invalid_uploads_are_rejected_with_a_reason(world: World, settings: Any, stored_files: Path) -> None:
     source = world.source()
     client = staff_browser(world.users["owner"])
