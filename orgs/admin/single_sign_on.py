@@ -75,6 +75,10 @@ class SingleSignOnAdmin(OrganizationRowsAdmin):
         return super().selectable_rows(request, model)
 
 
+# Groups of a provider, unless more are stored. As many forms are built for a request that says that it has more.
+MAX_GROUPS = 200
+
+
 class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not subscriptable at runtime
     model = GroupMapping
     extra = 1
@@ -91,7 +95,13 @@ class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not 
             kwargs["queryset"] = db_field.remote_field.model._default_manager.filter(
                 organization__in=fully_managed_organizations(request)
             )
-        return super().formfield_for_foreignkey(db_field, request, **kwargs)
+        field: Any = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        field.choices = list(field.choices)  # read once, and not for the form of each group
+        return field
+
+    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+        maximum = max(MAX_GROUPS, obj.group_mappings.count() if obj else 0)
+        return super().get_formset(request, obj, **{"max_num": maximum, "absolute_max": maximum, **kwargs})
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return fully_managed_organizations(request).exists()

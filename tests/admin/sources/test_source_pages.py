@@ -102,6 +102,17 @@ def test_too_many_grants_of_one_kind_are_rejected(world: World, monkeypatch: pyt
     assert not DataSource.objects.exists()
 
 
+def test_few_forms_are_built_however_many_grants_a_request_says_that_it_has(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grant_forms.GrantInline, "max_num", 3)
+    values = form(world, **{"grants-TOTAL_FORMS": 10**30})
+    content = staff_browser(world.users["owner"]).post("/admin/rag/datasource/add/", values).content.decode()
+    assert "Please submit at most 3 forms." in content
+    assert "grants-2-grantee" in content
+    assert "grants-3-grantee" not in content
+
+
 def test_a_source_with_all_the_grants_that_it_may_have_can_be_saved(world: World) -> None:
     source = world.source("papers", name="Papers", visibility=Visibility.ROLE)
     roles = Role.objects.bulk_create(

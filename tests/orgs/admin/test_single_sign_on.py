@@ -5,11 +5,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.audit.events import AuditEvent
 from accounts.models import User
+from orgs.admin import single_sign_on
 from orgs.creation import add_member
 from orgs.models import GroupMapping, IdentityProvider, LinkedIdentity, Role, ScimToken, SignInDomain
 from ragsite.postgres import encryption
@@ -74,6 +77,32 @@ def test_groups_are_mapped_to_roles_of_the_own_organisation_only(world: World, i
     foreign = Role.objects.filter(organization=world.abroad)[0].pk
     refused = admin.post(page, {**form(world, issuer), "group_mappings-0-role": foreign})
     assert (refused.status_code, GroupMapping.objects.count()) == (200, 1)
+
+
+def test_few_forms_are_built_however_many_groups_a_request_says_that_it_has(
+    world: World, issuer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of a hundred bytes took minutes for 2,000 forms, and two statements for each of them."""
+    admin, page = staff_browser(world.users["owner"]), f"{PROVIDERS}add/"
+    monkeypatch.setattr(single_sign_on, "MAX_GROUPS", 3)
+    statements = []
+    for number in (1, 3, 10**30):
+        with CaptureQueriesContext(connection) as captured:
+            reply = admin.post(page, {**form(world, issuer), "name": "", "group_mappings-TOTAL_FORMS": number})
+        statements.append(len(captured))
+    assert statements[1] == statements[0]
+    content = reply.content.decode()
+    assert "Please submit at most 3 forms." in content
+    assert "group_mappings-2-group" in content
+    assert "group_mappings-3-group" not in content
+    admin.post(page, {**form(world, issuer), "group_mappings-TOTAL_FORMS": 1})
+    provider = IdentityProvider.objects.get()
+    GroupMapping.objects.bulk_create(
+        GroupMapping(provider=provider, group=f"group {number}", role=world.home.roles.get(name="editor"))
+        for number in range(4)
+    )
+    stored = admin.get(f"{PROVIDERS}{provider.pk}/change/").content.decode()
+    assert "group_mappings-4-group" in stored
 
 
 def test_a_provider_that_does_not_answer_is_refused(world: World, settings: Any) -> None:

@@ -145,8 +145,9 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
         rows: models.QuerySet[Grant] = super().get_queryset(request)
         return rows.select_related("source", "user", "role__organization", "team__organization", "granted_by")
 
-    def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: object) -> Any:
-        formset: Any = super().get_formset(request, obj, **kwargs)
+    def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
+        # As many forms are built for a request that says that it has more.
+        formset: Any = super().get_formset(request, obj, **{"absolute_max": self.max_num, **kwargs})
         _label_widgets(formset.form.base_fields["grantee"].widget, str(_NAMED))
         return formset
 
