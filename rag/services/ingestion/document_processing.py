@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
-from rag.models import IngestionDocument, IngestionJob
+from rag.models import IngestionDocument, IngestionJob, Original
 from rag.pipeline.ingestion import parse_chunk_embed, stored_documents, unchanged_content
 from rag.services.operations.measurements import documents as measured_documents
 from ragsite.postgres.locks import update_in_order
@@ -168,6 +168,8 @@ def _write_unchanged(documents: Sequence[IngestionDocument]) -> set[IngestionDoc
         unchanged = {document: outcomes[document.pk] for document in documents if document.pk in outcomes}
         if unchanged:
             document_outcomes.record_success(unchanged)
+            unneeded = [document.original_id for document in unchanged if document.original_id]
+            Original.objects.filter(pk__in=unneeded).schedule_purge_check()  # no quota counts them any more
             embedding_outages.release_probe(*outcomes)
     return set(unchanged)
 

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
-from rag.models import DataSource, IngestionDocument, IngestionJob
+from rag.models import DataSource, IngestionDocument, IngestionJob, Original
 from rag.pipeline.ingestion import quota, unchanged_content
 from rag.services.operations.measurements import documents as measured_documents
 from rag.types import ChunkingOptions, IndexOutcome, Submission
@@ -64,6 +64,8 @@ def create_job(
     ]
     insert_rows(documents)
     unchanged = [document for document in documents if document.state == State.DONE]
+    if unneeded := [document.original_id for document in unchanged if document.original_id]:
+        Original.objects.filter(pk__in=unneeded).schedule_purge_check()  # no quota counts them any more
     transaction.on_commit(lambda: measured_documents.record_done(unchanged, {}))
     quota.check_quota_of_open_documents(source.organization_id)
     notify_workers(sum(document.state == State.QUEUED for document in documents))

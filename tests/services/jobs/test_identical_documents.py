@@ -2,14 +2,18 @@
 
 import datetime
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from rag.models import Document, IngestionDocument, IngestionJob
+from rag.models import Document, IngestionDocument, IngestionJob, Original
+from rag.services.sources import original_files
 from rag.types import ChunkingOptions
+from tests.services.jobs.uploading import files_in, send, upload
 from tests.support.factories import World, process_queue
 from tests.support.submissions import TEXTS, outcomes, submit
 
@@ -31,6 +35,20 @@ def test_a_job_of_identical_documents_has_ended_when_it_is_submitted(world: Worl
     assert process_queue() == 0
     assert dict(Document.objects.values_list("path", "revision")) == dict(job.documents.values_list("path", "pk"))
     assert all(job.documents.get(path=path).pk > revision for path, revision in revisions.items())
+
+
+def test_the_file_of_an_identical_document_is_deleted_by_the_next_purge(world: World, stored_files: Path) -> None:
+    """No quota counts it: the same large file, sent again and again, filled the disk for ten minutes."""
+    source, content = world.source(), b"Zebras have stripes. " * 1_000
+    send(world, source, upload("zebras.txt", content))
+    kept = Document.objects.get().original
+    for _ in range(2):
+        send(world, source, upload("zebras.txt", content))
+    send(world, source, upload("zebras.txt", content, tags=("a",)))  # a worker finds that its content is stored
+    assert Original.objects.count() == 4
+    original_files.purge_unused(deadline=time.monotonic() + 60)
+    assert list(Original.objects.all()) == [kept]
+    assert len(files_in(stored_files)) == 1
 
 
 @pytest.mark.parametrize(
