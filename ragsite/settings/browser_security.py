@@ -14,7 +14,7 @@ SECURE_REDIRECT_EXEMPT = [
 SECURE_HSTS_SECONDS = env.int("SECURE_HSTS_SECONDS", default=3600 if _https else 0)
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and preload
 # Messages may show a new secret once. A cookie would let it be read afterwards.
-MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+MESSAGE_STORAGE = "ragsite.views.bounded_messages.BoundedSessionStorage"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"

@@ -8,10 +8,11 @@ from django.db import connection
 from django.test import Client
 
 from rag.models import DataSource
+from ragsite.views.bounded_messages import MAX_MESSAGES
 from tests.support.browsers import browser
 from tests.support.factories import PASSWORD, World
 
-from .page_requests import QUESTION
+from .page_requests import QUESTION, ask
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -89,3 +90,13 @@ def test_no_cache_keeps_an_error_page_that_names_the_account(world: World) -> No
         reply = client.get(path)
         assert member.email in reply.content.decode()
         assert "no-store" in reply.headers["Cache-Control"], path
+
+
+def test_messages_that_no_page_shows_do_not_pile_up(world: World, source: DataSource) -> None:
+    """Each request reads and writes all of them: a client that follows no redirect made its own slower and slower."""
+    client = browser(world.users["member"])
+    url = ask(client).request["PATH_INFO"]
+    for _ in range(MAX_MESSAGES + 5):
+        assert client.post(f"{url}/rename", {"title": ""}).status_code == 302
+    assert client.get("/history").content.decode().count("A title needs") == MAX_MESSAGES
+    assert "A title needs" not in client.get("/history").content.decode()
