@@ -53,6 +53,11 @@ class _Endpoint(View):
         response["Cache-Control"] = "no-store"
         return response
 
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = OAuthError("invalid_request", "Send a POST request.", status=405).response()
+        response["Allow"] = "POST"
+        return response
+
 
 class Register(_Endpoint):
     def post(self, request: HttpRequest) -> HttpResponse:

@@ -62,6 +62,15 @@ def test_a_body_that_is_no_document_is_refused(program: Program) -> None:
     assert program.register(client_uri="x" * 20_000).status_code == 413
 
 
+@pytest.mark.parametrize("name", ["register", "token", "revoke"])
+def test_other_methods_than_post_are_refused_in_words(name: str) -> None:
+    """Programs read JSON: it was an empty page."""
+    for method in ("get", "put", "delete", "options"):
+        reply = getattr(Client(), method)(f"/oauth/{name}")
+        assert (reply.status_code, reply.headers["Allow"]) == (405, "POST"), method
+        assert reply.json() == {"error": "invalid_request", "error_description": "Send a POST request."}
+
+
 def test_a_program_on_the_persons_machine_may_listen_on_any_port(program: Program) -> None:
     client = OAuthClient(redirect_uris=["http://127.0.0.1:1234/callback", "https://agent.example:1234/callback"])
     for uri, expected in {
