@@ -8,6 +8,7 @@ from django.test import Client
 
 from accounts.audit.events import AuditEvent
 from rag.models import Webhook, WebhookDelivery
+from rag.services.webhooks import endpoints
 from ragsite.postgres import encryption
 from tests.support.browsers import staff_browser
 from tests.support.factories import World
@@ -62,6 +63,16 @@ def test_a_webhook_that_was_switched_off_is_switched_on(admin: Client, world: Wo
     assert admin.post(f"{LIST}{webhook.pk}/change/", values).status_code == 302
     webhook.refresh_from_db()
     assert (webhook.is_active, webhook.disabled_reason, webhook.events) == (True, "", ["job.finished"])
+
+
+def test_more_test_events_than_a_webhook_may_get_are_refused(
+    admin: Client, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoints, "MAX_TESTS_AN_HOUR", 0)
+    add(admin, world)
+    action = {"action": "send_test", "_selected_action": [Webhook.objects.get().pk]}
+    assert "at most 0 test events" in admin.post(LIST, action, follow=True).content.decode()
+    assert not WebhookDelivery.objects.exists()
 
 
 def test_deliveries_are_shown_and_sent_again(admin: Client, world: World) -> None:

@@ -124,8 +124,12 @@ class WebhookAdmin(ScopedAdmin):
 
     @admin.action(description=_("Send a test event"), permissions=["change"])
     def send_test(self, request: HttpRequest, webhooks: QuerySet[Webhook]) -> None:
-        for webhook in webhooks:
-            endpoints.send_test(webhook)
+        try:
+            for webhook in webhooks:
+                endpoints.send_test(webhook)
+        except InvalidRequest as error:
+            messages.error(request, error.message)
+            return
         messages.success(request, gettext("The test events are being sent. The deliveries show the outcome."))
 
     def _show_secret(self, request: HttpRequest, webhook: Webhook, secret: str) -> None:

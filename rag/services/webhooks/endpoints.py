@@ -28,6 +28,8 @@ MAX_WEBHOOKS = 20
 # How long the secret before a rotation signs as well.
 SECRET_OVERLAP = datetime.timedelta(hours=24)
 TEST_EVENT = "webhook.test"
+# Nothing else bounds them: they are stored however many deliveries wait.
+MAX_TESTS_AN_HOUR = 100
 _MAY_NOT_MANAGE = (
     "Webhooks are for those who manage all data sources of an organisation: you need the permission sources.manage in "
     "it, and an API key that is not restricted to certain data sources."
@@ -212,9 +214,14 @@ def send_test(webhook: Webhook) -> WebhookDelivery:
     """Store a delivery with the event `webhook.test`, even if the webhook subscribes to no events.
 
     Raises:
+        InvalidRequest: If MAX_TESTS_AN_HOUR were stored within the last hour.
         UnknownWebhook: If the webhook was deleted meanwhile.
     """
     _lock(webhook)
+    tests = WebhookDelivery.objects.filter(webhook=webhook, event=TEST_EVENT)
+    if tests.filter(created_at__gt=timezone.now() - datetime.timedelta(hours=1)).count() >= MAX_TESTS_AN_HOUR:
+        message = gettext("A webhook gets at most {maximum} test events within an hour. Try again later.")
+        raise InvalidRequest(message.format(maximum=MAX_TESTS_AN_HOUR), field="id")
     return events.record_for(webhook, TEST_EVENT, {"webhookId": str(webhook.pk)})
 
 

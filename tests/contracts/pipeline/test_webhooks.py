@@ -1,5 +1,6 @@
 """Webhooks by the API (an addition to the pipeline contract), and the documented receiver."""
 
+import datetime
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 
 from rag.models import Webhook, WebhookDelivery
 from rag.services.webhooks import delivery, endpoints, events
@@ -103,6 +105,17 @@ def test_test_events_are_listed(admin: Client) -> None:
     assert (sent.status, sent.body["event"], sent.body["status"]) == (202, "webhook.test", "pending")
     assert admin.get(f"/api/rag/webhooks/{webhook}/deliveries").body["deliveries"] == [sent.body]
     assert admin.get(f"/api/rag/webhooks/{webhook}/deliveries?status=failed").body["total"] == 0
+
+
+def test_the_number_of_test_events_is_limited(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each was stored, however many waited for a slow address."""
+    monkeypatch.setattr(endpoints, "MAX_TESTS_AN_HOUR", 2)
+    ids = [admin.post("/api/rag/webhooks", {"url": URL, "events": ["job.failed"]}).body["id"] for _ in range(2)]
+    replies = [admin.post(f"/api/rag/webhooks/{webhook}/test", {}) for webhook in (ids[0], ids[0], ids[0], ids[1])]
+    assert [reply.status for reply in replies] == [202, 202, 400, 202]
+    assert replies[2].body["message"] == "A webhook gets at most 2 test events within an hour. Try again later."
+    WebhookDelivery.objects.update(created_at=timezone.now() - datetime.timedelta(hours=1))
+    assert admin.post(f"/api/rag/webhooks/{ids[0]}/test", {}).status == 202
 
 
 @pytest.mark.parametrize(
