@@ -71,7 +71,7 @@ IMPORTERS: dict[str, tuple[str, ...]] = {
     "psutil": ("ragsite.embedded", "ragsite.run.local_processes"),
     "psycopg": ("ragsite.embedded", "ragsite.postgres", "rag.providers.stores.pgvector"),
     "py3langid": ("rag.text",),
-    "pypdfium2": ("rag.parsing.sandbox", "rag.parsing.readers.pdf.ruled_tables"),
+    "pypdfium2": ("rag.parsing.sandbox", "rag.parsing.readers.pdf"),
     "redis": (
         "rag.contracts",
         "rag.services.operations",

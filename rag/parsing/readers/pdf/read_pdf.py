@@ -14,7 +14,9 @@ from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .ruled_tables import insert_tables
+from .page_texts import can_open, improve
+
+_DAMAGED = "The PDF is damaged or cut off. Open it, save it again and send that."
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
@@ -23,18 +25,21 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     Raises:
         ParseFailed: If the PDF is damaged or encrypted, or no text was found.
     """
+    is_cut_off = b"%%EOF" not in content[-2048:]
+    if is_cut_off and not can_open(content):  # xberg may read some of it, with the wrong letters
+        raise ParseFailed(_DAMAGED)
     # Random, so that a document cannot contain the marker itself.
     marker = f"PAGE{secrets.token_hex(12)}"
     extracted = extract(content, formats.PDF, limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")
     text = promote_bold_lines(extracted.markdown)
     preamble, *parts = re.split(rf"{marker}:(\d+):", text)
     texts = {int(number): page for number, page in zip(parts[::2], parts[1::2], strict=True)}
-    recognized = recognize_pages(insert_tables(content, texts), content, limits)
+    recognized = recognize_pages(improve(content, texts), content, limits)
     title = extracted_markdown.clean_title(extracted.title)
     parsed = extracted_markdown.join_pages(recognized.texts.items(), title, preamble=preamble)
     if not parsed.text.strip():
-        if b"%%EOF" not in content[-2048:]:
-            raise ParseFailed("The PDF is damaged or cut off. Open it, save it again and send that.")
+        if is_cut_off:
+            raise ParseFailed(_DAMAGED)
         if limits.ocr_pages:
             raise ParseFailed("No text was recognised on the pages of the PDF. Send a sharper or larger scan.")
         raise ParseFailed(OCR_IS_OFF.format("The pages of the PDF are pictures (a scan)"))

@@ -6,49 +6,24 @@ table without such a place stays as it was read.
 
 import ctypes
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from . import table_places
 from .grids import TOLERANCE, Line, distinct, find_grids
-from .work_budget import WorkBudget, WorkExceeded
+from .work_budget import WorkBudget
 
 # Lines of drawings are not those of tables.
 _MAX_LINES, _MAX_CELLS, _MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
 # In points: the shortest line of a table.
 _MIN_LENGTH = 6.0
-# The text of a page is compared with each of its tables.
-_MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
-# Of a whole document: one to three seconds. A page with a large table takes some thousand steps.
-_MAX_STEPS = 5_000_000
 # pdfium looks at all characters of a page for each cell: how many of them in a step.
 _CHARACTERS_PER_STEP = 50
 
 
-def insert_tables(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
-    """Return the Markdown of each page with its tables that have lines.
-
-    Args:
-        content: The file.
-        texts: Number → Markdown of each page.
-    """
-    result, budget = dict(texts), WorkBudget(_MAX_STEPS)
-    try:
-        with pdfium.PdfDocument(content) as document:
-            for number, text in texts.items():
-                if 0 < number <= len(document) and text.strip() and len(text) <= _MAX_PAGE_CHARACTERS:
-                    tables = list(itertools.islice(_find_tables(document[number - 1], budget), _MAX_TABLES))
-                    result[number] = table_places.insert(text, tables, budget) if tables else text
-    except WorkExceeded:  # this page and those after it stay as they were read
-        pass
-    except pdfium.PdfiumError:  # xberg reads some files that pdfium does not
-        return dict(texts)
-    return result
-
-
-def _find_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list[list[str]]]:
+def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list[list[str]]]:
     """Yield the cells of each table of a page. Their lines are still separate."""
     if page.get_rotation():
         return

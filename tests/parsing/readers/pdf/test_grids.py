@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
-from rag.parsing.readers.pdf import ruled_tables
+from rag.parsing.readers.pdf import page_texts
 from rag.parsing.readers.pdf.grids import Line, find_grids
 from rag.parsing.readers.pdf.work_budget import WorkBudget, WorkExceeded
 from tests.support.checks.growth import takes_linear_time
@@ -51,8 +51,8 @@ def test_pages_after_the_limit_of_work_stay_as_they_were_read(monkeypatch: pytes
     texts = {1: "Name Price Apple 3 Pear 4", 2: "Name Price Apple 3 Pear 4"}
     results: list[str] = []
     for steps in range(0, 300, 10):
-        monkeypatch.setattr(ruled_tables, "_MAX_STEPS", steps)
-        result = ruled_tables.insert_tables(content, texts)
+        monkeypatch.setattr(page_texts, "_MAX_STEPS", steps)
+        result = page_texts.improve(content, texts)
         assert set(result) == {1, 2}
         results.append("".join("t" if "|" in text else "-" for text in result.values()))
     assert list(dict.fromkeys(results)) == ["--", "t-", "tt"]

@@ -1,0 +1,97 @@
+"""The texts of the pages of a PDF: as running text if its lines were written in the order of reading, with tables.
+
+Other pages stay as xberg read them, by the places of their letters.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import pypdfium2 as pdfium
+
+from . import form_fields, running_text, table_places
+from .aligned_tables import find_aligned_tables, find_rows
+from .ruled_tables import find_ruled_tables
+from .text_lines import PageLines, TextLine
+from .work_budget import WorkBudget, WorkExceeded
+
+# The text of a page is compared with each of its tables.
+_MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
+# Of a whole document: one to three seconds. A page with a large table takes some thousand steps.
+_MAX_STEPS = 5_000_000
+# How many pages show the sizes of text and headings, and how many characters of a page are read in a step.
+_MAX_PAGES_OF_STYLES, _CHARACTERS_PER_STEP = 50, 10
+
+
+def improve(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
+    """Return the Markdown of each page with its columns in order and its tables.
+
+    Args:
+        content: The file.
+        texts: Number → Markdown of each page.
+    """
+    result, budget = dict(texts), WorkBudget(_MAX_STEPS)
+    try:
+        with pdfium.PdfDocument(content) as document:
+            _Pages(document, result, budget).improve()
+    except WorkExceeded:  # this page and those after it stay as they were read
+        pass
+    except pdfium.PdfiumError:  # xberg reads some files that pdfium does not
+        return dict(texts)
+    return result
+
+
+def can_open(content: bytes) -> bool:
+    """Return whether the file is whole enough to be opened."""
+    try:
+        with pdfium.PdfDocument(content) as document:
+            return len(document) > 0
+    except pdfium.PdfiumError:
+        return False
+
+
+class _Pages:
+    def __init__(self, document: pdfium.PdfDocument, texts: dict[int, str], budget: WorkBudget) -> None:
+        self._document, self._texts, self._budget = document, texts, budget
+        self._styles: running_text.Styles | None = None
+        self._known: dict[int, tuple[PageLines, list[TextLine]]] = {}
+
+    def improve(self) -> None:
+        for number, text in self._texts.items():
+            if 0 < number <= len(self._document) and text.strip() and len(text) <= _MAX_PAGE_CHARACTERS:
+                self._texts[number] = self._improved(number, self._document[number - 1], text)
+
+    def _improved(self, number: int, page: pdfium.PdfPage, text: str) -> str:
+        if page.get_rotation():
+            return text
+        page_lines, lines = self._lines_of(number)
+        if lines and running_text.is_in_order(lines):
+            rows = find_rows(page_lines, lines)
+            text = running_text.as_markdown(form_fields.with_values(page, lines), rows, self._find_styles())
+        ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
+        known = {_words(row) for rows in ruled for row in rows}
+        aligned = [
+            rows for rows in find_aligned_tables(page_lines, lines) if known.isdisjoint(_words(row) for row in rows)
+        ]
+        tables = [*ruled, *aligned[: _MAX_TABLES - len(ruled)]]
+        return table_places.insert(text, tables, self._budget) if tables else text
+
+    def _find_styles(self) -> running_text.Styles:
+        if self._styles is None:
+            lines: list[TextLine] = []
+            for number in range(1, 1 + min(len(self._document), _MAX_PAGES_OF_STYLES)):
+                self._known[number] = self._lines_of(number)
+                lines += self._known[number][1]
+            self._styles = running_text.find_styles(lines)
+        return self._styles
+
+    def _lines_of(self, number: int) -> tuple[PageLines, list[TextLine]]:
+        """Return the lines of a page. Those that the styles were read from are read once."""
+        if known := self._known.pop(number, None):
+            return known
+        page_lines = PageLines(self._document[number - 1], _MAX_PAGE_CHARACTERS)
+        self._budget.take(1 + len(page_lines.text) // _CHARACTERS_PER_STEP)
+        return page_lines, page_lines.lines()
+
+
+def _words(row: Sequence[str]) -> str:
+    return "".join("".join(row).split())

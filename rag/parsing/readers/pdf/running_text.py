@@ -1,0 +1,154 @@
+"""The text of a page as Markdown, from the order in which its lines were written.
+
+xberg goes by the places of letters only: it mixes columns, and divides words or puts them together.
+"""
+
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from .text_lines import SOFT_HYPHEN, TextLine
+
+# In heights of a letter of the text.
+_HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT = 1.12, 1.5, 1.08
+_INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
+_MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_LEVEL = 160, 80, 6
+# At most this share of the lines may be above the line before: else they were not written in the order of reading.
+_MAX_JUMPS_SHARE, _MAX_JUMPS = 0.1, 3
+# What a heading has at least: three letters, or two of a script without spaces.
+_NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
+_DIVIDED = re.compile(rf"{SOFT_HYPHEN}\s*(?=(\w?))")
+_HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zà-ÿ])")
+_ITEM = re.compile(r"(?:[•◦▪‣·–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
+_BULLET = re.compile(r"^(?:[•◦▪‣·*]|\uf0b7)\s+")
+_SENTENCE_END = re.compile(r"[.!?:;…。！？؟][\"'”’»)\]]*\s*$")
+_STATEMENT_END = re.compile(r"[.;,。，；]\s*$")
+_SYNTAX = re.compile(r"([\\*_`])")
+_LINE_SYNTAX = re.compile(r"^(#{1,6}\s|>)")
+_IDEOGRAPH = re.compile("[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
+
+
+@dataclass(frozen=True, slots=True)
+class Styles:
+    """What the sizes of letters mean in a document: that of its text, and those of its headings, the largest first."""
+
+    text_height: float
+    heading_heights: tuple[float, ...]
+    is_bold_text: bool
+    pitch: float
+
+
+def find_styles(lines: Iterable[TextLine]) -> Styles:
+    """Return the styles of a document from the lines of its pages."""
+    lines = list(lines)
+    characters = Counter[float]()
+    for line in lines:
+        characters[round(line.height * 2) / 2] += len(line.text)
+    text_height = characters.most_common(1)[0][0] if characters else 1.0
+    heights: list[float] = []
+    for line in sorted(lines, key=lambda line: -line.height):
+        is_larger = line.height >= _HEADING_HEIGHT * text_height and len(line.text) <= _MAX_HEADING_CHARACTERS
+        if is_larger and (not heights or line.height * _SAME_HEIGHT < heights[-1]):
+            heights.append(line.height)
+    bold = sum(len(line.text) for line in lines if line.is_bold)
+    pitches = [
+        (previous.end - line.bottom) / line.height
+        for previous, line in pairwise(lines)
+        if _is_same_height(previous, line) and 0.8 < (previous.end - line.bottom) / line.height < 2.5
+    ]
+    pitch = statistics.median(pitches) if pitches else _USUAL_PITCH
+    return Styles(text_height, tuple(heights), bold * 2 > sum(len(line.text) for line in lines), pitch)
+
+
+def is_in_order(lines: Sequence[TextLine]) -> bool:
+    """Return whether the lines of a page were written from the top downwards, but for a few columns."""
+    jumps = sum(1 for previous, line in pairwise(lines) if line.bottom > previous.end + line.height)
+    return jumps <= max(_MAX_JUMPS, _MAX_JUMPS_SHARE * len(lines))
+
+
+def join_divided_words(text: str) -> str:
+    """Return the text with the words joined that are divided at line ends."""
+    joined = _DIVIDED.sub(lambda match: "-" if match[1].isupper() else "", text.replace("\r", ""))
+    return _HYPHEN_AT_END.sub("", joined)
+
+
+def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles) -> str:
+    """Return the text of a page as Markdown.
+
+    Args:
+        lines: The lines of the page.
+        rows: The numbers of the lines that have wide gaps, as rows of a table have: they stay lines.
+        styles: The styles of the document.
+    """
+    blocks: list[tuple[int, list[str]]] = []
+    for number, line in enumerate(lines):
+        level = _level(lines, number, styles) if number not in rows else 0
+        text = _SYNTAX.sub(r"\\\1", join_divided_words(" ".join(line.text.split())))
+        continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles)
+        if continues and (not level or len(" ".join(blocks[-1][1])) < _MAX_HEADING_CHARACTERS):
+            _append(
+                blocks[-1][1],
+                text,
+                is_row=number in rows or number - 1 in rows or (line.is_fixed and lines[number - 1].is_fixed),
+            )
+        else:
+            blocks.append((level, [_BULLET.sub("- ", _LINE_SYNTAX.sub(r"\\\1", text))]))
+    return "\n\n".join(
+        f"{'#' * level} {' '.join(parts)}" if level else _HYPHEN_AT_END.sub("", "\n".join(parts))
+        for level, parts in blocks
+    )
+
+
+def _level(lines: Sequence[TextLine], number: int, styles: Styles) -> int:
+    """Return the level of a line that is a heading; 0 for text."""
+    line = lines[number]
+    if len(line.text) > _MAX_HEADING_CHARACTERS or not _NAME.search(line.text):
+        return 0
+    if line.height < _TITLE_HEIGHT * styles.text_height and _STATEMENT_END.search(line.text):
+        return 0
+    if line.height >= _HEADING_HEIGHT * styles.text_height:
+        places = enumerate(styles.heading_heights, 1)
+        return min(next((place for place, height in places if line.height * _SAME_HEIGHT >= height), 1), _MAX_LEVEL)
+    before = lines[number - 1] if number else None
+    after = lines[number + 1] if number + 1 < len(lines) else None
+    is_alone = (not before or not before.is_bold or not _is_same_height(before, line)) and after and not after.is_bold
+    is_title = line.is_bold and not styles.is_bold_text and len(line.text) <= _MAX_BOLD_CHARACTERS
+    if (
+        is_title
+        and is_alone
+        and line.height >= styles.text_height / _SAME_HEIGHT
+        and not line.text.rstrip().endswith(":")
+    ):
+        return min(len(styles.heading_heights) + 1, _MAX_LEVEL)
+    return 0
+
+
+def _continues(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> bool:
+    """Return whether a line continues the paragraph of the line before."""
+    previous, line = lines[number - 1], lines[number]
+    pitch = (previous.end - line.bottom) / line.height
+    if not _is_same_height(previous, line) or (_ITEM.match(line.text) and not line.is_fixed):
+        return False
+    if previous.is_fixed and line.is_fixed:
+        return 0.5 < pitch < 3
+    if number in rows or number - 1 in rows:
+        return number in rows and number - 1 in rows and 0.5 < pitch < 3
+    if pitch < -1:  # the next column
+        return not _SENTENCE_END.search(previous.text) and line.text.lstrip()[:1].islower()
+    is_indented = line.left - previous.left > _INDENTATION * line.height and bool(_SENTENCE_END.search(previous.text))
+    return pitch < _WIDER_PITCH * styles.pitch and not is_indented
+
+
+def _append(parts: list[str], text: str, *, is_row: bool) -> None:
+    if is_row or re.search(r"[^\W\d_]-$", parts[-1]):
+        parts.append(text)
+    else:
+        is_ideographic = _IDEOGRAPH.match(parts[-1][-1:]) and _IDEOGRAPH.match(text)
+        parts[-1] += text if is_ideographic else f" {text}"
+
+
+def _is_same_height(line: TextLine, other: TextLine) -> bool:
+    return 1 / _SAME_HEIGHT < line.height / other.height < _SAME_HEIGHT

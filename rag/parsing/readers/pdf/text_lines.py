@@ -1,0 +1,144 @@
+"""The lines of a page's text layer in the order in which they were written, with their places and sizes."""
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
+
+from .right_to_left import in_reading_order, is_right_to_left
+
+# pdfium writes it for a hyphen at the end of a line within a word, without a line break.
+SOFT_HYPHEN = "\ufffe"
+_FIXED_PITCH, _MAX_NAME_BYTES = 1, 200
+_FIXED_NAMES = (b"courier", b"mono", b"consol", b"cmtt", b"lmtt", b"typewriter")
+_BOLD_NAMES = (b"bold", b"black", b"heavy", b"semibold", b"demi")
+# In heights of a letter: words that are farther apart are in different cells.
+_CELL_GAP = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of a line without a wide gap, and where it starts and ends, in points from the left."""
+
+    text: str
+    left: float
+    right: float
+
+
+@dataclass(frozen=True, slots=True)
+class TextLine:
+    """A line of text.
+
+    Attributes:
+        text: The line, without a line break.
+        left: Where it starts, in points from the left of the page.
+        bottom: Where its first letter ends, in points from the bottom of the page.
+        end: Where its last letter ends: lower if words are divided, because these lines are read as one.
+        height: The height of its first letter with the space above and below it: about the size of the font.
+        is_bold: Whether its first and last letter are bold.
+        is_fixed: Whether its first and last letter are as wide as all others, as in a program.
+        start: The number of its first character on the page; -1 if they are in another order there.
+    """
+
+    text: str
+    left: float
+    bottom: float
+    end: float
+    height: float
+    is_bold: bool
+    is_fixed: bool
+    start: int
+
+
+class PageLines:
+    """The lines of a page. `text` is empty if the numbers of its characters are not known."""
+
+    def __init__(self, page: pdfium.PdfPage, max_characters: int) -> None:
+        self._text_page = page.get_textpage()
+        self._sides_read = [ctypes.c_double() for _ in range(4)]
+        self._rectangle = pdfium_c.FS_RECTF()
+        self._name = ctypes.create_string_buffer(_MAX_NAME_BYTES)
+        self._segments: dict[int, list[Segment]] = {}
+        count = self._text_page.count_chars()
+        text = self._text_page.get_text_range() if 0 < count <= max_characters else ""
+        self.text = text if len(text) == count else ""
+
+    def lines(self) -> list[TextLine]:
+        """Return the lines that have letters or digits, in the order in which they were written."""
+        return list(self._lines())
+
+    def segments(self, line: TextLine) -> list[Segment]:
+        """Return the parts of a line between wide gaps."""
+        if line.start < 0:
+            return []
+        if line.start not in self._segments:
+            self._segments[line.start] = self._split(line)
+        return self._segments[line.start]
+
+    def _split(self, line: TextLine) -> list[Segment]:
+        parts: list[Segment] = []
+        begin, text, offset = 0, line.text, line.start
+        while begin < len(text) and text[begin] == " ":
+            begin += 1
+        space = text.find(" ", begin)
+        while space >= 0:
+            following = space
+            while following < len(text) and text[following] == " ":
+                following += 1
+            if following == len(text):
+                break
+            if self._box(offset + following)[0] - self._box(offset + space - 1)[2] > _CELL_GAP * line.height:
+                parts.append(self._segment(text, begin, space, offset))
+                begin = following
+            space = text.find(" ", following)
+        stripped = len(text.rstrip())
+        return [*parts, self._segment(text, begin, stripped, offset)] if stripped > begin else parts
+
+    def _segment(self, text: str, begin: int, end: int, offset: int) -> Segment:
+        return Segment(text[begin:end], self._box(offset + begin)[0], self._box(offset + end - 1)[2])
+
+    def _lines(self) -> Iterator[TextLine]:
+        start = 0
+        for line in self.text.splitlines(keepends=True):
+            words = line.rstrip("\r\n")
+            letters = [place for place, character in enumerate(words) if character.isalnum()]
+            if letters:
+                first, last = start + letters[0], start + letters[-1]
+                left, bottom, _, top = self._box(first, loose=True)
+                end = self._box(last, loose=True)[1]
+                fonts = self._font(first), self._font(last)
+                is_bold, is_fixed = (all(font[place] for font in fonts) for place in (0, 1))
+                if is_reversed := is_right_to_left(words):
+                    boxes = [self._box(start + letter, loose=True) for letter in letters]
+                    bottom, top = min(box[1] for box in boxes), max(box[3] for box in boxes)
+                    words = in_reading_order(words, partial(self._sides, start), top - bottom)
+                line_start = -1 if is_reversed else start
+                yield TextLine(words, left, bottom, end, max(top - bottom, 1.0), is_bold, is_fixed, line_start)
+            start += len(line)
+
+    def _box(self, number: int, *, loose: bool = False) -> tuple[float, float, float, float]:
+        """Return left, bottom, right and top of a character."""
+        if loose:
+            pdfium_c.FPDFText_GetLooseCharBox(self._text_page, number, self._rectangle)
+            return self._rectangle.left, self._rectangle.bottom, self._rectangle.right, self._rectangle.top
+        left, right, bottom, top = self._sides_read
+        pdfium_c.FPDFText_GetCharBox(self._text_page, number, left, right, bottom, top)
+        return left.value, bottom.value, right.value, top.value
+
+    def _sides(self, start: int, number: int) -> tuple[float, float]:
+        left, _, right, _ = self._box(start + number, loose=True)  # with the space beside the letter
+        return left, right
+
+    def _font(self, number: int) -> tuple[bool, bool]:
+        """Return whether a character is bold, and whether its font has letters of the same width.
+
+        By the font's name: the weight that pdfium computes is that of bold type for many other fonts.
+        """
+        flags = ctypes.c_int()
+        length = pdfium_c.FPDFText_GetFontInfo(self._text_page, number, self._name, _MAX_NAME_BYTES, flags)
+        known = self._name.value.lower() if 0 < length <= _MAX_NAME_BYTES else b""
+        is_fixed = bool(flags.value & _FIXED_PITCH) or any(part in known for part in _FIXED_NAMES)
+        return any(part in known for part in _BOLD_NAMES), is_fixed

@@ -1,0 +1,65 @@
+"""Tables of PDF files without lines."""
+
+import pytest
+
+from benchmarks.support import drawn_pdf
+from benchmarks.support.drawn_pdf import Text
+from tests.parsing.conftest import Read
+
+_HEADER = ["Town", "People", "Height"]
+_ROWS = [["Bergen", "285,911", "12 m"], ["Oslo", "709,037", "23 m"], ["Hamar", "32,000", "124 m"]]
+
+
+def _page(rows: list[list[str]], *, gap: int = 110, size: float = 10) -> bytes:
+    items = [Text(56, 780, "Towns", 18, bold=True), Text(56, 750, "The table lists towns of the country.", size)]
+    for number, row in enumerate(rows):
+        items += [Text(56 + gap * column, 725 - 15 * number, cell, size) for column, cell in enumerate(row) if cell]
+    items.append(Text(56, 700 - 15 * len(rows), "The figures are those of the last census.", size))
+    return drawn_pdf.draw([items])
+
+
+def test_rows_in_columns_are_a_table(read: Read) -> None:
+    text = read(_page([_HEADER, *_ROWS]), "a.pdf").text
+    assert "| Town | People | Height |\n| --- | --- | --- |\n| Bergen | 285,911 | 12 m |" in text
+    assert text.startswith("# Towns\n\nThe table lists towns of the country.\n\n| Town")
+    assert text.endswith("| Hamar | 32,000 | 124 m |\n\nThe figures are those of the last census.")
+
+
+def test_an_empty_cell_stays_empty(read: Read) -> None:
+    assert "| Total |  | 159 m |" in read(_page([_HEADER, *_ROWS, ["Total", "", "159 m"]]), "a.pdf").text
+
+
+def test_a_cell_may_have_several_lines(read: Read) -> None:
+    rows = [_HEADER, _ROWS[0], _ROWS[1], ["", "", "above the sea"], _ROWS[2]]
+    text = read(_page(rows), "a.pdf").text
+    assert "| Oslo | 709,037 | 23 m above the sea |\n| Hamar | 32,000 | 124 m |" in text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [_HEADER, _ROWS[0]],  # too few rows
+        [["-", "walk in the wood"], ["-", "talk at the lake"], ["-", "sing at the fire"]],
+        [["1.", "walk in the wood"], ["2.", "talk at the lake"], ["3.", "sing at the fire"]],
+        [["Walks . . . . . . .", "7"], ["Talks . . . . . . .", "19"], ["Songs . . . . . . .", "23"]],
+        [["title", "= x"], ["author", "= y"], ["year", "= z"]],
+        [["a", "b", "c"], ["Bergen and all other towns", "", "x"], ["d", "e", "f"]],  # reaches into the next column
+    ],
+)
+def test_what_only_looks_like_columns_is_no_table(read: Read, rows: list[list[str]]) -> None:
+    assert "|" not in read(_page(rows), "a.pdf").text
+
+
+def test_columns_of_running_text_are_no_table(read: Read) -> None:
+    left = [
+        "The heron nests in colonies, and it",
+        "comes back to the same tree in each",
+        "spring. It eats fish and frogs, and",
+    ]
+    right = [
+        "stands still for hours. The stork is",
+        "larger. It nests on roofs and likes",
+        "meadows that are wet all year long.",
+    ]
+    text = read(_page([list(pair) for pair in zip(left, right, strict=True)], gap=240), "a.pdf").text
+    assert "|" not in text

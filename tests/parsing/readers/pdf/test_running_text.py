@@ -1,0 +1,107 @@
+"""The text of the pages of a PDF: columns, headings, divided words, programs, Arabic and Hebrew, forms."""
+
+import pytest
+
+from benchmarks.support import drawn_pdf
+from benchmarks.support.drawn_pdf import Text
+from rag.errors import ParseFailed
+from rag.parsing.readers.pdf.right_to_left import in_reading_order
+from rag.parsing.readers.pdf.running_text import Styles, as_markdown, find_styles, is_in_order, join_divided_words
+from rag.parsing.readers.pdf.text_lines import TextLine
+from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
+
+
+def _line(text: str, bottom: float, *, left: float = 50, height: float = 10, bold: bool = False) -> TextLine:
+    return TextLine(text, left, bottom, bottom, height, bold, False, -1)
+
+
+def _markdown(*lines: TextLine) -> str:
+    return as_markdown(lines, frozenset(), find_styles(lines))
+
+
+def test_columns_are_read_one_after_the_other(read: Read) -> None:
+    columns = [
+        ["The heron nests in colonies, and", "it comes back to the same tree", "in every spring of its life."],
+        ["The stork nests on roofs, where it", "is seen from far away, and people", "put up wheels for it."],
+    ]
+    page = [Text(56, 780, "Large birds", 18, bold=True)]
+    page += [
+        Text(56 + 190 * column, 750 - 12 * number, line)
+        for column, lines in enumerate(columns)
+        for number, line in enumerate(lines)
+    ]
+    text = read(drawn_pdf.draw([page]), "a.pdf").text
+    assert text == "# Large birds\n\n" + "\n\n".join(" ".join(lines) for lines in columns)
+
+
+def test_a_sentence_goes_on_in_the_next_column() -> None:
+    lines = [_line("Herons nest in", 100), _line("colonies near", 88), _line("water.", 700, left=300)]
+    assert _markdown(*lines) == "Herons nest in colonies near water."
+
+
+def test_headings_are_larger_or_bold_and_no_sentences() -> None:
+    lines = [
+        _line("Birds", 700, height=20),
+        _line("Herons nest in colonies near water.", 670),
+        _line("Food", 640, bold=True),
+        _line("They eat fish and frogs of all kinds.", 620),
+        _line("This larger note ends as a sentence does.", 580, height=12),
+        _line("7", 540, height=20),
+    ]
+    headings = [line for line in _markdown(*lines).split("\n") if line.startswith("#")]
+    assert headings == ["# Birds", "### Food"]
+
+
+def test_signs_of_markdown_stay_signs(read: Read) -> None:
+    page = [Text(56, 700, "# no heading, a * b * c and x_y_z", 10), Text(56, 650, "> no quote in this line", 10)]
+    parsed = read(drawn_pdf.draw([page]), "a.pdf")
+    assert "a * b * c and x_y_z" in parsed.text
+    assert not parsed.headings
+
+
+def test_divided_words_are_joined_and_names_keep_their_hyphen() -> None:
+    assert join_divided_words("insuf\ufffe\r\nficient") == "insufficient"
+    assert join_divided_words("Baden\ufffe\r\nWürttemberg") == "Baden-Württemberg"
+
+
+def test_pages_whose_lines_were_written_from_the_bottom_are_not_in_order() -> None:
+    assert is_in_order([_line("a", 700 - 12 * number) for number in range(40)])
+    assert not is_in_order([_line("a", 100 + 12 * number) for number in range(40)])
+
+
+def test_lines_of_a_program_stay_lines() -> None:
+    lines = [TextLine(text, 50, y, y, 10, False, True, -1) for text, y in (("if x:", 700), ("- 1", 688), ("y()", 676))]
+    assert as_markdown(lines, frozenset(), Styles(10, (), False, 1.2)) == "if x:\n- 1\ny()"
+
+
+@pytest.mark.parametrize(
+    ("stored", "read_as"),
+    [
+        ("\u05d3\u05d2 \u05d1\u05d0", "\u05d0\u05d1 \u05d2\u05d3"),
+        ("(\u05d1\u05d0) 4.2 \u05d3\u05d2", "\u05d2\u05d3 4.2 (\u05d0\u05d1)"),
+    ],
+)
+def test_arabic_and_hebrew_are_read_from_the_right(stored: str, read_as: str) -> None:
+    places = {number: (10.0 * number, 10.0 * number + 10) for number in range(len(stored))}
+    assert in_reading_order(stored, places.__getitem__, 20) == read_as
+
+
+def test_the_letters_of_a_ligature_are_in_order() -> None:
+    """Lam and alef are one sign, so they have one place."""
+    places = {0: (0.0, 5.0), 1: (0.0, 5.0), 2: (5.0, 9.0)}
+    assert in_reading_order("\u0627\u0644\u0633", places.__getitem__, 20) == "\u0633\u0644\u0627"
+
+
+def test_lines_take_linear_time() -> None:
+    def order(text: str) -> None:
+        in_reading_order(text, lambda number: (-10.0 * number, 10 - 10.0 * number), 20)
+
+    assert takes_linear_time(order, lambda length, seed: ("\u05d0" + "1 - - %") * (length // 8), 20_000)
+    assert takes_linear_time(join_divided_words, lambda length, seed: "a-\n\ufffe " * (length // 5), 100_000)
+
+
+def test_a_pdf_that_is_cut_off_is_refused_not_read_with_wrong_letters(read: Read) -> None:
+    content = drawn_pdf.draw([[Text(56, 700, "Herons nest in colonies.")]])
+    with pytest.raises(ParseFailed, match="cut off"):
+        read(content[: content.index(b"xref") - 200], "a.pdf")
