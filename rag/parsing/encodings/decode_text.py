@@ -7,13 +7,14 @@ import charset_normalizer
 
 from rag.errors import ParseFailed
 
+from .other_languages import find_hebrew_encoding, find_other_encoding
 from .plausible_letters import (
     best_western_encoding,
     find_cyrillic_encoding,
     find_western_encoding,
     is_latin_text,
 )
-from .unicode_text import decode_unicode
+from .unicode_text import JAPANESE_SHIFT, decode_unicode
 
 _META_CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,200}(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
 # Detection is slow, and a longer sample does not improve it.
@@ -51,6 +52,8 @@ def decode_text(data: bytes, *, declared: str = "") -> str:
     """
     if declared and (decoded := _decode_escaped(data, declared)) is not None:
         return decoded
+    if JAPANESE_SHIFT.search(data) and data.isascii():
+        return data.decode("iso2022_jp", "replace")
     decoded = decode_unicode(data)
     if decoded is not None:
         return decoded
@@ -95,7 +98,14 @@ def _detect_encoding(data: bytes) -> str:
     sample = data[:_SAMPLE_BYTES]
     if len(data) > _SAMPLE_BYTES:  # cut at a line end, not within a character
         sample = sample.rsplit(b"\n", 1)[0]
-    for find_encoding in (find_western_encoding, _encoding_with_kana, find_cyrillic_encoding):
+    finders = (
+        find_western_encoding,
+        _encoding_with_kana,
+        find_hebrew_encoding,
+        find_cyrillic_encoding,
+        find_other_encoding,
+    )
+    for find_encoding in finders:
         if encoding := find_encoding(sample):
             return encoding
     best = charset_normalizer.from_bytes(sample).best()

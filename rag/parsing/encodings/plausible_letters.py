@@ -115,7 +115,7 @@ def _western_readings(sample: bytes) -> list[_Reading]:
         foreign = [match.start() for match in _FOREIGN.finditer(decoded)]
         if not foreign or len(foreign) > len(_ASCII_LETTER.findall(decoded)):
             continue
-        misplaced = sum(1 for at in foreign if _is_misplaced(decoded, at))
+        misplaced = sum(1 for at in foreign if is_misplaced(decoded, at))
         letters = Counter(decoded[at].lower() for at in foreign if decoded[at].isalpha())
         words = Counter(_WORD.findall(decoded.lower()))
         for language, own_letters in _LETTERS.items():
@@ -126,7 +126,7 @@ def _western_readings(sample: bytes) -> list[_Reading]:
     return readings
 
 
-def _is_misplaced(decoded: str, at: int) -> bool:
+def is_misplaced(decoded: str, at: int) -> bool:
     """Return whether a character cannot stand where it stands: a capital letter or a symbol within a word."""
     character, before, after = decoded[at], decoded[max(0, at - 1) : at], decoded[at + 1 : at + 2]
     if character.isalpha() and character not in "ªº":

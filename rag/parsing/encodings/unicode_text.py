@@ -1,6 +1,7 @@
 """Decoding of UTF-8, UTF-16 and UTF-32."""
 
 import codecs
+import re
 from pathlib import Path
 
 from rag.errors import ParseFailed
@@ -12,6 +13,8 @@ _BOMS = [
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
+# What Japanese text in ISO-2022-JP has before its letters, all of which are ASCII bytes.
+JAPANESE_SHIFT = re.compile(rb"\x1b\$[@B]")
 # How much of a file is decoded at a time.
 _READ_BYTES = 1024 * 1024
 
@@ -38,6 +41,8 @@ def decode_unicode_file(file: Path) -> str | None:
         part = stream.read(_READ_BYTES)
         if _encoding_of(part) != "utf-8":
             return decode_unicode(part + stream.read())
+        if JAPANESE_SHIFT.search(part):
+            return None
         decoder, decoded = codecs.getincrementaldecoder("utf-8")(), ""
         try:
             while part:
