@@ -1,5 +1,6 @@
 """Calendars (iCalendar, RFC 5545) and contacts (vCard, RFC 6350): a heading and lines of `Field: value` per entry."""
 
+import html
 import quopri
 import re
 from collections.abc import Iterator, Sequence
@@ -7,11 +8,14 @@ from collections.abc import Iterator, Sequence
 from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.markdown_builder import MarkdownBuilder
 from rag.parsing.sandbox.limits import Limits
+from rag.text.markup import html_tags
 from rag.types import ParsedDocument
 
 _LINE = re.compile(r"(?:[\w-]+\.)?(?P<name>[\w-]+)(?P<parameters>(?:;(?:\"[^\"]*\"|[^\":;])*)*):(?P<value>.*)", re.S)
 _ESCAPED = re.compile(r"\\([\\;,nN])")
 _COMMON_NAME = re.compile(r";CN=(?:\"([^\"]*)\"|([^;:\"]*))", re.I)
+_HTML = re.compile(r"\s*<(?:p|div|span|ul|ol|b|a|br|html|body|table)\b", re.I)
+_BLOCK_END = re.compile(r"<br ?/?>|</(?:p|div|li|tr|h[1-6])>", re.I)
 _DATE = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T(\d\d)(\d\d)\d\d(Z?))?")
 _ENTRIES = {"VEVENT", "VTODO", "VJOURNAL", "VCARD"}
 # Data that nobody reads.
@@ -96,6 +100,8 @@ def _value(name: str, parameters: str, value: str) -> str:
     if name in ("ADR", "ORG"):
         value = ", ".join(part for part in re.split(r"(?<!\\);", value) if part.strip())
     value = _ESCAPED.sub(lambda match: "\n" if match[1] in "nN" else match[1], value)
+    if name == "DESCRIPTION" and _HTML.match(value):
+        value = html.unescape(html_tags.remove_tags(_BLOCK_END.sub("\n", value))).strip()
     value = re.sub(r"^mailto:", "", value, flags=re.I)
     person = _COMMON_NAME.search(parameters)
     return f"{person[1] or person[2]} <{value}>" if person and (person[1] or person[2]) else value

@@ -17,8 +17,9 @@ from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import outlook
+from . import outlook, signed_content
 from .joining import Joiner
+from .parts import MAX_ATTACHMENTS, fields_of_report, find_attachments
 
 # Returns the reader of a MIME type. It is passed in, because the registry of readers imports this module.
 GetReader = Callable[[str], Callable[[bytes, Limits], ParsedDocument]]
@@ -27,13 +28,12 @@ _HEADER_FIELDS = ("From", "To", "Cc", "Date")
 _MAX_FIELD_CHARACTERS = 10_000
 # As written, where a character takes up to three or more: encoded words, comments.
 _MAX_HEADER_CHARACTERS = 20_000
-# The limits of time, memory and text apply to a message with all its attachments.
-_MAX_ATTACHMENTS = 100
 # Messages in messages.
 _MAX_DEPTH = 4
 # Parts in parts. The library compares each line with the boundaries of all parts that it is in.
 _MAX_OPEN_PARTS = 100
 _HEAD_BYTES = 16_384
+_SIGNED_TYPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
 _LISTED = re.compile(r".* \([\d.]+ ?[KMG]?B\)\s*")
 
 
@@ -91,9 +91,22 @@ class _MessageReader:
 
     def read(self, message: EmailMessage, *, depth: int) -> ParsedDocument:
         subject = _field(message, "Subject")
+        if message.get_content_type() in _SIGNED_TYPES and depth < _MAX_DEPTH:
+            return self._read_signed(message, subject, depth=depth)
         header = [f"{name}: {value}" for name in ("Subject", *_HEADER_FIELDS) if (value := _field(message, name))]
         body = _body(message, self.limits)
-        return self.add_attachments(subject, "\n".join(header), body, _attachments(message), depth=depth)
+        return self.add_attachments(subject, "\n".join(header), body, find_attachments(message), depth=depth)
+
+    def _read_signed(self, message: EmailMessage, subject: str, *, depth: int) -> ParsedDocument:
+        """Read the message that a signed one contains, with the header of the signed one."""
+        payload = message.get_payload(decode=True)
+        inner = _parse(signed_content.read_signed_content(payload if isinstance(payload, bytes) else b""))
+        if not isinstance(inner, EmailMessage) or not inner.keys():
+            raise ParseFailed("The e-mail is encrypted. Decrypt it in your e-mail program, save it and send that.")
+        for name, value in message.raw_items():
+            if name.lower() in ("subject", "from", "to", "cc", "date") and name not in inner:
+                inner[name] = value
+        return self.read(inner, depth=depth + 1)
 
     def add_attachments(
         self, subject: str, header: str, body: ParsedDocument, attached: Sequence[EmailMessage], *, depth: int
@@ -102,7 +115,7 @@ class _MessageReader:
         names = [name for part in attached if (name := _file_name(part))]
         attachments = f"Attachments: {', '.join(names)}" if names else ""
         joiner = Joiner(_join(subject, header, body, attachments))
-        budget = _MAX_ATTACHMENTS if depth < _MAX_DEPTH else 0
+        budget = MAX_ATTACHMENTS if depth < _MAX_DEPTH else 0
         for part in attached[:budget]:
             if parsed := self._read_attachment(part, depth=depth):
                 joiner.add(_file_name(part) or parsed.title or "Attachment", parsed)
@@ -111,6 +124,8 @@ class _MessageReader:
     def _read_attachment(self, part: EmailMessage, *, depth: int) -> ParsedDocument | None:
         """Return the text of an attached message or file; None if it has no text, or if it cannot be read."""
         try:
+            if part.get_content_type() == "message/delivery-status":
+                return ParsedDocument(fields_of_report(part))
             if part.get_content_type() == formats.EML:
                 return self._read_attached_message(part.get_payload(0), depth=depth)
             return self._read_attached_file(part, depth=depth)
@@ -145,22 +160,6 @@ class _MessageReader:
         return self.get_reader(media_type)(content, self.limits)
 
 
-def _attachments(message: EmailMessage) -> list[EmailMessage]:
-    """Return the parts of a message that are not its body. An attached message is one part, whatever it contains."""
-    body = message.get_body(preferencelist=("plain", "html"))
-    attachments, parts = [], [message]
-    while parts:
-        part = parts.pop(0)
-        if part.get_content_maintype() == "multipart" and part.is_multipart():
-            children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
-            if part.get_content_subtype() == "alternative":  # the body's text in several formats
-                children = [child for child in children if child is body or child.get_content_maintype() != "text"]
-            parts = children + parts
-        elif part is not body and part is not message:
-            attachments.append(part)
-    return attachments
-
-
 def read_msg(content: bytes, limits: Limits, *, get_reader: GetReader, depth: int = 0) -> ParsedDocument:
     """Read a message in Outlook's format (.msg).
 
@@ -176,7 +175,7 @@ def read_msg(content: bytes, limits: Limits, *, get_reader: GetReader, depth: in
     title = extracted.title or (subject.group(1).strip() if subject else "")
     attached: list[EmailMessage] = []
     with suppress(*outlook.DAMAGES):
-        attached = outlook.read_attachments(content, limit=_MAX_ATTACHMENTS, depth=_MAX_DEPTH - depth)
+        attached = outlook.read_attachments(content, limit=MAX_ATTACHMENTS, depth=_MAX_DEPTH - depth)
     if not attached:
         return ParsedDocument(text=text, title=title)
     body = ParsedDocument(text=without_listed_attachments(text))

@@ -27,3 +27,9 @@ def test_contacts_have_their_fields_but_no_pictures(read: Read) -> None:
     parsed = read(card.encode(), "a.vcf")
     assert parsed.text == "# Ada Lovelace\n\nAddress: 1 Street, London, N1, UK\nNote: Köln loves bees"
     assert parsed.title == "Ada Lovelace"
+
+
+def test_descriptions_in_html_are_read_as_text(read: Read) -> None:
+    event = "BEGIN:VEVENT\nSUMMARY:Board\nDESCRIPTION:<p>Agenda&nbsp;2:</p><ul><li>Budget</li></ul>\nEND:VEVENT\n"
+    parsed = read(f"BEGIN:VCALENDAR\n{event}END:VCALENDAR\n".encode(), "a.ics")
+    assert parsed.text == "# Board\n\nDescription: Agenda 2:\nBudget"
