@@ -17,12 +17,27 @@ from rag.types import ParsedDocument
 from .extracted_markdown import strip_formatting
 from .xberg_adapter import extract
 
+# Notes within the text, as docutils and others mark them.
+_NOTE = " or ".join(
+    [
+        "starts-with(@role, 'doc-') or @role='note'",
+        *(
+            f"contains(concat(' ', @class, ' '), ' {name} ')"
+            for name in ("admonition", "note", "warning", "tip", "footnote", "footnote-list", "topic", "callout")
+        ),
+    ]
+)
 _BOILERPLATE = " | ".join(
     [
         "//comment()",
         "//processing-instruction()",
         *(f"//{tag}" for tag in ("script", "style", "template", "noscript", "svg", "iframe", "object", "head/*")),
-        *(f"//{tag}" for tag in ("nav", "aside", "footer", "form//button", "input", "select", "img", "picture")),
+        *(f"//{tag}" for tag in ("nav", "footer", "form//button", "input", "select", "img", "picture")),
+        f"//aside[not({_NOTE})]",
+        # A sign beside a heading, which links to it.
+        "//a[starts-with(@href, '#') and contains('¶#§', normalize-space()) and string-length(normalize-space()) = 1]",
+        "//*[contains(translate(@style, ' ', ''), 'display:none')]",
+        "//*[contains(translate(@style, ' ', ''), 'visibility:hidden')]",
         "//header[not(ancestor::main or ancestor::article)]",
         "//*[@hidden or @aria-hidden='true']",
         "//*[@role='navigation' or @role='search' or @role='banner' or @role='contentinfo' or @role='complementary']",
@@ -30,6 +45,10 @@ _BOILERPLATE = " | ".join(
     ]
 )
 _MAIN = "//main | //*[@role='main'] | //article[not(//main) and not(//*[@role='main']) and not(ancestor::article)]"
+_LAYOUT_TABLES = (
+    "//table[@role='presentation' or .//table or .//h1 or .//h2 or .//h3 or not(.//tr[count(td | th) > 1])]"
+)
+_ROW = re.compile(r"^\|", re.M)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
 # If the main text has a smaller share of the page's words, too much is missing and the whole page is used.
@@ -112,6 +131,10 @@ def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
     for element in page.xpath(_BOILERPLATE):
         if element.getparent() is not None:
             element.drop_tree()
+    for note in list(page.iter("aside")):
+        note.tag = "div"
+        note.attrib.clear()
+    _dissolve_layout_tables(page)
     for element in list(page.iter("span", "sup", "sub", "font")):
         if element.getparent() is not None:
             element.drop_tag()
@@ -121,6 +144,14 @@ def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
             element.text = _SPACE.sub(" ", element.text)
         if element.tail and element.getparent() not in preformatted:
             element.tail = _SPACE.sub(" ", element.tail)
+
+
+def _dissolve_layout_tables(page: lxml.html.HtmlElement) -> None:
+    """Turn tables that only place parts of the page into blocks: they hold tables or headings, or are one column."""
+    for table in page.xpath(_LAYOUT_TABLES):
+        for part in list(table.iter("table", "tbody", "tr", "td", "th", "center")):
+            if next(part.iterancestors("table"), part) is table or part is table:
+                part.tag = "div"
 
 
 def _main_text(page: lxml.html.HtmlElement) -> ParsedDocument:
@@ -144,9 +175,11 @@ def _full_text(part: lxml.html.HtmlElement, limits: Limits) -> ParsedDocument:
 
 
 def _is_complete(main_text: ParsedDocument, full_text: ParsedDocument) -> bool:
-    """Return whether the main text has most of the words and all headings of levels 1 to 3."""
+    """Return whether the main text has most of the words and rows, and all headings of levels 1 to 3."""
     headings = {heading.title for heading in main_text.headings}
     missing = [heading for heading in full_text.headings if heading.level <= 3 and heading.title not in headings]
+    if len(_ROW.findall(main_text.text)) < _MIN_MAIN_TEXT_SHARE * len(_ROW.findall(full_text.text)):
+        return False
     return not missing and len(_WORD.findall(main_text.text)) >= _MIN_MAIN_TEXT_SHARE * len(
         _WORD.findall(full_text.text)
     )

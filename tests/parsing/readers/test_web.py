@@ -20,3 +20,31 @@ def test_web_pages_have_headings_and_tables_but_no_navigation(read: Read) -> Non
 def test_the_title_of_a_web_page_is_part_of_its_text(read: Read) -> None:
     parsed = read(b"<html><head><title>Honey prices</title></head><body><p>Five euros.</p></body></html>", "a.html")
     assert parsed.text == "# Honey prices\n\nFive euros."
+
+
+def test_notes_within_the_text_are_kept_and_others_beside_it_are_not(read: Read) -> None:
+    page = (
+        "<html><body><main><h1>Bees<a class='headerlink' href='#bees'>¶</a></h1><aside class='admonition note'>"
+        "<p>They sting.</p></aside><p>They make honey in every summer of their life.</p><aside>Buy honey</aside>"
+        "<p style='display: none'>Hidden words</p></main></body></html>"
+    )
+    parsed = read(page.encode(), "a.html")
+    assert parsed.text == "# Bees\n\nThey sting.\n\nThey make honey in every summer of their life."
+    assert [heading.title for heading in parsed.headings] == ["Bees"]
+
+
+def test_tables_that_only_place_parts_of_a_page_are_no_tables(read: Read) -> None:
+    page = (
+        "<html><body><table><tr><td><table><tr><td><h1>Seeds</h1></td></tr><tr><td><p>Order tomatoes in April.</p>"
+        "</td></tr></table></td></tr></table></body></html>"
+    )
+    assert read(page.encode(), "a.html").text == "# Seeds\n\nOrder tomatoes in April."
+
+
+def test_tables_without_a_header_stay_tables(read: Read) -> None:
+    page = (
+        "<html><head><title>Rabbits</title></head><body bgcolor=white><center><b>Rabbits of Trub</b></center>"
+        "<p>The show opens at nine.<p>Another rule is for giants.<table border=1><tr><td>Cage<td>Size"
+        "<tr><td>No. 1<td>80 cm</table></body></html>"
+    )
+    assert "| No. 1 | 80 cm |" in read(page.encode(), "a.htm").text
