@@ -10,6 +10,9 @@ from pathlib import PurePosixPath
 PLAIN = "text/plain"
 RESTRUCTURED_TEXT = "text/x-rst"
 MARKDOWN = "text/markdown"
+ASCIIDOC = "text/asciidoc"
+ORG = "text/org"
+TEX = "text/x-tex"
 HTML = "text/html"
 CSV = "text/csv"
 TSV = "text/tab-separated-values"
@@ -47,6 +50,8 @@ ZIP = "application/zip"
 OLE = "application/x-ole-storage"
 
 OPEN_DOCUMENT = frozenset({ODT, ODS, ODP})
+# Texts for the web, and those that consist of other texts; with the hyphens of their types.
+OPEN_TEXT_VARIANTS = ("web", "master")
 ZIPPED = frozenset({DOCX, XLSX, XLSB, PPTX, EPUB}) | OPEN_DOCUMENT
 IN_OLE = frozenset({MSG, DOC, XLS, PPT})
 # Their text is read by text recognition (OCR).
@@ -101,6 +106,7 @@ _ALIASES = {
     "text/directory": VCF,
     "application/fictionbook2+xml": FB2,
     **{f"{kind}-template": kind for kind in OPEN_DOCUMENT},
+    **{f"{ODT}-{variant}": ODT for variant in OPEN_TEXT_VARIANTS},
 }
 
 _SUFFIXES = {
@@ -123,6 +129,8 @@ _SUFFIXES = {
     ".vtt": VTT,
     ".srt": SRT,
     ".eml": EML,
+    ".mht": EML,
+    ".mhtml": EML,
     ".msg": MSG,
     ".mbox": MBOX,
     ".ics": ICS,
@@ -139,6 +147,8 @@ _SUFFIXES = {
     ".odt": ODT,
     ".ott": ODT,
     ".fodt": ODT,
+    ".oth": ODT,
+    ".odm": ODT,
     ".ods": ODS,
     ".ots": ODS,
     ".fods": ODS,
@@ -170,7 +180,11 @@ _SUFFIXES = {
     ".yml": "application/yaml",
     ".toml": "application/toml",
     ".ini": PLAIN,
-    ".tex": "text/x-tex",
+    ".tex": TEX,
+    ".latex": TEX,
+    ".adoc": ASCIIDOC,
+    ".asciidoc": ASCIIDOC,
+    ".org": ORG,
     ".c": "text/x-c",
     ".h": "text/x-c",
     ".cc": "text/x-c++",

@@ -21,7 +21,7 @@ _DECLARED = {
     media_type + suffix: media_type
     for media_type in {formats.EPUB, *formats.OPEN_DOCUMENT}
     for suffix in ("", "-template")
-}
+} | {f"{formats.ODT}-{variant}": formats.ODT for variant in formats.OPEN_TEXT_VARIANTS}
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
 _TOO_MUCH = "The file unpacks to more than {limit:,} MB, which is the limit. Send its content in smaller files."
 _MAX_MEMBERS = 10_000

@@ -17,9 +17,11 @@ _NAMES = " ".join(
 _MEDIA_TYPE = "application/vnd.oasis.opendocument."
 
 
-def open_document(kind: str, body: str, *, title: str = "", doctype: str = "", template: bool = False) -> bytes:
+def open_document(
+    kind: str, body: str, *, title: str = "", doctype: str = "", template: bool = False, variant: str = ""
+) -> bytes:
     """A document of the kind "text", "spreadsheet" or "presentation" with this XML in its body."""
-    media_type = _MEDIA_TYPE + kind + ("-template" if template else "")
+    media_type = _MEDIA_TYPE + kind + ("-template" if template else "") + variant
     entry = '<manifest:file-entry manifest:full-path="{}" manifest:media-type="{}"/>'
     return packed(
         {

@@ -76,3 +76,9 @@ def test_titles_have_the_declared_code_page(read: Read, title: bytes, code_page:
 def test_titles_may_be_stored_as_characters(read: Read) -> None:
     title = "Größen 資料".encode("utf-16-le")
     assert read(older_office.xls({"A": [["x"]]}, title=title, title_in_characters=True), "a.xls").title == "Größen 資料"
+
+
+def test_rows_of_a_table_are_lines(read: Read) -> None:
+    """A row ends as a cell does, so two tabs end it."""
+    parsed = read(older_office.doc(["Town\tPeople\t\tBergen\t285,911\t\tThe end."]), "a.doc")
+    assert parsed.text == "Town\tPeople\n\nBergen\t285,911\n\nThe end."

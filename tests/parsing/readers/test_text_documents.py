@@ -3,9 +3,11 @@
 import pytest
 
 from rag.parsing import formats
+from rag.parsing.readers.office import rich_text
 from rag.types import Heading, Page
 from tests.parsing import files
 from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
 
 
 def test_word_documents_have_headings_and_pages(read: Read) -> None:
@@ -73,3 +75,50 @@ def test_fiction_books_have_chapters(read: Read) -> None:
     assert parsed.title == "Пчёлы"
     assert "Глава" in [heading.title for heading in parsed.headings]
     assert "Они жужжат." in parsed.text
+
+
+def test_hidden_and_moved_text_of_word_is_left_out(read: Read) -> None:
+    runs = "<w:r><w:rPr><w:vanish/></w:rPr><w:t>secret</w:t></w:r><w:moveFrom><w:r><w:t>old</w:t></w:r></w:moveFrom>"
+    body = files.paragraph("Bees", heading=True) + f"<w:p><w:r><w:t>They hum.</w:t></w:r>{runs}</w:p>"
+    assert read(files.docx(body), "a.docx").text == "# Bees\n\nThey hum."
+
+
+def test_styles_of_word_may_have_spaces_in_their_names(read: Read) -> None:
+    body = files.paragraph("Bees", heading=True).replace("Heading1", "Heading 1") + files.paragraph("They hum.")
+    assert read(files.docx(body), "a.docx").text == "# Bees\n\nThey hum."
+
+
+def test_texts_for_the_web_and_styles_of_headings_are_read(read: Read) -> None:
+    body = TEXT.replace(
+        '<text:h text:outline-level="1">Hive</text:h>', '<text:p text:style-name="Heading_20_1">Hive</text:p>'
+    )
+    parsed = read(files.open_document("text", body, variant="-web"), "a.odt")
+    assert parsed.headings == (Heading(0, 1, "Hive"),)
+
+
+_RTF = rb"{\rtf1\ansi\ansicpg1251{\fonttbl{\f0 Arial;}}{\info{\title \'cf\'f7\'b8\'eb\u1099?}}\pard "
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (rb"Bees{\super\chftn{\*\footnote\chftn\pard\plain Of Trub.}} hum.\par", "hum.\n\nOf Trub."),
+        (rb"Bees {\v secret}{\b\v0 hum.}\par", "Bees hum."),
+        (rb"{\listtext\pard\fi-282{\s31{\*\listtag0}\tab Bees hum.}{\s31\par}}", "Bees hum."),
+    ],
+    ids=["note", "hidden", "item of AbiWord"],
+)
+def test_rich_text_has_its_notes_but_nothing_hidden(read: Read, body: bytes, text: str) -> None:
+    parsed = read(_RTF + body + b"}", "a.rtf")
+    assert parsed.text.endswith(text)
+    assert "secret" not in parsed.text
+    assert parsed.title == "Пчёлы"
+
+
+@pytest.mark.parametrize("unit", [rb"{\footnote ", rb"{\b\i", rb"\v", rb"{\title ", rb"{\*\listtag"])
+def test_rich_text_takes_linear_time(unit: bytes) -> None:
+    def read_all(content: bytes) -> None:
+        rich_text.prepare(content)
+        rich_text.read_title(content)
+
+    assert takes_linear_time(read_all, lambda length, seed: unit * (length // 8), 200_000)

@@ -7,7 +7,7 @@ from rag.parsing.readers import extracted_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import open_document_slides
+from . import open_document_slides, prepared_files
 from .declared_title import read_title
 
 
@@ -17,5 +17,7 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
         content = open_document_slides.pack_flat(content, media_type)
     if media_type != formats.XLS:
         zip_files.check_archive(content, limits)
+    if media_type == formats.ODS:
+        content = prepared_files.prepare_open_spreadsheet(content)
     parsed = extracted_markdown.read(content, media_type, limits)
     return replace(parsed, title=read_title(content)) if media_type == formats.XLS else parsed

@@ -7,12 +7,12 @@ from rag.parsing import formats, zip_files
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.plain_text import parse_plain
 from rag.parsing.readers import extracted_markdown
-from rag.parsing.readers.extracted_markdown import promote_bold_lines, strip_formatting
+from rag.parsing.readers.extracted_markdown import promote_bold_lines, remove_unknown_notes, strip_formatting
 from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Heading, ParsedDocument
 
-from . import open_document_slides
+from . import open_document_slides, prepared_files, rich_text
 from .declared_title import read_title
 
 _WORD = re.compile(r"\w+")
@@ -22,12 +22,13 @@ _MAX_TITLE_CHARACTERS = 80
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a Word document, with pages if the file records them completely."""
     zip_files.check_archive(content, limits)
-    extracted = extract(content, formats.DOCX, limits, pages=True)
+    extracted = extract(prepared_files.prepare_word(content), formats.DOCX, limits, pages=True)
     title = extracted_markdown.clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
     if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):
         return extracted_markdown.join_pages(enumerate(extracted.pages, 1), title)
-    return extracted_markdown.with_title(parse_markdown(strip_formatting(extracted.markdown).strip()), title)
+    text = remove_unknown_notes(strip_formatting(extracted.markdown)).strip()
+    return extracted_markdown.with_title(parse_markdown(text), title)
 
 
 def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
@@ -35,14 +36,15 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
     if not content.startswith(zip_files.MAGIC):
         content = open_document_slides.pack_flat(content, formats.ODT)
     zip_files.check_archive(content, limits)
-    return extracted_markdown.read(content, formats.ODT, limits)
+    return extracted_markdown.read(prepared_files.prepare_open_text(content), formats.ODT, limits)
 
 
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a rich text file. Lines in bold become headings, because xberg ignores styles."""
-    extracted = extract(content, formats.RTF, limits)
+    extracted = extract(rich_text.prepare(content), formats.RTF, limits)
     text = strip_formatting(promote_bold_lines(extracted.markdown)).strip()
-    return extracted_markdown.with_title(parse_markdown(text), extracted_markdown.clean_title(extracted.title))
+    title = extracted_markdown.clean_title(rich_text.read_title(content) or extracted.title)
+    return extracted_markdown.with_title(parse_markdown(text), title)
 
 
 def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
@@ -59,7 +61,9 @@ def read_doc(content: bytes, limits: Limits) -> ParsedDocument:
     """
     # As Markdown, xberg makes one paragraph of all.
     extracted = extract(content, formats.DOC, limits, plain=True)
-    lines = [line for line in map(str.strip, extracted.markdown.replace("\r", "\n").split("\n")) if line]
+    # A row of a table ends with two tabs.
+    text = extracted.markdown.replace("\r", "\n").replace("\t\t", "\n")
+    lines = [line for line in map(str.strip, text.split("\n")) if line]
     parsed = parse_plain("\n\n".join(lines))
     starts = itertools.accumulate((len(line) + 2 for line in lines), initial=0)
     capitals = tuple(

@@ -38,3 +38,8 @@ def test_open_document_sheets_are_tables(read: Read, build: Callable[..., bytes]
     assert [heading.title for heading in parsed.headings] == ["Fruit", "Roots"]
     assert "| Name |\n| --- |\n| Apple |" in parsed.text
     assert "Beet" in parsed.text
+
+
+def test_cells_without_a_type_have_text(read: Read) -> None:
+    sheets = SHEETS.replace('<table:table-cell office:value-type="string">', "<table:table-cell>", 1)
+    assert "| Name |\n| --- |\n| Apple |" in read(files.open_document("spreadsheet", sheets), "a.ods").text

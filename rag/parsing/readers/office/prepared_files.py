@@ -1,0 +1,92 @@
+"""What is changed in Office files so that xberg reads them as Office does."""
+
+import io
+import re
+import zipfile
+from collections.abc import Callable
+
+from lxml import etree
+
+from rag.errors import ParseFailed
+
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_OFFICE, _TABLE, _TEXT, _STYLE = (
+    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "table", "text", "style")
+)
+_DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
+_HIDDEN_TEXT = re.compile(rb"<w:(?:vanish|moveFrom)\b|<w:pStyle w:val=\"[^\"]{1,60} ")
+_CELL_WITHOUT_TYPE = re.compile(rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>")
+_HEADING_STYLE = re.compile(r"Heading_20_(\d{1,2})")
+
+
+def prepare_word(content: bytes) -> bytes:
+    """Return a Word document without hidden text and without what was moved away, and with plain names of styles."""
+    return _change(content, "word/document.xml", _HIDDEN_TEXT, _change_word)
+
+
+def prepare_open_spreadsheet(content: bytes) -> bytes:
+    """Return a spreadsheet in which cells with text say that they have text: others have no type of their own."""
+    return _change(content, "content.xml", _CELL_WITHOUT_TYPE, _change_cells)
+
+
+def prepare_open_text(content: bytes) -> bytes:
+    """Return a text in which paragraphs with a style of headings are headings."""
+    return _change(content, "content.xml", re.compile(b"Heading_20_"), _change_headings)
+
+
+def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Callable[[etree._Element], None]) -> bytes:
+    """Return the container with a changed member if that has the marker."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if member not in archive.namelist():
+            return content
+        part = archive.read(member)
+        if not marker.search(part):
+            return content
+        try:
+            root = etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+        except etree.XMLSyntaxError:
+            raise ParseFailed(_DAMAGED) from None
+        change(root)
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as changed:
+            for name in dict.fromkeys(archive.namelist()):
+                written = etree.tostring(root, encoding="utf-8", xml_declaration=True) if name == member else None
+                changed.writestr(name, written or archive.read(name))
+    return buffer.getvalue()
+
+
+def _change_word(root: etree._Element) -> None:
+    for run in list(root.iter(f"{_WORD}r")):
+        hidden = run.find(f"{_WORD}rPr/{_WORD}vanish")
+        if hidden is not None and hidden.get(f"{_WORD}val", "true") not in ("0", "false", "off"):
+            _remove(run)
+    for moved in list(root.iter(f"{_WORD}moveFrom")):
+        _remove(moved)
+    for style in root.iter(f"{_WORD}pStyle"):
+        style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
+
+
+def _change_cells(root: etree._Element) -> None:
+    for cell in root.iter(f"{_TABLE}table-cell"):
+        if f"{_OFFICE}value-type" not in cell.attrib and cell.find(f"{_TEXT}p") is not None:
+            cell.set(f"{_OFFICE}value-type", "string")
+
+
+def _change_headings(root: etree._Element) -> None:
+    levels = {
+        style.get(f"{_STYLE}name"): match[1]
+        for style in root.iter(f"{_STYLE}style")
+        if (match := _HEADING_STYLE.fullmatch(style.get(f"{_STYLE}parent-style-name", "")))
+    }
+    for paragraph in list(root.iter(f"{_TEXT}p")):
+        name = paragraph.get(f"{_TEXT}style-name", "")
+        match = _HEADING_STYLE.fullmatch(name)
+        if level := match[1] if match else levels.get(name):
+            paragraph.tag = f"{_TEXT}h"
+            paragraph.set(f"{_TEXT}outline-level", level)
+
+
+def _remove(element: etree._Element) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        parent.remove(element)

@@ -1,0 +1,59 @@
+"""What xberg does not read of rich text files (RTF): notes, and titles with other letters than those of ASCII."""
+
+import re
+
+from rag.parsing.encodings import code_page_numbers
+
+_NOTE = re.compile(rb"\{(?:\\\*)?\\footnote(?![a-z])(?:\\ftnalt(?![a-z]))?")
+_BRACE = re.compile(rb"\\[\\{}]|([{}])")
+_IN_NOTE = re.compile(rb"\\(?:chftn|pard|par|~)(?![a-z]) ?")
+_HIDDEN = re.compile(rb"\{(?:\\(?!v(?![a-z]))[a-z]{1,32}-?\d{0,10} ?){0,50}\\v(?![a-z0])[^{}]*\}")
+# AbiWord writes the text of an item within the group of its mark, which readers skip.
+_ITEM_OF_ABIWORD, _MARK_OF_ABIWORD = b"{\\listtext\\pard", b"{\\*\\listtag"
+_TITLE = re.compile(rb"\{\\title\s?([^{}]{1,2000})\}")
+_CODE_PAGE = re.compile(rb"\\ansicpg(\d{1,5})")
+_ESCAPE = re.compile(
+    rb"\\'([0-9a-f]{2})|\\u(-?\d{1,5}) ?(?:\\'[0-9a-f]{2}|[^\\])?|\\[a-z]{1,32}-?\d{0,10} ?|([^\\]+)", re.I
+)
+
+
+def prepare(content: bytes) -> bytes:
+    """Return the file with its notes as paragraphs at the end, and without hidden text."""
+    content = _with_notes_at_end(_HIDDEN.sub(b"", content))
+    return content.replace(_ITEM_OF_ABIWORD, b"{\\pard") if _MARK_OF_ABIWORD in content else content
+
+
+def _with_notes_at_end(content: bytes) -> bytes:
+    parts, notes, end = list[bytes](), list[bytes](), 0
+    for note in _NOTE.finditer(content):
+        if note.start() >= end:
+            parts.append(content[end : note.start()])
+            end = _end_of_group(content, note.start())
+            notes.append(b"\\par\\pard\\plain {" + _IN_NOTE.sub(b"", content[note.end() : end]))
+    body, brace, rest = b"".join([*parts, content[end:]]).rpartition(b"}")
+    return b"".join([body, *notes, brace, rest]) if notes else content
+
+
+def _end_of_group(content: bytes, start: int) -> int:
+    depth = 0
+    for brace in _BRACE.finditer(content, start):
+        depth += {b"{": 1, b"}": -1, None: 0}[brace[1]]
+        if not depth:
+            return brace.end()
+    return len(content)
+
+
+def read_title(content: bytes) -> str:
+    """Return the title that the file declares, in the code page that it names; empty if there is none."""
+    title, code_page = _TITLE.search(content), _CODE_PAGE.search(content)
+    if not title:
+        return ""
+    codec = code_page_numbers.find_codec(int(code_page[1])) if code_page else ""
+    parts, single_bytes = list[str](), b""
+    for match in _ESCAPE.finditer(title[1]):
+        if match[2]:
+            parts += [code_page_numbers.decode(single_bytes, codec), chr(int(match[2]) % 2**16)]
+            single_bytes = b""
+        else:
+            single_bytes += bytes([int(match[1], 16)]) if match[1] else match[3] or b""
+    return " ".join("".join([*parts, code_page_numbers.decode(single_bytes, codec)]).split())
