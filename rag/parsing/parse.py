@@ -106,7 +106,8 @@ def _keep_unchanged(content: str, media_type: str) -> ParsedDocument:
     if media_type == formats.MARKDOWN:
         parsed = parse_markdown(content)
     else:
-        parsed = plain_text.parse_plain(content) if media_type in formats.PLAIN_TEXTS else ParsedDocument(content)
+        is_plain = media_type in formats.PLAIN_TEXTS
+        parsed = plain_text.parse_plain(content) if is_plain else plain_text.parse_markup(content, media_type)
     return ParsedDocument(
         parsed.text,
         is_markdown=parsed.is_markdown,

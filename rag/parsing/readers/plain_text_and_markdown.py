@@ -15,6 +15,11 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     return plain_text.parse_plain(decode_text(content))
 
 
+def read_markup(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
+    """Read a text in another markup language."""
+    return plain_text.parse_markup(decode_text(content), media_type)
+
+
 def read_markdown(content: bytes, limits: Limits) -> ParsedDocument:
     """Read Markdown."""
     return parse_markdown(decode_text(content))

@@ -36,6 +36,10 @@ READERS: dict[str, Reader] = {
     formats.PPT: legacy_slides.read,
     formats.EPUB: partial(text_documents.read_book, media_type=formats.EPUB),
     formats.FB2: partial(text_documents.read_book, media_type=formats.FB2),
+    **{
+        media_type: partial(plain_text_and_markdown.read_markup, media_type=media_type)
+        for media_type in (formats.ASCIIDOC, formats.ORG, formats.TEX)
+    },
     formats.MSG: partial(mail.read_msg, get_reader=get_reader),
     formats.EML: partial(mail.read_eml, get_reader=get_reader),
     formats.MBOX: partial(mailbox.read, get_reader=get_reader),
