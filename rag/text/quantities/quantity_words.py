@@ -78,6 +78,7 @@ _OTHER_WORDS = {
 UNIT_OF_WORD = {
     word: unit for words in (_TIME_WORDS, _MONEY_WORDS, _OTHER_WORDS) for unit in words for word in words[unit].split()
 }
+UNITS_OF_TIME, CURRENCY_UNITS = frozenset(_TIME_WORDS), frozenset(_MONEY_WORDS)
 # Words of more than a letter, because "7 h" may be a time.
 TIME_UNITS = ("an", "second", *(word for words in _TIME_WORDS.values() for word in words.split() if len(word) > 1))
 CURRENCIES = tuple(word for words in _MONEY_WORDS.values() for word in words.split() if len(word) > 1)

@@ -21,6 +21,7 @@ from rag.pipeline.answering.extractive.scores.sentence_similarity import Sentenc
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 
+from .changed_statements import select_changed_statement
 from .compared_subjects import names_both, select_comparison
 from .extend_quote import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
 from .matching_row import find_matching_row
@@ -73,6 +74,9 @@ def select_parts(
     headings = find_headings(structures, question, weights, similarity)
     scores = score_candidates(candidates, structures, weights, similarity, headings, question)
     section = _select_section(headings, structures, question, candidates, scores)
+    in_section = section.parts if section else None
+    if change := select_changed_statement(in_section, candidates, scores, structures, weights, question):
+        return Selection(*change)
     if section:
         return section
     comparison = select_comparison(question.compared, structures, candidates, scores) if question.compared else None

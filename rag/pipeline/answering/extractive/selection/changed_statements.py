@@ -1,0 +1,166 @@
+"""Finds the statement that changes what the best part says: "From 10 June, … for 48 hours", beside "42 hours"."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+
+from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
+from rag.pipeline.answering.extractive.question.answer_types import AnswerType
+from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
+from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
+from rag.text.quantities.quantity_words import CURRENCY_UNITS, MONTHS, UNITS_OF_TIME, any_of
+from rag.text.quantities.stated_values import DATE, TIME_OF_DAY, WEEKDAY, find_values
+from rag.text.words import content_words, stem
+
+from .extend_quote import MAX_SECOND, with_surroundings
+
+_MAX_CHARACTERS = 500
+_MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
+_DAY_OR_MONTH = (
+    rf"(?:(?:the |dem |le |el )?(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)? (?:de )?)?(?:{_MONTH_NAMES})\b|\d\d?\.\d\d?\.)"
+    # A period returns every year: "from 1 April to 30 September".
+    rf"(?! (?:(?:19|20)\d\d )?(?:to|until|till|bis|au|à|jusqu|al|hasta)\b)"
+)
+# From when something is valid: "with effect from 1 May", "ab 1. April", "à partir du 1er mai".
+_FROM_DATE = (
+    rf"\b(?:(?:from|as of|effective|since|ab|seit|dès|desde|(?:à partir|à compter|a partir) d(?:e|u|el))"
+    rf"(?: den?)? {_DAY_OR_MONTH}|ab sofort|with immediate effect)"
+)
+_CHANGE = re.compile(
+    rf"{_FROM_DATE}"
+    r"|\b(?:now|new|newly|instead of|rather than|no longer"
+    r"|(?:has|have|had|was|were|will be) (?:been )?(?:changed|raised|increased|lowered|reduced|moved|extended|shortened"
+    r"|postponed|risen)|(?:is|are) raised"
+    r"|jetzt|neue?[nrs]?|künftig|nunmehr|statt|nicht mehr|geändert|erhöht|angehoben|gesenkt|steigt|sinkt|verlegt"
+    r"|verschoben"
+    r"|désormais|dorénavant|nouve(?:au|l|lle|aux|lles)|au lieu d[eu]|modifiée?s?|augmentée?s?|reportée?s?|passent? à"
+    r"|ahora|nuev[oa]s?|en (?:lugar|vez) de|ya no|modificad[oa]s?|aumentad[oa]s?|aplazad[oa]s?|pasan? a)\b",
+    re.IGNORECASE,
+)
+# An introduction with "new" says little of each of the items below it.
+_FROM_WHEN = re.compile(_FROM_DATE, re.IGNORECASE)
+# "What was the previous fee?"
+_ASKS_FOR_PAST = frozenset({
+    "former", "formerly", "previous", "previously", "original", "originally", "bisherige", "bisherigen", "früher",
+    "frühere", "früheren", "ursprünglich", "ancien", "ancienne", "précédent", "précédente", "anterior", "antiguo",
+    "antigua",
+})  # fmt: skip
+# Words for a price, which statements of one need not have: "guest card: £7.00".
+_PRICE_WORDS = frozenset({
+    "cost", "costs", "price", "prices", "fee", "fees", "charge", "charges", "pay", "kosten", "kostet", "preis",
+    "preise", "zahlen", "coûte", "prix", "tarif", "payer", "cuesta", "precio", "tarifa", "pagar",
+})  # fmt: skip
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_KINDS: dict[AnswerType | None, frozenset[str]] = {
+    AnswerType.TIME: frozenset({DATE, TIME_OF_DAY, WEEKDAY}) | UNITS_OF_TIME,
+    AnswerType.DURATION: UNITS_OF_TIME,
+    AnswerType.PRICE: CURRENCY_UNITS,
+}
+# How much lower the score of the change may be, in standard deviations of all scores.
+_MAX_DIFFERENCE = 2.0
+# From this share of common words on, numbers aside, two parts are the same statement of different documents.
+_MIN_SAME = 0.8
+
+
+def select_changed_statement(
+    quoted: Mapping[int, Collection[int]] | None,
+    candidates: Sequence[QuoteCandidate],
+    scores: Sequence[float],
+    structures: Sequence[PassageStructure],
+    weights: Mapping[str, float],
+    question: AnalysedQuestion,
+) -> tuple[dict[int, set[int]], tuple[int, int]] | None:
+    """Select the part that says what is valid now, instead of what would be quoted.
+
+    It is in another passage and says that something changes, or it is the same statement in a document of a later year.
+    It has the rarest of the question's words in the best part, and another value of a kind that this part has, such as
+    a price.
+
+    Args:
+        quoted: The parts that would be quoted, by passage number; None if it is the part with the highest score.
+        candidates: The parts that can be quoted.
+        scores: The score of each.
+        structures: The structures of the numbered passages.
+        weights: The weight of each stem of the question.
+        question: The question.
+
+    Returns:
+        The selected parts by passage number, with the number and the index of the best one; None if nothing changes.
+    """
+    positions = [
+        position
+        for position, candidate in enumerate(candidates)
+        if quoted is None or candidate.index in quoted.get(candidate.passage_number, ())
+    ]
+    if not positions or question.compared or _ASKS_FOR_PAST.intersection(question.words):
+        return None
+    position = max(positions, key=lambda position: (scores[position], -position))
+    best = candidates[position]
+    values = find_values(_text(structures, best))
+    kinds = frozenset(kind for kind, _ in values)
+    kinds &= _KINDS.get(question.answer_type, kinds)
+    if not kinds:
+        return None
+    lowest = scores[position] - _MAX_DIFFERENCE * float(np.std(scores))
+    lang = structures[best.passage_number - 1].passage.lang
+    named = best.stems - {stem(word, lang) for word in _PRICE_WORDS}
+    highest = max((weights[subject] for subject in named), default=0.0)
+    subjects = {subject for subject in named if weights[subject] == highest}
+    asked_years = _find_years(" ".join(question.words))
+
+    def is_change(other: QuoteCandidate, score: float) -> bool:
+        if score < lowest or other.passage_number == best.passage_number or not other.stems & subjects:
+            return False
+        others = find_values(_CHANGE.sub(" ", _text(structures, other)))
+        years, best_years = _years(structures, other), _years(structures, best)
+        if not any(kind in kinds for kind, _ in others - values) or _is_earlier(asked_years, years):
+            return False
+        if _is_earlier(best_years, years) and _say_the_same(structures, best, other):
+            return True
+        is_valid = not (_is_earlier(years, best_years) or _tells_of_change(structures, best))
+        return is_valid and _tells_of_change(structures, other)
+
+    changes = [(score, other) for other, score in zip(candidates, scores, strict=True) if is_change(other, score)]
+    if not changes:
+        return None
+    _, change = max(changes, key=lambda scored: scored[0])
+    number, index = change.passage_number, change.index
+    parts = with_surroundings(structures[number - 1], index, question, MAX_SECOND)
+    return {number: parts}, (number, index if index in parts else min(parts))
+
+
+def _text(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> str:
+    return structures[candidate.passage_number - 1].text(candidate.index)[:_MAX_CHARACTERS]
+
+
+def _tells_of_change(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> bool:
+    """Return whether a part says that something changes, or its lead-in from when something is valid."""
+    structure = structures[candidate.passage_number - 1]
+    lead_in = structure.lead_in(candidate.index)
+    is_introduced = lead_in is not None and bool(_FROM_WHEN.search(structure.text(lead_in)[:_MAX_CHARACTERS]))
+    return is_introduced or bool(_CHANGE.search(_text(structures, candidate)))
+
+
+def _say_the_same(structures: Sequence[PassageStructure], candidate: QuoteCandidate, other: QuoteCandidate) -> bool:
+    """Return whether two parts are the same statement, numbers aside."""
+    words, others = (
+        {word for word in content_words(_text(structures, part), "") if not word[0].isdigit()}
+        for part in (candidate, other)
+    )
+    return len(words & others) >= _MIN_SAME * len(words | others) > 0
+
+
+def _years(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> set[int]:
+    """Return the years that a part and the headings above it name, and those of its document's date and names."""
+    passage = structures[candidate.passage_number - 1].passage
+    years = _find_years("\n".join([_text(structures, candidate), passage.title, passage.path, *passage.headings]))
+    return years | ({passage.date.year} if passage.date else set())
+
+
+def _find_years(text: str) -> set[int]:
+    return set(map(int, _YEAR.findall(text)))
+
+
+def _is_earlier(years: Collection[int], others: Collection[int]) -> bool:
+    return bool(years and others) and max(years) < max(others)
