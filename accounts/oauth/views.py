@@ -53,7 +53,7 @@ class _Endpoint(View):
         response["Cache-Control"] = "no-store"
         return response
 
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def http_method_not_allowed(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         response = OAuthError("invalid_request", "Send a POST request.", status=405).response()
         response["Allow"] = "POST"
         return response
