@@ -10,7 +10,8 @@ from accounts.models import User
 
 from .audit import events
 from .audit.events import AuditAction, AuditObject
-from .audit.tracking import TrackedModel, track
+from .audit.tracked_model import TrackedModel
+from .audit.tracking import track
 
 
 def _comparable(user: User, name: str) -> object:

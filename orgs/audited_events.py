@@ -6,7 +6,8 @@ from django.db import transaction
 from django.db.models import Model
 
 from accounts.audit.events import AuditAction, AuditObject
-from accounts.audit.tracking import TrackedModel, track, track_many_to_many
+from accounts.audit.tracked_model import TrackedModel
+from accounts.audit.tracking import track, track_many_to_many
 
 from .api_keys import check_key
 from .models import (

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from django.db.models import Model
 
 from accounts.audit.events import AuditAction, AuditObject
-from accounts.audit.tracking import TrackedModel, track
+from accounts.audit.tracked_model import TrackedModel
+from accounts.audit.tracking import track
 
 from .grants import Grant
 from .ingestion.syncs import SyncConnection
