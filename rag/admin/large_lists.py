@@ -12,6 +12,7 @@ from django.utils.formats import number_format
 from django.utils.functional import cached_property
 from django.utils.translation import gettext
 
+from orgs.access.caller import get_caller
 from orgs.admin.bases.contains_word import ContainsWord
 from orgs.admin.bases.plain_change_list import PlainChangeList
 from rag.services.operations import row_counts
@@ -62,7 +63,7 @@ class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscrip
         if self._matches:
             return len(self._matches.keys)
         rows: Any = self.object_list
-        user: Any = self._request.user
+        user = get_caller(self._request).authenticated_user
         return row_counts.count_rows(user.pk, rows)[""]  # all rows together
 
 
@@ -70,7 +71,7 @@ class LargeChangeList(PlainChangeList):
     """Does not sort very many rows to show a page of them: a filter makes them few enough."""
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
-        user: Any = request.user
+        user = get_caller(request).authenticated_user
         if ORDER_VAR in self.params and row_counts.count_rows(user.pk, queryset)[""] > _MAX_SORTED_ROWS:
             self.params = {name: value for name, value in self.params.items() if name != ORDER_VAR}
             text = gettext("More than {number} rows are not sorted. Choose a filter first.")

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from orgs.access.caller import get_caller
 from orgs.admin.bases.plain_change_list import PlainChangeList
 from orgs.models import Organization
 from rag.admin.base import CountedDeletionMixin, SourceContentAdmin, find_source, managed_organizations
@@ -39,7 +40,7 @@ class SourceChangeList(PlainChangeList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         shown = list(self.result_list)
-        user: Any = request.user
+        user = get_caller(request).authenticated_user
         counts = row_counts.count_rows(
             user.pk, Document.objects.live().filter(source__in=[source.pk for source in shown]), by="source"
         )

@@ -185,10 +185,11 @@ def _read_limit(request: Request | HttpRequest, rate_limit: RateLimit) -> int:
     if not rate_limit.in_headers:
         return rate_limit.default
     field = f"{rate_limit.name}_per_minute"
-    if organization := get_caller(request).organization:
+    caller = get_caller(request)
+    if organization := caller.organization:
         return getattr(organization, field) or rate_limit.default
     named = read_header(request)
-    return requests_per_minute(request.user, field, default=rate_limit.default, named=named)
+    return requests_per_minute(caller.user, field, default=rate_limit.default, named=named)
 
 
 @dataclass(frozen=True, slots=True)
