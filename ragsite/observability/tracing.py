@@ -12,6 +12,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db.backends.base.base import BaseDatabaseWrapper
 from opentelemetry import context, propagate, trace
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
@@ -135,7 +136,7 @@ def trace_statement(execute: Callable[..., Any], sql: Any, params: Any, many: bo
         return execute(sql, params, many, info)
 
 
-def trace_connection(connection: Any, **_: object) -> None:
+def trace_connection(connection: BaseDatabaseWrapper, **_: object) -> None:
     """Trace the statements of a new connection (a receiver of Django's signal)."""
     if is_enabled() and trace_statement not in connection.execute_wrappers:
         connection.execute_wrappers.append(trace_statement)

@@ -15,6 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.core.signals import request_finished, request_started
 from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.dispatch import receiver
 
 from . import identity
@@ -36,8 +37,8 @@ class _Connections(threading.local):
     """The connections of this thread by role, and those to read replicas by their address."""
 
     def __init__(self) -> None:
-        self.by_role: dict[str, Any] = {}
-        self.by_address: dict[str, Any] = {}
+        self.by_role: dict[str, BaseDatabaseWrapper] = {}
+        self.by_address: dict[str, BaseDatabaseWrapper] = {}
 
 
 class _IdleConnections:
@@ -49,9 +50,9 @@ class _IdleConnections:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_role: dict[str, list[Any]] = {}
+        self._by_role: dict[str, list[BaseDatabaseWrapper]] = {}
 
-    def take(self, role: str) -> Any | None:
+    def take(self, role: str) -> BaseDatabaseWrapper | None:
         """Return a connection of the role; None if none is idle. Its session is reset before it is used."""
         with self._lock:
             idle = self._by_role.get(role)
@@ -60,7 +61,7 @@ class _IdleConnections:
             connection.close_if_unusable_or_obsolete()
         return connection
 
-    def keep(self, role: str, connection: Any) -> None:
+    def keep(self, role: str, connection: BaseDatabaseWrapper) -> None:
         """Keep a connection that no request uses any more. It is closed if enough are kept or if it is not open."""
         if connection.connection is not None and not connection.in_atomic_block:
             with self._lock:
@@ -124,7 +125,7 @@ def _create_connection(role: str) -> Any:
 identity.on_change(use)
 
 
-def replica_connection(server: dict[str, Any]) -> Any:
+def replica_connection(server: dict[str, Any]) -> BaseDatabaseWrapper:
     """Return this thread's connection to a read replica.
 
     It has the reader's role, so it serves searches and other requests of users, but no sign-in and no admin page.
@@ -141,7 +142,7 @@ def replica_connection(server: dict[str, Any]) -> Any:
 
 
 @contextlib.contextmanager
-def use_for_callers(connection: Any) -> Iterator[Any]:
+def use_for_callers(connection: BaseDatabaseWrapper) -> Iterator[BaseDatabaseWrapper]:
     """Execute the statements of callers in this block on another connection. Yields the one that it replaces."""
     role = identity.READER_ROLE
     previous = _connections.by_role[role]
