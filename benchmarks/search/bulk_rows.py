@@ -31,7 +31,7 @@ def write_sources(organization: Organization, count: int, *, readers: dict[int, 
     Args:
         organization: A new organisation, which has no sources.
         count: The number of sources.
-        readers: Users to whom the sources are granted, by the distance of the granted ones: 1 for all, 10 for each
+        readers: Users to whom the sources are granted, by the distance of the granted ones: 1 for all, 10 for every
             tenth. Each distance divides the greater ones.
         fields: Fields of all sources.
     """

@@ -142,7 +142,7 @@ def read_signed_query(query: str, message: str, certificates: Sequence[x509.Cert
 
 def sign_query(parameters: dict[str, str], key_pem: str) -> str:
     """Return the query with these parameters and a signature over them."""
-    # Whether its primes are primes was checked when it was made here, and takes as long as a hundred signatures.
+    # The key was checked when it was made. To check it again takes as long as a hundred signatures.
     key = serialization.load_pem_private_key(key_pem.encode(), None, unsafe_skip_rsa_key_validation=True)
     assert isinstance(key, rsa.RSAPrivateKey)
     query = urlencode({**parameters, "SigAlg": _RSA_SHA256})

@@ -9,7 +9,7 @@ from rag.pages.forms import AskForm
 
 
 def curl_command(request: HttpRequest, form: AskForm) -> str:
-    """Return a command that sends the question of a valid form to the API, in no conversation."""
+    """Return a command that sends the question of a valid form to the API, outside of a conversation."""
     values, question = form.cleaned_data, form.to_question()
     filters = {
         "tags": list(values["tags"]),

@@ -80,9 +80,9 @@ def _close_unless_successful(response: httpx2.Response) -> None:
 
 
 def limit_responses(max_bytes: int) -> Callable[[httpx2.Response], Awaitable[None]]:
-    """Return a hook of an asynchronous client that ends responses of more bytes, and compressed ones.
+    """Return a hook of an asynchronous client that ends compressed responses, and those of more bytes.
 
-    Libraries read some of them, such as errors, to their end.
+    Libraries read some responses, such as errors, to their end.
     """
 
     async def limit(response: httpx2.Response) -> None:

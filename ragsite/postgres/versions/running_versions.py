@@ -81,8 +81,8 @@ def removes_something(migration: Migration) -> bool:
     )
 
 
-def _flattened(given: Iterable[object]) -> Iterator[object]:
-    for operation in given:
+def _flattened(migration_operations: Iterable[object]) -> Iterator[object]:
+    for operation in migration_operations:
         if isinstance(operation, operations.SeparateDatabaseAndState):
             yield from _flattened(operation.database_operations)
         else:
