@@ -103,7 +103,7 @@ def test_a_turned_picture_is_read(read: Read) -> None:
     [
         ("Loans of up to150 euros", "Loans of up to 150 euros"),
         ("Von8 bis12 Uhr, ,,Haus“", "Von 8 bis 12 Uhr, „Haus“"),
-        ("Auto2000 and H2O, v2, a/to150", "Auto2000 and H2O, v2, a/to150"),
+        ("Auto2000 and H2O, v2, a/to150, TO220", "Auto2000 and H2O, v2, a/to150, TO220"),
     ],
 )
 def test_recognised_lines_are_corrected(recognised: str, corrected: str) -> None:

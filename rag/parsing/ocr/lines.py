@@ -26,10 +26,10 @@ _DOUBTFUL = 0.85
 _SAMPLE = 5
 # The model knows no low quotation mark; it reads two commas.
 _LOW_QUOTE = re.compile(r"(?<!\w),,(?=\w)")
-# It loses spaces before numbers: "up to150". Not in addresses and codes, such as "/to150".
+# It loses spaces before numbers: "up to150". Not in addresses and codes, such as "/to150" and "TO220".
 _JOINED_NUMBER = re.compile(
-    r"(?<![\w./:@-])(to|of|from|until|over|under|about|than|with|and|bis|von|vom|über|unter|und|mit|nach|desde|hasta)(?=\d)",
-    re.IGNORECASE,
+    r"(?<![\w./:@-])((?i:to|of|from|until|over|under|about|than|with|and|bis|von|vom|über|unter|und|mit|nach|desde|hasta))"
+    r"(?<=[a-z])(?=\d)"
 )
 
 
