@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from django.db import DatabaseError, connection
-from django.db.models import Q
-from django.db.models.functions import Now
+from django.db.models import F, Q, Sum, Window
+from django.db.models.functions import Length, Now
 from django.utils import timezone
 
 from orgs.access.caller import Caller
@@ -29,6 +29,10 @@ RETENTION = datetime.timedelta(hours=24)
 MAX_RENEWAL_AGE = datetime.timedelta(seconds=20)
 _RENEWAL_SECONDS = 5
 MAX_REQUESTS_OF_A_USER = 10_000
+# The responses of a user that are not short have at most so many characters together: one of a job whose documents are
+# unchanged may have the ids of 10,000 chunks.
+MAX_CHARACTERS_OF_A_USER = 20_000_000
+_SHORT_RESPONSE_CHARACTERS = 10_000
 _BATCH_ROWS = 1_000
 
 
@@ -103,11 +107,13 @@ def keep(claim: Claim) -> Iterator[None]:
         thread.join()
 
 
-def finish(claim: Claim, response: StoredResponse) -> None:
-    """Store the response of a claimed request."""
+def finish(caller: Caller, claim: Claim, response: StoredResponse) -> None:
+    """Store the response of the caller's claimed request. The oldest long ones beyond the maximum are deleted."""
     IdempotentRequest.objects.filter(pk=claim.request_id).update(
         status=response.status, body=response.body, headers=response.headers, source_id=response.source_id
     )
+    if len(response.body) > _SHORT_RESPONSE_CHARACTERS:
+        _delete_oldest_long(caller)
 
 
 def release(claim: Claim) -> None:
@@ -130,6 +136,16 @@ def _stored_response(caller: Caller, row: IdempotentRequest, fingerprint: str) -
     if not DataSource.objects.visible_to(caller, Action.VIEW).filter(pk__in=[row.source_id]).exists():
         raise UnknownSource
     return StoredResponse(row.status, row.body, row.headers, row.source_id)
+
+
+def _delete_oldest_long(caller: Caller) -> None:
+    size = Length("body")
+    long = IdempotentRequest.objects.alias(size=size).filter(
+        user=caller.authenticated_user, size__gt=_SHORT_RESPONSE_CHARACTERS
+    )
+    total = Window(Sum(size), order_by=[F("claimed_at").desc(), F("pk").desc()])
+    if ids := list(long.annotate(total=total).filter(total__gt=MAX_CHARACTERS_OF_A_USER).values_list("pk", flat=True)):
+        IdempotentRequest.objects.filter(pk__in=ids).delete()
 
 
 def _delete_oldest(caller: Caller) -> None:

@@ -64,7 +64,7 @@ def run_once(request: Request, create: Callable[[], Created]) -> Response:
     response = created.response
     body = json.dumps(response.data, cls=JSONEncoder)
     stored = StoredResponse(response.status_code, body, dict(response.headers), created.find_source())
-    idempotency.finish(claim, stored)
+    idempotency.finish(get_caller(request), claim, stored)
     return response
 
 

@@ -11,10 +11,11 @@ import pytest
 from django.utils import timezone
 
 from rag.models import DataSource, Document, IdempotentRequest, IngestionJob
+from rag.pipeline.ingestion.chunk import MIN_CHUNK_TOKENS
 from rag.services import idempotency
 from rag.services.sources import creation
 from ragsite.postgres import identity
-from tests.support.factories import World
+from tests.support.factories import World, process_queue
 from tests.support.http import Client
 
 Api = Callable[..., Client]
@@ -137,6 +138,29 @@ def test_a_key_belongs_to_its_caller_and_shows_only_what_they_may_see(api: Api, 
     for user, rows in (("owner", 2), ("editor", 1), ("member", 0)):
         with identity.run_as(identity.of_user(live_world.users[user].pk)):
             assert IdempotentRequest.objects.count() == rows
+
+
+def test_long_responses_of_a_user_are_bounded(api: Api, live_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job whose documents are unchanged returns the ids of up to 10,000 chunks: 400 KB, kept for a day."""
+    owner = api("owner")
+    live_world.source()
+    job = {
+        "dataSourceId": "library",
+        "chunkSize": MIN_CHUNK_TOKENS,
+        "documents": [{"path": "a", "text": "Zebras have many stripes. " * 3_000}],
+    }
+    assert owner.post(INGEST, job).status == 202
+    process_queue()
+    first = keyed(owner, "1").post(INGEST, job)
+    assert len(first.body["vectorIds"]) > 300, "it is long"
+    assert keyed(owner, "short").post(SOURCES, {"name": "Office"}).status == 201
+    monkeypatch.setattr(idempotency, "MAX_CHARACTERS_OF_A_USER", 2 * len(json.dumps(first.body)) + 100)
+    replies = [keyed(owner, key).post(INGEST, job) for key in ("2", "3")]
+    assert [reply.status for reply in replies] == [202, 202]
+    for key, is_kept in {"2": True, "3": True, "1": False}.items():
+        repeated = keyed(owner, key).post(INGEST, job)
+        assert (repeated.headers.get("idempotent-replayed") == "true") is is_kept, key
+    assert keyed(owner, "short").post(SOURCES, {"name": "Office"}).headers["idempotent-replayed"] == "true"
 
 
 def test_failures_free_the_key_and_old_requests_are_deleted(
