@@ -11,7 +11,9 @@ from rag.pipeline.answering.extractive.question.question_type import AnalysedQue
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
 from rag.text.quantities.quantity_words import CURRENCY_UNITS, MONTHS, UNITS_OF_TIME, any_of
 from rag.text.quantities.stated_values import DATE, TIME_OF_DAY, WEEKDAY, find_values
-from rag.text.words import content_words, stem
+from rag.text.quantities.years import YEAR
+from rag.text.sentences.quotable_units import UnitKind
+from rag.text.words import content_words, stem, stems_among
 
 from .extend_quote import MAX_SECOND, with_surroundings
 
@@ -20,7 +22,7 @@ _MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
 _DAY_OR_MONTH = (
     rf"(?:(?:the |dem |le |el )?(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)? (?:de )?)?(?:{_MONTH_NAMES})\b|\d\d?\.\d\d?\.)"
     # A period returns every year: "from 1 April to 30 September".
-    rf"(?! (?:(?:19|20)\d\d )?(?:to|until|till|bis|au|à|jusqu|al|hasta)\b)"
+    rf"(?! (?:{YEAR} )?(?:to|until|till|bis|au|à|jusqu|al|hasta)\b)"
 )
 # From when something is valid: "with effect from 1 May", "ab 1. April", "à partir du 1er mai".
 _FROM_DATE = (
@@ -51,7 +53,9 @@ _PRICE_WORDS = frozenset({
     "cost", "costs", "price", "prices", "fee", "fees", "charge", "charges", "pay", "kosten", "kostet", "preis",
     "preise", "zahlen", "coûte", "prix", "tarif", "payer", "cuesta", "precio", "tarifa", "pagar",
 })  # fmt: skip
-_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_YEAR = re.compile(rf"(?<!\d){YEAR}(?!\d)")
+# "- Consultations: please …", "| Foundation | 6 Sundays |"
+_NAME = re.compile(r"(?:[-*•+|]\s*|\d{1,3}[.)]\s)?([^:|—]{1,80})[:|—]")
 _KINDS: dict[AnswerType | None, frozenset[str]] = {
     AnswerType.TIME: frozenset({DATE, TIME_OF_DAY, WEEKDAY}) | UNITS_OF_TIME,
     AnswerType.DURATION: UNITS_OF_TIME,
@@ -74,8 +78,8 @@ def select_changed_statement(
     """Select the part that says what is valid now, instead of what would be quoted.
 
     It is in another passage and says that something changes, or it is the same statement in a document of a later year.
-    It has the rarest of the question's words in the best part, and another value of a kind that this part has, such as
-    a price.
+    It has the question's words in the name of the best row or item, or the rarest one in another best part, and another
+    value of a kind that this part has, such as a price.
 
     Args:
         quoted: The parts that would be quoted, by passage number; None if it is the part with the highest score.
@@ -103,14 +107,13 @@ def select_changed_statement(
     if not kinds:
         return None
     lowest = scores[position] - _MAX_DIFFERENCE * float(np.std(scores))
-    lang = structures[best.passage_number - 1].passage.lang
-    named = best.stems - {stem(word, lang) for word in _PRICE_WORDS}
-    highest = max((weights[subject] for subject in named), default=0.0)
-    subjects = {subject for subject in named if weights[subject] == highest}
+    subjects = _find_subjects(structures, best, weights)
     asked_years = _find_years(" ".join(question.words))
 
     def is_change(other: QuoteCandidate, score: float) -> bool:
-        if score < lowest or other.passage_number == best.passage_number or not other.stems & subjects:
+        if score < lowest or other.passage_number == best.passage_number:
+            return False
+        if not any(subject <= other.stems for subject in subjects):
             return False
         others = find_values(_CHANGE.sub(" ", _text(structures, other)))
         years, best_years = _years(structures, other), _years(structures, best)
@@ -128,6 +131,24 @@ def select_changed_statement(
     number, index = change.passage_number, change.index
     parts = with_surroundings(structures[number - 1], index, question, MAX_SECOND)
     return {number: parts}, (number, index if index in parts else min(parts))
+
+
+def _find_subjects(
+    structures: Sequence[PassageStructure], best: QuoteCandidate, weights: Mapping[str, float]
+) -> tuple[frozenset[str], ...]:
+    """Return the words of the question that say what the best part is about, as alternatives.
+
+    They are those of a row's or item's name, or else the rarest one; of equally rare ones each is an alternative.
+    """
+    structure = structures[best.passage_number - 1]
+    lang = structure.passage.lang
+    words = best.stems - {stem(word, lang) for word in _PRICE_WORDS}
+    has_name = structure.parts[best.index].kind in (UnitKind.ROW, UnitKind.ITEM)
+    name = _NAME.match(structure.text(best.index)) if has_name else None
+    if name and (named := frozenset(stems_among(name[1], words, lang))):
+        return (named,)
+    highest = max((weights[word] for word in words), default=0.0)
+    return tuple(frozenset({word}) for word in words if weights[word] == highest)
 
 
 def _text(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> str:

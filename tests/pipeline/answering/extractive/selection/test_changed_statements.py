@@ -97,6 +97,12 @@ def test_the_change_is_quoted_instead(question: str, before: str, change: str, e
             "The library closes at 18:00 on Fridays.",
             "The café of the library now closes at 17:00 on Mondays.",
         ),
+        # With another word of the row's name
+        (
+            "What does a guest card cost?",
+            "| card | price |\n| --- | --- |\n| guest card | £6.50 |\n| day card | £9.00 |",
+            "From 1 May a day card costs £9.50.",
+        ),
         # A value of another kind
         (
             "How long may I keep a book?",
@@ -139,6 +145,15 @@ def test_other_statements_change_nothing(question: str, before: str, other: str)
     assert expected in answer(question, old(before), passage(other, relevance=0.9))
 
 
+def test_the_name_of_an_item_says_what_it_is_about() -> None:
+    """It is not the rarest word of the question."""
+    before = old("- Consultations: £20 if you do not come.\n- Operations: £60.", relevance=0.8)
+    change = "Agreed with effect from 1 May:\n\n- {name}: £25\n- tea fund: as before"
+    question = "charge for a consultation if I do not come"
+    assert "£25" in answer(question, before, passage(change.format(name="missed consultation"), relevance=0.9))
+    assert "£25" not in answer(question, before, passage(change.format(name="come in"), relevance=0.9))
+
+
 def test_the_change_is_not_older() -> None:
     change = passage("A guest card now costs £7.00.", relevance=0.9, path="minutes-2023.txt")
     assert "£6.50" in answer("guest card price", old("A guest card costs £6.50.", title="Prices 2025"), change)
@@ -174,7 +189,19 @@ def test_the_later_document_must_say_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "run", ["from 1 ", "from the 1. ", "à partir du ", "has been ", "au lieu ", "20", "2024 ", "ab den "]
+    "run",
+    [
+        "\n- a",
+        "\n- a: 1 €",
+        "from 1 ",
+        "from the 1. ",
+        "à partir du ",
+        "has been ",
+        "au lieu ",
+        "20",
+        "2024 ",
+        "ab den ",
+    ],
 )
 def test_long_texts_take_linear_time(run: str) -> None:
     def text_of(length: int, attempt: int) -> str:
