@@ -30,6 +30,8 @@ _LONE_MARKS = re.compile(r"^[ \t]*(?:[-+*][ \t]+)?\*\*[ \t]*$", re.M)
 # `#` and `>` at the start of a line and `|` in a table stay escaped, because they would become syntax.
 _ESCAPE = re.compile(r"(?m)(?<!^)\\([!-{}~])|^\\([!\"$-=?-{}~])")
 _LIST_NUMBER = re.compile(r"^([ \t]*)[-+*][ \t]+(?=(?:\d{1,9}|[A-Za-z])\\?[.)][ \t])", re.M)
+_RAISED = re.compile(r"(?<![\\^])\^([^\s^\[\]]{1,20})\^(?!\^)")
+_LOWERED = re.compile(r"(?<![\\~])~([^\s~]{1,20})~(?!~)")
 _NOTE, _DEFINED_NOTE = re.compile(r"\[\^(\d{1,9})\]"), re.compile(r"^\[\^(\d{1,9})\]:", re.M)
 _LONE_NOTE = re.compile(r"^\[\^\d{1,9}\][ \t]*\n\s*\n", re.M)
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
@@ -40,7 +42,7 @@ def read(content: bytes, media_type: str, limits: Limits) -> ParsedDocument:
     extracted = extract(content, media_type, limits)
     text = remove_pictures(extracted.markdown).replace("\r", "")
     if media_type not in _SHEETS:  # the cells of a sheet have no formatting, but may contain its characters
-        text = remove_unknown_notes(strip_formatting(text))
+        text = remove_unknown_notes(strip_formatting(join_scripts(text)))
     return with_title(parse_markdown(text.strip()), clean_title(extracted.title))
 
 
@@ -98,6 +100,11 @@ def strip_formatting(markdown: str) -> str:
 def remove_pictures(markdown: str) -> str:
     """Remove references to pictures."""
     return _PICTURE.sub("", markdown)
+
+
+def join_scripts(markdown: str) -> str:
+    """Remove the marks of raised and lowered letters: "10^-3^", "H~2~O"."""
+    return _LOWERED.sub(r"\1", _RAISED.sub(r"\1", markdown))
 
 
 def remove_unknown_notes(markdown: str) -> str:

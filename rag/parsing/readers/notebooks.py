@@ -30,6 +30,8 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
 def _render_cell(cell: Any, language: str) -> str:
     source = cell.get("source", cell.get("input", ""))
     text = (source if isinstance(source, str) else "".join(source)).strip("\n")
+    if cell.get("cell_type") == "heading" and text:  # of version 3
+        return f"{'#' * min(max(int(cell.get('level', 1)), 1), 6)} {' '.join(text.split())}"
     if cell.get("cell_type") != "code" or not text:
         return text
     fence = "```" if "```" not in text else "````"

@@ -1,5 +1,7 @@
 """Jupyter notebooks."""
 
+import json
+
 from rag.types import Heading
 from tests.parsing.conftest import Read
 
@@ -11,3 +13,10 @@ def test_notebooks_are_markdown_and_code(read: Read) -> None:
     parsed = read(cells.encode(), "a.ipynb")
     assert parsed.text == "# Bees\nThey hum.\n\n```python\n1+1\n```"
     assert parsed.headings == (Heading(0, 1, "Bees"),)
+
+
+def test_headings_of_version_3_are_headings(read: Read) -> None:
+    cells = [{"cell_type": "heading", "level": 2, "source": ["Soil"]}, {"cell_type": "code", "input": "x = 1"}]
+    notebook = {"nbformat": 3, "worksheets": [{"cells": cells}]}
+    parsed = read(json.dumps(notebook).encode(), "a.ipynb")
+    assert parsed.text == "## Soil\n\n```python\nx = 1\n```"

@@ -122,3 +122,15 @@ def test_rich_text_takes_linear_time(unit: bytes) -> None:
         rich_text.read_title(content)
 
     assert takes_linear_time(read_all, lambda length, seed: unit * (length // 8), 200_000)
+
+
+def test_the_title_of_rich_text_in_unicode_is_preferred(read: Read) -> None:
+    rtf = rb"{\rtf1\ansi{\info{\upr{\title ??}{\*\ud{\title \u1055?\u1095?}}}}\pard Bees hum.\par}"
+    assert read(rtf, "a.rtf").title == "\u041f\u0447"
+
+
+def test_raised_and_lowered_letters_have_no_marks(read: Read) -> None:
+    run = '<w:r><w:rPr><w:vertAlign w:val="{}script"/></w:rPr><w:t>{}</w:t></w:r>'
+    lowered, raised = run.format("sub", "2"), run.format("super", "-3")
+    body = f"<w:p><w:r><w:t>H</w:t></w:r>{lowered}<w:r><w:t>O at 10</w:t></w:r>{raised}</w:p>"
+    assert read(files.docx(body), "a.docx").text == "H2O at 10-3"

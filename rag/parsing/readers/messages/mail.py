@@ -34,6 +34,7 @@ _MAX_DEPTH = 4
 _MAX_OPEN_PARTS = 100
 _HEAD_BYTES = 16_384
 _SIGNED_TYPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
+_ENCRYPTED = "The e-mail is encrypted. Decrypt it in your e-mail program, save it and send that."
 _LISTED = re.compile(r".* \([\d.]+ ?[KMG]?B\)\s*")
 
 
@@ -91,6 +92,8 @@ class _MessageReader:
 
     def read(self, message: EmailMessage, *, depth: int) -> ParsedDocument:
         subject = _field(message, "Subject")
+        if message.get_content_type() == "multipart/encrypted":
+            raise ParseFailed(_ENCRYPTED)
         if message.get_content_type() in _SIGNED_TYPES and depth < _MAX_DEPTH:
             return self._read_signed(message, subject, depth=depth)
         header = [f"{name}: {value}" for name in ("Subject", *_HEADER_FIELDS) if (value := _field(message, name))]
@@ -102,7 +105,7 @@ class _MessageReader:
         payload = message.get_payload(decode=True)
         inner = _parse(signed_content.read_signed_content(payload if isinstance(payload, bytes) else b""))
         if not isinstance(inner, EmailMessage) or not inner.keys():
-            raise ParseFailed("The e-mail is encrypted. Decrypt it in your e-mail program, save it and send that.")
+            raise ParseFailed(_ENCRYPTED)
         for name, value in message.raw_items():
             if name.lower() in ("subject", "from", "to", "cc", "date") and name not in inner:
                 inner[name] = value

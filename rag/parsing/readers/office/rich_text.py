@@ -45,12 +45,11 @@ def _end_of_group(content: bytes, start: int) -> int:
 
 def read_title(content: bytes) -> str:
     """Return the title that the file declares, in the code page that it names; empty if there is none."""
-    title, code_page = _TITLE.search(content), _CODE_PAGE.search(content)
-    if not title:
-        return ""
+    # The last one: programs write it in Unicode after it in their code page.
+    title, code_page = next(iter(_TITLE.findall(content)[::-1]), b""), _CODE_PAGE.search(content)
     codec = code_page_numbers.find_codec(int(code_page[1])) if code_page else ""
     parts, single_bytes = list[str](), b""
-    for match in _ESCAPE.finditer(title[1]):
+    for match in _ESCAPE.finditer(title):
         if match[2]:
             parts += [code_page_numbers.decode(single_bytes, codec), chr(int(match[2]) % 2**16)]
             single_bytes = b""

@@ -7,7 +7,12 @@ from rag.parsing import formats, zip_files
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.plain_text import parse_plain
 from rag.parsing.readers import extracted_markdown
-from rag.parsing.readers.extracted_markdown import promote_bold_lines, remove_unknown_notes, strip_formatting
+from rag.parsing.readers.extracted_markdown import (
+    join_scripts,
+    promote_bold_lines,
+    remove_unknown_notes,
+    strip_formatting,
+)
 from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Heading, ParsedDocument
@@ -26,8 +31,8 @@ def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     title = extracted_markdown.clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
     if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):
-        return extracted_markdown.join_pages(enumerate(extracted.pages, 1), title)
-    text = remove_unknown_notes(strip_formatting(extracted.markdown)).strip()
+        return extracted_markdown.join_pages(enumerate(map(join_scripts, extracted.pages), 1), title)
+    text = remove_unknown_notes(strip_formatting(join_scripts(extracted.markdown))).strip()
     return extracted_markdown.with_title(parse_markdown(text), title)
 
 

@@ -9,7 +9,7 @@ _MIRRORED = str.maketrans("()[]{}<>«»", ")(][}{><»«")
 # Of the letters that one sign stands for, this one is read first.
 _FIRST_IN_LIGATURE = "\u0644"
 # In heights of a letter: the gap between two words.
-_GAP = 0.15
+_GAP = 0.2
 # Figures and Latin words are written from the left to the right.
 _LEFT_TO_RIGHT = re.compile("[0-9A-Za-z\u0660-\u0669\u06f0-\u06f9](?:[^\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]*"
                             "[0-9A-Za-z\u0660-\u0669\u06f0-\u06f9])?%?")  # fmt: skip

@@ -84,10 +84,11 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
         styles: The styles of the document.
     """
     blocks: list[tuple[int, list[str]]] = []
+    item: TextLine | None = None
     for number, line in enumerate(lines):
         level = _level(lines, number, styles) if number not in rows else 0
         text = _SYNTAX.sub(r"\\\1", join_divided_words(" ".join(line.text.split())))
-        continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles)
+        continues = number > 0 and blocks and blocks[-1][0] == level and _continues(lines, number, rows, styles, item)
         if continues and (not level or len(" ".join(blocks[-1][1])) < _MAX_HEADING_CHARACTERS):
             _append(
                 blocks[-1][1],
@@ -95,6 +96,7 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
                 is_row=number in rows or number - 1 in rows or (line.is_fixed and lines[number - 1].is_fixed),
             )
         else:
+            item = line if _ITEM.match(line.text) and line.start >= 0 else None
             blocks.append((level, [_BULLET.sub("- ", _LINE_SYNTAX.sub(r"\\\1", text))]))
     return "\n\n".join(
         f"{'#' * level} {' '.join(parts)}" if level else _HYPHEN_AT_END.sub("", "\n".join(parts))
@@ -126,8 +128,10 @@ def _level(lines: Sequence[TextLine], number: int, styles: Styles) -> int:
     return 0
 
 
-def _continues(lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles) -> bool:
-    """Return whether a line continues the paragraph of the line before."""
+def _continues(
+    lines: Sequence[TextLine], number: int, rows: frozenset[int], styles: Styles, first: TextLine | None
+) -> bool:
+    """Return whether a line continues the paragraph of the line before, or the item of a list that began at `first`."""
     previous, line = lines[number - 1], lines[number]
     pitch = (previous.end - line.bottom) / line.height
     if not _is_same_height(previous, line) or (_ITEM.match(line.text) and not line.is_fixed):
@@ -138,6 +142,8 @@ def _continues(lines: Sequence[TextLine], number: int, rows: frozenset[int], sty
         return number in rows and number - 1 in rows and 0.5 < pitch < 3
     if pitch < -1:  # the next column
         return not _SENTENCE_END.search(previous.text) and line.text.lstrip()[:1].islower()
+    if first and line.left < first.left - _INDENTATION * line.height / 2:  # left of the item of a list
+        return False
     is_indented = line.left - previous.left > _INDENTATION * line.height and bool(_SENTENCE_END.search(previous.text))
     return pitch < _WIDER_PITCH * styles.pitch and not is_indented
 

@@ -186,8 +186,9 @@ def _readings(row: Sequence[str]) -> list[str]:
 
 def _end_of_row(readings: Sequence[str], compared: str, places: Sequence[int], start: int) -> int:
     """Return where a row ends that starts here, or -1."""
-    start += compared[start : start + 1] == " "
-    if not _is_separate(places, start):
+    if compared[start : start + 1] == " ":
+        start += 1
+    elif not _is_separate(places, start):
         return -1
     return next((start + len(reading) for reading in readings if compared.startswith(reading, start)), -1)
 

@@ -1,6 +1,8 @@
 """The lines of a page's text layer in the order in which they were written, with their places and sizes."""
 
 import ctypes
+import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +14,9 @@ from .right_to_left import in_reading_order, is_right_to_left
 
 # pdfium writes it for a hyphen at the end of a line within a word, without a line break.
 SOFT_HYPHEN = "\ufffe"
+_LINE = re.compile(r"(?:(?!\r\n).)+(?:\r\n)?|\r\n", re.S)
+# What fonts of TeX have where others have signs that control a terminal.
+_LIGATURES = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl"}
 _FIXED_PITCH, _MAX_NAME_BYTES = 1, 200
 _FIXED_NAMES = (b"courier", b"mono", b"consol", b"cmtt", b"lmtt", b"typewriter")
 _BOLD_NAMES = (b"bold", b"black", b"heavy", b"semibold", b"demi")
@@ -35,9 +40,9 @@ class TextLine:
     Attributes:
         text: The line, without a line break.
         left: Where it starts, in points from the left of the page.
-        bottom: Where its first letter ends, in points from the bottom of the page.
-        end: Where its last letter ends: lower if words are divided, because these lines are read as one.
-        height: The height of its first letter with the space above and below it: about the size of the font.
+        bottom: The base line of its first letter, in points from the bottom of the page.
+        end: That of its last letter: lower if words are divided, because these lines are read as one.
+        height: The size of the font of its first letter, in points of the page.
         is_bold: Whether its first and last letter are bold.
         is_fixed: Whether its first and last letter are as wide as all others, as in a program.
         start: The number of its first character on the page; -1 if they are in another order there.
@@ -60,6 +65,7 @@ class PageLines:
         self._text_page = page.get_textpage()
         self._sides_read = [ctypes.c_double() for _ in range(4)]
         self._rectangle = pdfium_c.FS_RECTF()
+        self._matrix = pdfium_c.FS_MATRIX()
         self._name = ctypes.create_string_buffer(_MAX_NAME_BYTES)
         self._segments: dict[int, list[Segment]] = {}
         count = self._text_page.count_chars()
@@ -98,25 +104,26 @@ class PageLines:
         return [*parts, self._segment(text, begin, stripped, offset)] if stripped > begin else parts
 
     def _segment(self, text: str, begin: int, end: int, offset: int) -> Segment:
-        return Segment(text[begin:end], self._box(offset + begin)[0], self._box(offset + end - 1)[2])
+        return Segment(
+            text[begin:end].translate(_LIGATURES), self._box(offset + begin)[0], self._box(offset + end - 1)[2]
+        )
 
     def _lines(self) -> Iterator[TextLine]:
         start = 0
-        for line in self.text.splitlines(keepends=True):
-            words = line.rstrip("\r\n")
+        for line in _LINE.findall(self.text):
+            words = line.removesuffix("\r\n")
             letters = [place for place, character in enumerate(words) if character.isalnum()]
             if letters:
                 first, last = start + letters[0], start + letters[-1]
-                left, bottom, _, top = self._box(first, loose=True)
-                end = self._box(last, loose=True)[1]
+                left, height = self._box(first, loose=True)[0], self._size(first)
                 fonts = self._font(first), self._font(last)
                 is_bold, is_fixed = (all(font[place] for font in fonts) for place in (0, 1))
                 if is_reversed := is_right_to_left(words):
-                    boxes = [self._box(start + letter, loose=True) for letter in letters]
-                    bottom, top = min(box[1] for box in boxes), max(box[3] for box in boxes)
-                    words = in_reading_order(words, partial(self._sides, start), top - bottom)
+                    words = in_reading_order(words, partial(self._sides, start), height)
                 line_start = -1 if is_reversed else start
-                yield TextLine(words, left, bottom, end, max(top - bottom, 1.0), is_bold, is_fixed, line_start)
+                words = words.translate(_LIGATURES)
+                bottom, end = self._base_line(first), self._base_line(last)
+                yield TextLine(words, left, bottom, end, height, is_bold, is_fixed, line_start)
             start += len(line)
 
     def _box(self, number: int, *, loose: bool = False) -> tuple[float, float, float, float]:
@@ -127,6 +134,17 @@ class PageLines:
         left, right, bottom, top = self._sides_read
         pdfium_c.FPDFText_GetCharBox(self._text_page, number, left, right, bottom, top)
         return left.value, bottom.value, right.value, top.value
+
+    def _base_line(self, number: int) -> float:
+        x, y = self._sides_read[:2]
+        pdfium_c.FPDFText_GetCharOrigin(self._text_page, number, x, y)
+        return y.value
+
+    def _size(self, number: int) -> float:
+        """Return the size of a character's font as it is seen: that of the font, times how it is drawn."""
+        pdfium_c.FPDFText_GetMatrix(self._text_page, number, self._matrix)
+        size = pdfium_c.FPDFText_GetFontSize(self._text_page, number) * math.hypot(self._matrix.c, self._matrix.d)
+        return size if size > 1 else 1.0
 
     def _sides(self, start: int, number: int) -> tuple[float, float]:
         left, _, right, _ = self._box(start + number, loose=True)  # with the space beside the letter

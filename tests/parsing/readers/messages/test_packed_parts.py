@@ -95,3 +95,9 @@ def test_parts_that_nobody_reads_are_left_out(read: Read, media_type: str) -> No
     )
     text = read(mail.encode(), "page.mhtml").text
     assert text.endswith("Bees hum.")
+
+
+def test_a_message_encrypted_with_pgp_says_what_to_do(read: Read) -> None:
+    mail = _MIXED.format(kind="encrypted") + "--b\nContent-Type: application/pgp-encrypted\n\nVersion: 1\n--b--\n"
+    with pytest.raises(ParseFailed, match="Decrypt it"):
+        read(mail.encode(), "a.eml")

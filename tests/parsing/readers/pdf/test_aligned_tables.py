@@ -25,6 +25,11 @@ def test_rows_in_columns_are_a_table(read: Read) -> None:
     assert text.endswith("| Hamar | 32,000 | 124 m |\n\nThe figures are those of the last census.")
 
 
+def test_figures_at_the_ends_of_rows_are_cells(read: Read) -> None:
+    rows = [["Pos.", "Name", "Sum"], ["1", "Roses", "48,00"], ["2", "Herbs", "17,50"], ["3", "Trees", "9,00"]]
+    assert "| 2 | Herbs | 17,50 |\n| 3 | Trees | 9,00 |" in read(_page(rows), "a.pdf").text
+
+
 def test_an_empty_cell_stays_empty(read: Read) -> None:
     assert "| Total |  | 159 m |" in read(_page([_HEADER, *_ROWS, ["Total", "", "159 m"]]), "a.pdf").text
 

@@ -105,3 +105,15 @@ def test_a_pdf_that_is_cut_off_is_refused_not_read_with_wrong_letters(read: Read
     content = drawn_pdf.draw([[Text(56, 700, "Herons nest in colonies.")]])
     with pytest.raises(ParseFailed, match="cut off"):
         read(content[: content.index(b"xref") - 200], "a.pdf")
+
+
+def test_text_after_a_list_is_no_part_of_its_last_item() -> None:
+    lines = [TextLine(text, left, y, y, 10, False, False, 0) for text, left, y in (
+        ("1. Open the valve and wait until the", 60, 100), ("water is clear.", 72, 88), ("Damper: a plate.", 50, 76)
+    )]  # fmt: skip
+    assert _markdown(*lines) == "1. Open the valve and wait until the water is clear.\n\nDamper: a plate."
+
+
+def test_ligatures_of_tex_are_letters(read: Read) -> None:
+    page = [Text(56, 700, "The o\x0ece o\x0bers \x0cve di\x0berent plans."), Text(56, 685, "All of them are new.")]
+    assert read(drawn_pdf.draw([page]), "a.pdf").text == "The office offers five different plans. All of them are new."
