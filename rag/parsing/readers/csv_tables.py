@@ -8,7 +8,7 @@ import io
 import itertools
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from rag.errors import ParseFailed
 from rag.parsing.encodings.decode_text import decode_text
@@ -18,7 +18,8 @@ from rag.types import ParsedDocument
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d%?$")
 # The first line by which Excel recognises the delimiter.
 _DECLARED_DELIMITER = re.compile(r"\"?sep=([^\r\n\"])\"?\r?\n", re.I)
-_SAMPLE_CHARACTERS = 16_384
+_SAMPLE_CHARACTERS, _SAMPLE_ROWS = 16_384, 20
+_DELIMITERS = ",;\t|"
 
 
 def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
@@ -47,6 +48,20 @@ def _readable(rows: Iterable[list[str]]) -> list[str]:
     """Return a line for each row: with the column names of the header if the table has one."""
     cleaned = ([" ".join(cell.split()) for cell in row] for row in rows)
     non_empty = (row for row in cleaned if any(row))
+    head = list(itertools.islice(non_empty, _SAMPLE_ROWS))
+    start = _start_of_table(head)
+    preamble = [" | ".join(filter(None, row)) for row in head[:start]]
+    return [*preamble, *_rows_of_table(itertools.chain(head[start:], non_empty))]
+
+
+def _start_of_table(rows: Sequence[list[str]]) -> int:
+    """Return the number of lines above a table, such as its title: rows with one value above rows with several."""
+    widths = [sum(map(bool, row)) for row in rows]
+    start = next((number for number, width in enumerate(widths) if width > 1), 0)
+    return start if start and widths[start] >= max(widths) - 1 and len(rows) > start + 1 else 0
+
+
+def _rows_of_table(non_empty: Iterator[list[str]]) -> list[str]:
     first = next(non_empty, [])
     if not _is_header(first):
         return [" | ".join(row) for row in itertools.chain([first] if first else [], non_empty)]
@@ -66,6 +81,8 @@ def _line(header: list[str], row: list[str]) -> str:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that occurs most often in the first line."""
-    first = next((line for line in text[:_SAMPLE_CHARACTERS].splitlines() if line.strip()), "")
-    return max(",;\t|", key=first.count)
+    """Return the delimiter that most of the first lines have, and of several the one that occurs most often."""
+    lines = [line for line in text[:_SAMPLE_CHARACTERS].splitlines() if line.strip()][:_SAMPLE_ROWS]
+    if len(lines) > 1 and not any(map(lines[0].count, _DELIMITERS)):  # a title above the table
+        return max(_DELIMITERS, key=lambda mark: (sum(mark in line for line in lines), "".join(lines).count(mark)))
+    return max(_DELIMITERS, key=lines[0].count) if lines else _DELIMITERS[0]

@@ -72,8 +72,14 @@ def _joined(part: Segment, following: Segment) -> Segment:
 
 
 def _as_table(rows: Sequence[Sequence[Segment]]) -> Iterator[list[list[str]]]:
-    if len(rows) < _MIN_ROWS:
-        return
+    """Yield the table that the rows are, else the one without the first of them, which may be its title."""
+    tables = (_cells(rows[first:]) for first in (0, 1) if len(rows) - first >= _MIN_ROWS)
+    if table := next(filter(None, tables), None):
+        yield table
+
+
+def _cells(rows: Sequence[Sequence[Segment]]) -> list[list[str]]:
+    """Return the cells of a table; nothing if the rows are none."""
     columns = _columns([part for row in rows for part in row])
     table: list[list[str]] = []
     for row in rows:
@@ -81,11 +87,10 @@ def _as_table(rows: Sequence[Sequence[Segment]]) -> Iterator[list[list[str]]]:
         for part in row:
             number = next(place for place, (left, right) in enumerate(columns) if left <= part.left <= right)
             if cells[number]:  # two parts in one column, so the columns are not clear
-                return
+                return []
             cells[number] = part.text
         table.append(cells)
-    if len(columns) >= 2 and _is_table(table):
-        yield table
+    return table if len(columns) >= 2 and _is_table(table) else []
 
 
 def _columns(parts: Sequence[Segment]) -> list[tuple[float, float]]:

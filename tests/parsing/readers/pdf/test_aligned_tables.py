@@ -68,3 +68,8 @@ def test_columns_of_running_text_are_no_table(read: Read) -> None:
     ]
     text = read(_page([list(pair) for pair in zip(left, right, strict=True)], gap=240), "a.pdf").text
     assert "|" not in text
+
+
+def test_a_title_above_the_columns_is_no_row(read: Read) -> None:
+    text = read(_page([["Stock report of the year", "", "", "Page 1"], _HEADER, *_ROWS]), "a.pdf").text
+    assert "| Town | People | Height |\n| --- | --- | --- |\n| Bergen |" in text

@@ -2,6 +2,8 @@
 
 import csv
 
+import pytest
+
 from rag.parsing.readers.csv_tables import read_csv
 from rag.parsing.sandbox.limits import Limits
 from tests.parsing.conftest import Read
@@ -35,3 +37,18 @@ def test_short_rows_below_a_wide_header_are_read_in_linear_time(read: Read) -> N
 
     assert takes_linear_time(lambda table: read_csv(table, LIMITS), table_of, 8_000)
     assert read(b"a,b\n1,2,3,,5\n", "a.csv").text == "a: 1 | b: 2 | 3 | 5"
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_lines_above_the_header_are_no_header(read: Read, mark: str) -> None:
+    rows = [["Day", "Payee", "Amount"], ["03.01.", "Works", "-84"], ["05.01.", "Baker", "-6"]]
+    text = "Account 4711\nYear 2024\n\n" + "\n".join(mark.join(row) for row in rows)
+    assert read(text.encode(), "a.csv").text == (
+        "Account 4711\nYear 2024\nDay: 03.01. | Payee: Works | Amount: -84\nDay: 05.01. | Payee: Baker | Amount: -6"
+    )
+
+
+def test_a_row_with_one_value_within_a_table_is_no_title(read: Read) -> None:
+    assert read(b"Name,Price\nApple,3\nRoots\nBeet,2", "a.csv").text == (
+        "Name: Apple | Price: 3\nName: Roots\nName: Beet | Price: 2"
+    )
