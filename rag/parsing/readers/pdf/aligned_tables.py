@@ -81,6 +81,8 @@ def _as_table(rows: Sequence[Sequence[Segment]]) -> Iterator[list[list[str]]]:
 def _cells(rows: Sequence[Sequence[Segment]]) -> list[list[str]]:
     """Return the cells of a table; nothing if the rows are none."""
     columns = _columns([part for row in rows for part in row])
+    if len(columns) > _MAX_COLUMNS:
+        return []
     table: list[list[str]] = []
     for row in rows:
         cells = [""] * len(columns)

@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
@@ -12,25 +12,41 @@ from .text_lines import TextLine
 _MAX_FIELDS, _MAX_BYTES = 1_000, 20_000
 
 
-def with_values(page: pdfium.PdfPage, lines: Sequence[TextLine]) -> list[TextLine]:
-    """Return the lines with the values of the fields: each after the line that it is in, or as a line at the end."""
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The text in a field, and the place of the field, in points from the lower left corner of the page."""
+
+    text: str
+    left: float
+    bottom: float
+    top: float
+
+
+def insert(fields: Sequence[Field], lines: Sequence[TextLine]) -> list[TextLine]:
+    """Return the lines with the texts of the fields: each after the line that it is in, or as a line at the end."""
     result = list(lines)
-    for value, left, bottom, top in _values(page):
+    for field in fields:
         in_line = [
             number
             for number, line in enumerate(result)
-            if line.left < left and bottom - line.height / 2 <= line.bottom + line.height / 2 <= top + line.height / 2
+            if line.left < field.left and field.bottom - line.height / 2 <= line.bottom <= field.top
         ]
         if in_line:
             number = max(in_line, key=lambda number: result[number].left)
-            result[number] = replace(result[number], text=f"{result[number].text} {value}")
+            result[number] = replace(result[number], text=f"{result[number].text} {field.text}")
         else:
-            result.append(TextLine(value, left, bottom, bottom, max(top - bottom, 1.0), False, False, -1))
+            height = max(field.top - field.bottom, 1.0)
+            result.append(TextLine(field.text, field.left, field.bottom, field.bottom, height, False, False, -1))
     return result
 
 
-def _values(page: pdfium.PdfPage) -> Iterator[tuple[str, float, float, float]]:
-    """Yield the text of each field that has one, and its left, bottom and top."""
+def read_values(page: pdfium.PdfPage) -> list[Field]:
+    """Return the fields of a page that have a text."""
+    return list(_values(page))
+
+
+def _values(page: pdfium.PdfPage) -> Iterator[Field]:
+    """Yield the fields that have a text and are not hidden."""
     for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page), _MAX_FIELDS)):
         annotation = pdfium_c.FPDFPage_GetAnnot(page, number)
         if not annotation:
@@ -42,7 +58,7 @@ def _values(page: pdfium.PdfPage) -> Iterator[tuple[str, float, float, float]]:
                 pdfium_c.FPDFAnnot_GetRect(annotation, rectangle)
                 # Check boxes and choices have names as values, which are not texts.
                 if value := " ".join(_text(annotation).split()):
-                    yield value, rectangle.left, rectangle.bottom, rectangle.top
+                    yield Field(value, rectangle.left, rectangle.bottom, rectangle.top)
         finally:
             pdfium_c.FPDFPage_CloseAnnot(annotation)
 

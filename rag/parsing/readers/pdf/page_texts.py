@@ -18,8 +18,11 @@ from .work_budget import WorkBudget, WorkExceeded
 _MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
 # Of a whole document: one to three seconds. A page with a large table takes some thousand steps.
 _MAX_STEPS = 5_000_000
-# How many pages show the sizes of text and headings, and how many characters of a page are read in a step.
-_MAX_PAGES_OF_STYLES, _CHARACTERS_PER_STEP = 50, 10
+_MIN_SHARE_OF_LETTERS = 0.8
+# How many pages show the sizes of text and headings.
+_MAX_PAGES_OF_STYLES = 50
+# Of a whole document, and how many of its lines are compared with a field of a form in a step: 20 to 30 seconds.
+_MAX_CHARACTERS, _LINES_PER_STEP = 10_000_000, 10
 
 
 def improve(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
@@ -52,6 +55,7 @@ def can_open(content: bytes) -> bool:
 class _Pages:
     def __init__(self, document: pdfium.PdfDocument, texts: dict[int, str], budget: WorkBudget) -> None:
         self._document, self._texts, self._budget = document, texts, budget
+        self._characters = WorkBudget(_MAX_CHARACTERS)
         self._styles: running_text.Styles | None = None
         self._known: dict[int, tuple[PageLines, list[TextLine]]] = {}
 
@@ -63,10 +67,13 @@ class _Pages:
     def _improved(self, number: int, page: pdfium.PdfPage, text: str) -> str:
         if page.get_rotation():
             return text
+        styles = self._find_styles()
         page_lines, lines = self._lines_of(number)
         if lines and running_text.is_in_order(lines):
             rows = find_rows(page_lines, lines)
-            text = running_text.as_markdown(form_fields.with_values(page, lines), rows, self._find_styles())
+            written = running_text.as_markdown(self._with_values(page, lines), rows, styles)
+            # Fonts may have letters that only one of the libraries knows.
+            text = written if _count_letters(written) >= _MIN_SHARE_OF_LETTERS * _count_letters(text) else text
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
         known = {_words(row) for rows in ruled for row in rows}
         aligned = [
@@ -74,6 +81,11 @@ class _Pages:
         ]
         tables = [*ruled, *aligned[: _MAX_TABLES - len(ruled)]]
         return table_places.insert(text, tables, self._budget) if tables else text
+
+    def _with_values(self, page: pdfium.PdfPage, lines: list[TextLine]) -> list[TextLine]:
+        values = form_fields.read_values(page)
+        self._characters.take(len(values) * (1 + len(lines) // _LINES_PER_STEP))
+        return form_fields.insert(values, lines)
 
     def _find_styles(self) -> running_text.Styles:
         if self._styles is None:
@@ -89,8 +101,12 @@ class _Pages:
         if known := self._known.pop(number, None):
             return known
         page_lines = PageLines(self._document[number - 1], _MAX_PAGE_CHARACTERS)
-        self._budget.take(1 + len(page_lines.text) // _CHARACTERS_PER_STEP)
+        self._characters.take(1 + len(page_lines.text))
         return page_lines, page_lines.lines()
+
+
+def _count_letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
 
 
 def _words(row: Sequence[str]) -> str:

@@ -5,6 +5,8 @@ import pytest
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Text
 from rag.errors import ParseFailed
+from rag.parsing.readers.pdf import page_texts
+from rag.parsing.readers.pdf.form_fields import Field, insert
 from rag.parsing.readers.pdf.right_to_left import in_reading_order
 from rag.parsing.readers.pdf.running_text import Styles, as_markdown, find_styles, is_in_order, join_divided_words
 from rag.parsing.readers.pdf.text_lines import TextLine
@@ -117,3 +119,17 @@ def test_text_after_a_list_is_no_part_of_its_last_item() -> None:
 def test_ligatures_of_tex_are_letters(read: Read) -> None:
     page = [Text(56, 700, "The o\x0ece o\x0bers \x0cve di\x0berent plans."), Text(56, 685, "All of them are new.")]
     assert read(drawn_pdf.draw([page]), "a.pdf").text == "The office offers five different plans. All of them are new."
+
+
+def test_the_text_in_a_field_follows_the_line_that_the_field_is_in() -> None:
+    lines = [_line("Name:", 100), _line("Plate:", 80), _line("Sign here", 100, left=300)]
+    fields = [Field("Ada Byron", 90, 96, 112), Field("BT 482", 90, 76, 92), Field("Remarks", 20, 10, 22)]
+    texts = [line.text for line in insert(fields, lines)]
+    assert texts == ["Name: Ada Byron", "Plate: BT 482", "Sign here", "Remarks"]
+
+
+def test_pages_after_the_limit_of_characters_stay_as_they_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = drawn_pdf.draw([[Text(56, 700, "Herons nest in colonies.")]] * 2)
+    monkeypatch.setattr(page_texts, "_MAX_PAGES_OF_STYLES", 1)
+    monkeypatch.setattr(page_texts, "_MAX_CHARACTERS", 30)
+    assert page_texts.improve(content, {1: "as read", 2: "as read"}) == {1: "Herons nest in colonies.", 2: "as read"}
