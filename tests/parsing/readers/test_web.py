@@ -35,8 +35,9 @@ def test_notes_within_the_text_are_kept_and_others_beside_it_are_not(read: Read)
 
 def test_tables_that_only_place_parts_of_a_page_are_no_tables(read: Read) -> None:
     page = (
-        "<html><body><table><tr><td><table><tr><td><h1>Seeds</h1></td></tr><tr><td><p>Order tomatoes in April.</p>"
-        "</td></tr></table></td></tr></table></body></html>"
+        "<html><body><div style='display: none; max-height: 0'>Preheader</div><table><tr><td>"
+        "<table><tr><td><h1>Seeds</h1></td></tr><tr><td><p>Order tomatoes in April.</p></td></tr>"
+        "</table></td></tr></table></body></html>"
     )
     assert read(page.encode(), "a.html").text == "# Seeds\n\nOrder tomatoes in April."
 

@@ -57,18 +57,18 @@ class _Pages:
         self._document, self._texts, self._budget = document, texts, budget
         self._characters = WorkBudget(_MAX_CHARACTERS)
         self._styles: running_text.Styles | None = None
-        self._known: dict[int, tuple[PageLines, list[TextLine]]] = {}
+        self._known: dict[int, tuple[pdfium.PdfPage, PageLines, list[TextLine]]] = {}
 
     def improve(self) -> None:
         for number, text in self._texts.items():
             if 0 < number <= len(self._document) and text.strip() and len(text) <= _MAX_PAGE_CHARACTERS:
-                self._texts[number] = self._improved(number, self._document[number - 1], text)
+                self._texts[number] = self._improved(number, text)
 
-    def _improved(self, number: int, page: pdfium.PdfPage, text: str) -> str:
+    def _improved(self, number: int, text: str) -> str:
+        styles = self._find_styles()
+        page, page_lines, lines = self._lines_of(number)
         if page.get_rotation():
             return text
-        styles = self._find_styles()
-        page_lines, lines = self._lines_of(number)
         if lines and running_text.is_in_order(lines):
             rows = find_rows(page_lines, lines)
             written = running_text.as_markdown(self._with_values(page, lines), rows, styles)
@@ -92,17 +92,18 @@ class _Pages:
             lines: list[TextLine] = []
             for number in range(1, 1 + min(len(self._document), _MAX_PAGES_OF_STYLES)):
                 self._known[number] = self._lines_of(number)
-                lines += self._known[number][1]
+                lines += self._known[number][2]
             self._styles = running_text.find_styles(lines)
         return self._styles
 
-    def _lines_of(self, number: int) -> tuple[PageLines, list[TextLine]]:
-        """Return the lines of a page. Those that the styles were read from are read once."""
+    def _lines_of(self, number: int) -> tuple[pdfium.PdfPage, PageLines, list[TextLine]]:
+        """Return a page and its lines. Those that the styles were read from are read once."""
         if known := self._known.pop(number, None):
             return known
-        page_lines = PageLines(self._document[number - 1], _MAX_PAGE_CHARACTERS)
+        page = self._document[number - 1]
+        page_lines = PageLines(page, _MAX_PAGE_CHARACTERS)
         self._characters.take(1 + len(page_lines.text))
-        return page_lines, page_lines.lines()
+        return page, page_lines, page_lines.lines()
 
 
 def _count_letters(text: str) -> int:

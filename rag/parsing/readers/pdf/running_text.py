@@ -25,6 +25,8 @@ _HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zà-ÿ])")
 _ITEM = re.compile(r"(?:[•◦▪‣·–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
 _BULLET = re.compile(r"^(?:[•◦▪‣·*]|\uf0b7)\s+")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？؟][\"'”’»)\]]*\s*$")
+# How much of a line's end is looked at.
+_END_CHARACTERS = 10
 _STATEMENT_END = re.compile(r"[.;,。，；]\s*$")
 _SYNTAX = re.compile(r"([\\*_`])")
 _LINE_SYNTAX = re.compile(r"^(#{1,6}\s|>)")
@@ -109,7 +111,7 @@ def _level(lines: Sequence[TextLine], number: int, styles: Styles) -> int:
     line = lines[number]
     if len(line.text) > _MAX_HEADING_CHARACTERS or not _NAME.search(line.text):
         return 0
-    if line.height < _TITLE_HEIGHT * styles.text_height and _STATEMENT_END.search(line.text):
+    if line.height < _TITLE_HEIGHT * styles.text_height and _STATEMENT_END.search(line.text[-_END_CHARACTERS:]):
         return 0
     if line.height >= _HEADING_HEIGHT * styles.text_height:
         places = enumerate(styles.heading_heights, 1)
@@ -141,15 +143,19 @@ def _continues(
     if number in rows or number - 1 in rows:
         return number in rows and number - 1 in rows and 0.5 < pitch < 3
     if pitch < -1:  # the next column
-        return not _SENTENCE_END.search(previous.text) and line.text.lstrip()[:1].islower()
+        return not _ends_sentence(previous.text) and line.text.lstrip()[:1].islower()
     if first and line.left < first.left - _INDENTATION * line.height / 2:  # left of the item of a list
         return False
-    is_indented = line.left - previous.left > _INDENTATION * line.height and bool(_SENTENCE_END.search(previous.text))
+    is_indented = line.left - previous.left > _INDENTATION * line.height and _ends_sentence(previous.text)
     return pitch < _WIDER_PITCH * styles.pitch and not is_indented
 
 
+def _ends_sentence(text: str) -> bool:
+    return bool(_SENTENCE_END.search(text[-_END_CHARACTERS:]))
+
+
 def _append(parts: list[str], text: str, *, is_row: bool) -> None:
-    if is_row or re.search(r"[^\W\d_]-$", parts[-1]):
+    if is_row or (parts[-1].endswith("-") and parts[-1][-2:-1].isalpha()):
         parts.append(text)
     else:
         is_ideographic = _IDEOGRAPH.match(parts[-1][-1:]) and _IDEOGRAPH.match(text)
