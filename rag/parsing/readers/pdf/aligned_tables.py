@@ -7,12 +7,12 @@ text are no tables.
 import re
 from collections.abc import Iterator, Sequence
 
+from .table_places import has_long_cells
 from .text_lines import PageLines, Segment, TextLine
 
 _MIN_ROWS, _MAX_ROWS, _MAX_COLUMNS = 3, 500, 20
 # In heights of a letter: how far apart the base lines of two rows may be.
 _MAX_PITCH = 3.0
-_MAX_MEAN_CHARACTERS = 30
 # In points: how far apart the beginnings of a cell's lines may be.
 _TOLERANCE = 2.0
 # What the items of a list begin with, and what leads to the page number in a table of contents.
@@ -117,4 +117,4 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
     cells = [cell for column in filled for cell in column]
     if any(cell.startswith("= ") for cell in cells):  # a program
         return False
-    return sum(map(len, cells)) <= _MAX_MEAN_CHARACTERS * len(cells)
+    return not has_long_cells(rows)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pypdfium2 as pdfium
 
-from . import form_fields, running_text, table_places
+from . import form_fields, headers_and_footers, running_text, table_places
 from .aligned_tables import find_aligned_tables, find_rows
 from .ruled_tables import find_ruled_tables
 from .text_lines import PageLines, TextLine
@@ -57,6 +57,7 @@ class _Pages:
         self._document, self._texts, self._budget = document, texts, budget
         self._characters = WorkBudget(_MAX_CHARACTERS)
         self._styles: running_text.Styles | None = None
+        self._repeated: frozenset[str] = frozenset()
         self._known: dict[int, tuple[pdfium.PdfPage, PageLines, list[TextLine]]] = {}
 
     def improve(self) -> None:
@@ -69,17 +70,26 @@ class _Pages:
         page, page_lines, lines = self._lines_of(number)
         if page.get_rotation():
             return text
-        if lines and running_text.is_in_order(lines):
-            rows = find_rows(page_lines, lines)
-            written = running_text.as_markdown(self._with_values(page, lines), rows, styles)
-            # Fonts may have letters that only one of the libraries knows.
-            text = written if _count_letters(written) >= _MIN_SHARE_OF_LETTERS * _count_letters(text) else text
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
         known = {_words(row) for rows in ruled for row in rows}
         aligned = [
             rows for rows in find_aligned_tables(page_lines, lines) if known.isdisjoint(_words(row) for row in rows)
         ]
         tables = [*ruled, *aligned[: _MAX_TABLES - len(ruled)]]
+        as_read = self._insert(tables, text)
+        if not (lines and running_text.is_in_order(lines)):
+            return as_read
+        lines = headers_and_footers.leave_out(lines, self._repeated, text)
+        rows = find_rows(page_lines, lines)
+        written = running_text.as_markdown(self._with_values(page, lines), rows, styles)
+        # Fonts may have letters that only one of the libraries knows.
+        if _count_letters(written) < _MIN_SHARE_OF_LETTERS * _count_letters(text):
+            return as_read
+        written = self._insert(tables, written)
+        # xberg may have found a table whose columns are neither between lines nor in order.
+        return written if table_places.count_rows(written) >= table_places.count_rows(as_read) else as_read
+
+    def _insert(self, tables: Sequence[table_places.Rows], text: str) -> str:
         return table_places.insert(text, tables, self._budget) if tables else text
 
     def _with_values(self, page: pdfium.PdfPage, lines: list[TextLine]) -> list[TextLine]:
@@ -89,11 +99,11 @@ class _Pages:
 
     def _find_styles(self) -> running_text.Styles:
         if self._styles is None:
-            lines: list[TextLine] = []
             for number in range(1, 1 + min(len(self._document), _MAX_PAGES_OF_STYLES)):
                 self._known[number] = self._lines_of(number)
-                lines += self._known[number][2]
-            self._styles = running_text.find_styles(lines)
+            pages = [lines for _, _, lines in self._known.values()]
+            self._styles = running_text.find_styles(itertools.chain.from_iterable(pages))
+            self._repeated = headers_and_footers.find_repeated(pages)
         return self._styles
 
     def _lines_of(self, number: int) -> tuple[pdfium.PdfPage, PageLines, list[TextLine]]:

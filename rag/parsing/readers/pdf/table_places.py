@@ -28,6 +28,7 @@ _HYPHEN = re.compile(r"[\x02\ufffe]\s*|(?<=[^\W\d])-\s*\n\s*(?=[a-zà-ÿ])")
 _LIST_ITEM = re.compile(r"^(?:[-–—*+•◦▪‣·\uf0b7]|[0-9]{1,3}[.)]|[a-z][.)]|[A-Z]\)) +\S", re.MULTILINE)
 _PARAGRAPH_END = re.compile(r"[.!?:…]\s*\n\s*[^\W_a-zà-ÿ]")
 _MAX_WORDS_OF_PARAGRAPHS = 40
+_MAX_MEAN_CHARACTERS, _MIN_COUNTED_ROWS = 30, 4
 _TABLE = re.compile(r"(?:^\|.*\|[ \t]*(?:\n|\Z))+", re.MULTILINE)
 _SEPARATOR, _CELL_END = re.compile(r"\|[\s|:-]*\Z"), re.compile(r"(?<!\\)\|")
 _ROW_WITH_NAME = re.compile(r"^\|[ \t]*[^|\s:-]", re.MULTILINE)
@@ -74,6 +75,26 @@ def is_layout(rows: Rows) -> bool:
         for row in rows
         for cell in row
     )
+
+
+def count_rows(text: str) -> int:
+    """Return how many rows the Markdown tables of a text have.
+
+    Those with few rows do not count, nor those of running text or lists: columns of a page may be read like this.
+    """
+    tables = (rows for _, rows in _markdown_tables(text) if len(rows) >= _MIN_COUNTED_ROWS)
+    return sum(len(rows) for rows in tables if not has_long_cells(rows) and not _has_items(rows))
+
+
+def _has_items(rows: Rows) -> bool:
+    cells = [cell.strip() for row in rows for cell in row if cell.strip()]
+    return sum(bool(_LIST_ITEM.match(cell)) for cell in cells) * 2 > len(cells)
+
+
+def has_long_cells(rows: Rows) -> bool:
+    """Return whether the cells have more text than those of most tables: columns of a page look like this."""
+    cells = [cell for row in rows for cell in row if cell]
+    return sum(map(len, cells)) > _MAX_MEAN_CHARACTERS * len(cells)
 
 
 def markdown(rows: Rows) -> str:

@@ -1,0 +1,62 @@
+"""Headers and footers of PDF files, and tables that only the places of words show."""
+
+from benchmarks.support import drawn_pdf
+from benchmarks.support.drawn_pdf import Text
+from rag.parsing.readers.pdf import page_texts
+
+_BIRDS = ["Herons nest in colonies near water.", "Storks nest on roofs and towers.", "Cranes nest on the ground."]
+
+
+def _pages(header: str, footer: str) -> bytes:
+    return drawn_pdf.draw(
+        [
+            [
+                Text(56, 800, header),
+                Text(56, 700, bird),
+                Text(56, 640, "All of them eat fish."),
+                Text(56, 580, "Frogs, too."),
+                Text(56, 40, footer.format(number)),
+            ]
+            for number, bird in enumerate(_BIRDS, 1)
+        ]
+    )
+
+
+def _texts(extra: str = "") -> dict[int, str]:
+    """Return the pages as xberg reads them, without headers and footers."""
+    return {number: f"{bird}\n\nAll of them eat fish. Frogs, too.{extra}" for number, bird in enumerate(_BIRDS, 1)}
+
+
+def test_repeated_lines_at_the_edges_are_left_out() -> None:
+    pages = page_texts.improve(_pages("Large birds", "Page {} of 3"), _texts())
+    assert pages == {number: f"{bird}\n\nAll of them eat fish.\n\nFrogs, too." for number, bird in enumerate(_BIRDS, 1)}
+
+
+def test_lines_that_are_no_headers_stay() -> None:
+    """The other reader has them, or they are on one page only."""
+    kept = page_texts.improve(
+        _pages("Large birds", "Page {} of 3"), _texts("\n\nPage 1 of 3, Page 2 of 3, Page 3 of 3")
+    )
+    assert all("Page" in text and "Large" not in text for text in kept.values())
+    content = drawn_pdf.draw([[Text(56, 700, "Only here"), Text(56, 650, "Herons nest near water.")]])
+    assert page_texts.improve(content, {1: "Herons nest near water."})[1].startswith("Only here")
+
+
+def test_a_table_that_only_the_other_reader_has_stays() -> None:
+    """The cell of Oslo and Hamar is one, so the columns are not clear."""
+    cells = [("Town", "People"), ("Oslo, Hamar and all others", "709,037"), ("Bergen", "285,911"), ("Moss", "49,000")]
+    items = [
+        item
+        for number, (town, people) in enumerate(cells)
+        for item in (Text(56, 700 - 15 * number, town), Text(150, 700 - 15 * number, people))
+    ]
+    rows = "\n".join(f"| {town} | {people} |" for town, people in cells[1:])
+    table = f"| Town | People |\n| --- | --- |\n{rows}"
+    assert page_texts.improve(drawn_pdf.draw([items]), {1: table})[1] == table
+
+
+def test_columns_of_text_that_were_read_as_a_table_are_columns() -> None:
+    lines = ["The heron nests in colonies, and it", "comes back to the same tree in every", "spring of its life."]
+    items = [Text(56 + 250 * column, 700 - 12 * number, line) for column in (0, 1) for number, line in enumerate(lines)]
+    table = "| --- | --- |\n" + "\n".join(f"| {line} | {line} |" for line in lines)
+    assert page_texts.improve(drawn_pdf.draw([items]), {1: table})[1] == "\n\n".join([" ".join(lines)] * 2)
