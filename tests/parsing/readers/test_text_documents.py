@@ -134,3 +134,10 @@ def test_raised_and_lowered_letters_have_no_marks(read: Read) -> None:
     lowered, raised = run.format("sub", "2"), run.format("super", "-3")
     body = f"<w:p><w:r><w:t>H</w:t></w:r>{lowered}<w:r><w:t>O at 10</w:t></w:r>{raised}</w:p>"
     assert read(files.docx(body), "a.docx").text == "H2O at 10-3"
+
+
+def test_asterisks_in_word_documents_stay(read: Read) -> None:
+    text = "Fields with *one* or **two** marks are 2 * 3 * 4 (*) wide."
+    parsed = read(files.docx(files.paragraph("The *best* hive", heading=True) + files.paragraph(text)), "a.docx")
+    assert parsed.text == f"# The *best* hive\n\n{text}"
+    assert [heading.title for heading in parsed.headings] == ["The *best* hive"]

@@ -13,14 +13,19 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFFICE, _TABLE, _TEXT, _STYLE = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "table", "text", "style")
 )
+# Stands for an asterisk of a Word document, a character that no font has.
+ASTERISK = "\ue92a"
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
-_HIDDEN_TEXT = re.compile(rb"<w:(?:vanish|moveFrom)\b|<w:pStyle w:val=\"[^\"]{1,60} ")
+_HIDDEN_TEXT = re.compile(rb"<w:(?:vanish|moveFrom)\b|<w:pStyle w:val=\"[^\"]{1,60} |\*")
 _CELL_WITHOUT_TYPE = re.compile(rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>")
 _HEADING_STYLE = re.compile(r"Heading_20_(\d{1,2})")
 
 
 def prepare_word(content: bytes) -> bytes:
-    """Return a Word document without hidden text and without what was moved away, and with plain names of styles."""
+    """Return a Word document without hidden text and without what was moved away, and with plain names of styles.
+
+    Asterisks have another sign: xberg writes them as they are, like those of emphasis.
+    """
     return _change(content, "word/document.xml", _HIDDEN_TEXT, _change_word)
 
 
@@ -62,6 +67,8 @@ def _change_word(root: etree._Element) -> None:
             _remove(run)
     for moved in list(root.iter(f"{_WORD}moveFrom")):
         _remove(moved)
+    for text in root.iter(f"{_WORD}t"):
+        text.text = (text.text or "").replace("*", ASTERISK)
     for style in root.iter(f"{_WORD}pStyle"):
         style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
 

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 from rag.parsing import formats, zip_files
 from rag.parsing.parse_markdown import parse_markdown
@@ -26,6 +27,16 @@ _MAX_TITLE_CHARACTERS = 80
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a Word document, with pages if the file records them completely."""
+    parsed = _read_docx(content, limits)
+    headings = (replace(heading, title=_with_asterisks(heading.title)) for heading in parsed.headings)
+    return replace(parsed, text=_with_asterisks(parsed.text), headings=tuple(headings))
+
+
+def _with_asterisks(text: str) -> str:
+    return text.replace(prepared_files.ASTERISK, "*")
+
+
+def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     zip_files.check_archive(content, limits)
     extracted = extract(prepared_files.prepare_word(content), formats.DOCX, limits, pages=True)
     title = extracted_markdown.clean_title(extracted.title)
