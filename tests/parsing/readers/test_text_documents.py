@@ -136,6 +136,11 @@ def test_raised_and_lowered_letters_have_no_marks(read: Read) -> None:
     assert read(files.docx(body), "a.docx").text == "H2O at 10-3"
 
 
+def test_asterisks_in_open_documents_stay(read: Read) -> None:
+    body = "<text:p>Fields with *one* or <text:span>**two**</text:span> *marks* are 2 * 3.</text:p>"
+    assert read(files.open_document("text", body), "a.odt").text == "Fields with *one* or **two** *marks* are 2 * 3."
+
+
 def test_asterisks_in_word_documents_stay(read: Read) -> None:
     text = "Fields with *one* or **two** marks are 2 * 3 * 4 (*) wide."
     parsed = read(files.docx(files.paragraph("The *best* hive", heading=True) + files.paragraph(text)), "a.docx")

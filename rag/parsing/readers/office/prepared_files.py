@@ -13,11 +13,12 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _OFFICE, _TABLE, _TEXT, _STYLE = (
     f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "table", "text", "style")
 )
-# Stands for an asterisk of a Word document, a character that no font has.
+# Stands for an asterisk of a text document, a character that no font has.
 ASTERISK = "\ue92a"
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
 _HIDDEN_TEXT = re.compile(rb"<w:(?:vanish|moveFrom)\b|<w:pStyle w:val=\"[^\"]{1,60} |\*")
 _CELL_WITHOUT_TYPE = re.compile(rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>")
+_PICTURE_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures|Thumbnails|embeddings)/")
 _HEADING_STYLE = re.compile(r"Heading_20_(\d{1,2})")
 
 
@@ -35,8 +36,8 @@ def prepare_open_spreadsheet(content: bytes) -> bytes:
 
 
 def prepare_open_text(content: bytes) -> bytes:
-    """Return a text in which paragraphs with a style of headings are headings."""
-    return _change(content, "content.xml", re.compile(b"Heading_20_"), _change_headings)
+    """Return a text in which paragraphs with a style of headings are headings; its asterisks as in `prepare_word`."""
+    return _change(content, "content.xml", re.compile(rb"Heading_20_|\*"), _change_text)
 
 
 def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Callable[[etree._Element], None]) -> bytes:
@@ -53,10 +54,12 @@ def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Call
             raise ParseFailed(_DAMAGED) from None
         change(root)
         buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as changed:
+        with zipfile.ZipFile(buffer, "w") as changed:
             for name in dict.fromkeys(archive.namelist()):
-                written = etree.tostring(root, encoding="utf-8", xml_declaration=True) if name == member else None
-                changed.writestr(name, written or archive.read(name))
+                if name == member:
+                    changed.writestr(name, etree.tostring(root, encoding="utf-8", xml_declaration=True))
+                else:  # pictures are not read, and may be large
+                    changed.writestr(name, b"" if _PICTURE_FOLDER.search(name) else archive.read(name))
     return buffer.getvalue()
 
 
@@ -79,7 +82,10 @@ def _change_cells(root: etree._Element) -> None:
             cell.set(f"{_OFFICE}value-type", "string")
 
 
-def _change_headings(root: etree._Element) -> None:
+def _change_text(root: etree._Element) -> None:
+    for element in root.iter():
+        element.text = element.text and element.text.replace("*", ASTERISK)
+        element.tail = element.tail and element.tail.replace("*", ASTERISK)
     levels = {
         style.get(f"{_STYLE}name"): match[1]
         for style in root.iter(f"{_STYLE}style")

@@ -27,13 +27,14 @@ _MAX_TITLE_CHARACTERS = 80
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a Word document, with pages if the file records them completely."""
-    parsed = _read_docx(content, limits)
-    headings = (replace(heading, title=_with_asterisks(heading.title)) for heading in parsed.headings)
-    return replace(parsed, text=_with_asterisks(parsed.text), headings=tuple(headings))
+    return _with_asterisks(_read_docx(content, limits))
 
 
-def _with_asterisks(text: str) -> str:
-    return text.replace(prepared_files.ASTERISK, "*")
+def _with_asterisks(parsed: ParsedDocument) -> ParsedDocument:
+    """Return the document with the asterisks for which `prepared_files` put another sign."""
+    sign = prepared_files.ASTERISK
+    headings = (replace(heading, title=heading.title.replace(sign, "*")) for heading in parsed.headings)
+    return replace(parsed, text=parsed.text.replace(sign, "*"), headings=tuple(headings))
 
 
 def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
@@ -52,7 +53,7 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
     if not content.startswith(zip_files.MAGIC):
         content = open_document_slides.pack_flat(content, formats.ODT)
     zip_files.check_archive(content, limits)
-    return extracted_markdown.read(prepared_files.prepare_open_text(content), formats.ODT, limits)
+    return _with_asterisks(extracted_markdown.read(prepared_files.prepare_open_text(content), formats.ODT, limits))
 
 
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
