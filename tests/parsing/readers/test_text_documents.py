@@ -136,6 +136,22 @@ def test_raised_and_lowered_letters_have_no_marks(read: Read) -> None:
     assert read(files.docx(body), "a.docx").text == "H2O at 10-3"
 
 
+def test_pictures_of_word_documents_leave_no_marks(read: Read) -> None:
+    """xberg writes a reference to each picture."""
+    picture = (
+        '<w:p><w:r><w:drawing xmlns:p="http://schemas.openxmlformats.org/drawingml/2006/picture" '
+        'xmlns:d="http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing" '
+        'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+        'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><d:inline><d:docPr id="1" '
+        'name="Picture 1"/><a:graphic><a:graphicData><p:pic><p:blipFill><a:blip r:embed="rId2"/></p:blipFill></p:pic>'
+        "</a:graphicData></a:graphic></d:inline></w:drawing></w:r></w:p>"
+    )
+    relations = files.relations(("styles", "styles.xml"), ("image", "media/a.png"))
+    members: dict[str, str | bytes] = {"word/_rels/document.xml.rels": relations, "word/media/a.png": b"\x89PNG"}
+    content = files.docx(files.paragraph("Bees") + picture + files.paragraph("hum."), members=members)
+    assert read(content, "a.docx").text == "Bees\n\nhum."
+
+
 def test_asterisks_in_open_documents_stay(read: Read) -> None:
     body = "<text:p>Fields with *one* or <text:span>**two**</text:span> *marks* are 2 * 3.</text:p>"
     assert read(files.open_document("text", body), "a.odt").text == "Fields with *one* or **two** *marks* are 2 * 3."

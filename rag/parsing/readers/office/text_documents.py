@@ -11,6 +11,7 @@ from rag.parsing.readers import extracted_markdown
 from rag.parsing.readers.extracted_markdown import (
     join_scripts,
     promote_bold_lines,
+    remove_pictures,
     remove_unknown_notes,
     strip_formatting,
 )
@@ -22,6 +23,8 @@ from . import open_document_slides, prepared_files, rich_text
 from .declared_title import read_title
 
 _WORD = re.compile(r"\w+")
+# What removed pictures leave.
+_EMPTY_LINES = re.compile(r"\n{3,}")
 _MAX_TITLE_CHARACTERS = 80
 
 
@@ -43,9 +46,13 @@ def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     title = extracted_markdown.clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
     if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):
-        return extracted_markdown.join_pages(enumerate(map(join_scripts, extracted.pages), 1), title)
-    text = remove_unknown_notes(strip_formatting(join_scripts(extracted.markdown))).strip()
+        return extracted_markdown.join_pages(enumerate(map(_without_marks, extracted.pages), 1), title)
+    text = remove_unknown_notes(strip_formatting(_without_marks(extracted.markdown))).strip()
     return extracted_markdown.with_title(parse_markdown(text), title)
+
+
+def _without_marks(markdown: str) -> str:
+    return _EMPTY_LINES.sub("\n\n", join_scripts(remove_pictures(markdown)))
 
 
 def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
