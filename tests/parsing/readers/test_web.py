@@ -1,5 +1,7 @@
 """Web pages."""
 
+import pytest
+
 from tests.parsing.conftest import Read
 
 
@@ -31,6 +33,15 @@ def test_notes_within_the_text_are_kept_and_others_beside_it_are_not(read: Read)
     parsed = read(page.encode(), "a.html")
     assert parsed.text == "# Bees\n\nThey sting.\n\nThey make honey in every summer of their life."
     assert [heading.title for heading in parsed.headings] == ["Bees"]
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    ["style='display: none'", "style='visibility:hidden'", "hidden", "aria-hidden='true'", "role='search'"],
+)
+def test_text_that_nobody_sees_is_left_out(read: Read, attribute: str) -> None:
+    page = f"<html><body><p>Bees make honey.</p><p {attribute}>Buy one, get two</p><p>They hum.</p></body></html>"
+    assert read(page.encode(), "a.html").text == "Bees make honey.\n\nThey hum."
 
 
 def test_tables_that_only_place_parts_of_a_page_are_no_tables(read: Read) -> None:
