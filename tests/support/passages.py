@@ -4,7 +4,6 @@ import uuid
 
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
-from rag.providers import provider_factory
 from rag.types import Passage
 
 _ID = uuid.UUID(int=1)
@@ -23,15 +22,6 @@ def passages(*texts: str, maxsims: tuple[float | None, ...] = ()) -> list[Passag
 def passage(text: str, **fields: object) -> Passage:
     values = {"text": text, "start": 100, "end": 100 + len(text), "title": "", "headings": (), "lang": "", **fields}
     return PASSAGE.copy_with(**values)
-
-
-def signed(*texts: str, **fields: object) -> list[Passage]:
-    """Passages with the token signatures that a search reads."""
-    _, signatures = provider_factory.local_embedder().embed_with_token_signatures(texts)
-    return [
-        PASSAGE.copy_with(chunk_id=uuid.uuid4(), text=text, signatures=stored, **fields)
-        for text, stored in zip(texts, signatures, strict=True)
-    ]
 
 
 def answer(query: str, *answering_passages: Passage) -> str:

@@ -28,6 +28,7 @@ from rag.types import (
     Passage,
     Question,
     Retrieval,
+    SearchedQuestion,
     SearchScope,
     Validation,
 )
@@ -49,7 +50,6 @@ from .merge_passages import find_pages
 from .prompt import DEFAULT_TEMPLATE, SanitizedPassages, build_prompt, validate_template
 from .quote_checks.find_quote_evidence import find_quote_evidence
 from .quote_checks.required_facts import has_required_facts
-from .quote_checks.unlike_gaps import find_unlike_gaps
 from .verify_citations import CitedAnswer, extract_citations
 
 CONTEXT_IGNORED, CITATIONS_DROPPED = "CONTEXT_IGNORED", "CITATIONS_DROPPED"
@@ -95,7 +95,7 @@ def ask(question: Question, scopes: Sequence[SearchScope], options: AnswerOption
         yield answer.text
     else:
         with measurement_buffer.measure("query_stage", "generate"):
-            answer = yield from _generate_answer(question, context, grounding, options, retrieval)
+            answer = yield from _generate_answer(question, context, grounding, options, retrieval.searched)
     return AnswerResult(retrieval, context, grounding, answer)
 
 
@@ -139,13 +139,12 @@ def _generate_answer(
     context: Context,
     grounding: Grounding,
     options: AnswerOptions,
-    retrieval: Retrieval,
+    searched: Sequence[SearchedQuestion],
 ) -> Generator[str, None, Answer]:
     """Yield the answer's text in parts, and return the answer with verified citations, or a refusal."""
-    generation = prepare_generation(question.text, context, options.generation, searched=retrieval.searched)
-    unlike = () if generation.quotes is None else find_unlike_gaps(question.text, grounding.gaps, retrieval.passages)
-    if generation.quotes is not None and (unlike or not has_required_facts(question.text, generation, grounding.gaps)):
-        answer = decline_without_facts(question.text, context, grounding, options, unlike)
+    generation = prepare_generation(question.text, context, options.generation, searched=searched)
+    if generation.quotes is not None and not has_required_facts(question.text, generation, grounding.gaps):
+        answer = decline_without_facts(question.text, context, grounding, options)
         yield answer.text
         return answer
     text = yield from collect_text(generation.text_parts)

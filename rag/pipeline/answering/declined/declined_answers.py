@@ -20,9 +20,7 @@ _MAX_LISTED_GAPS = 10
 _MIN_UNCLEAR, _MIN_UNCLEAR_HEADING_SIMILARITY = 0.15, 0.375
 
 
-def decline(
-    query: str, grounding: Grounding, closest: str, heading_similarity: float | None, unlike: Sequence[str] = ()
-) -> Answer:
+def decline(query: str, grounding: Grounding, closest: str, heading_similarity: float | None) -> Answer:
     """Decline a question that the passages probably do not answer, and show what comes closest.
 
     Args:
@@ -30,28 +28,24 @@ def decline(
         grounding: How well the passages can answer it.
         closest: The sentence of `describe_closest`; empty if there is none.
         heading_similarity: The similarity of the best passage's title and headings, 0…1; None if unknown.
-        unlike: The gaps that no passage has anything similar to.
     """
     is_unclear = grounding.score >= _MIN_UNCLEAR or (heading_similarity or 0.0) >= _MIN_UNCLEAR_HEADING_SIMILARITY
     if not (is_unclear and closest):
         return say_no_answer(query, grounding, NOT_GROUNDED, closest=closest)
-    reportable = {*unlike, *select_reportable_gaps(query, grounding.gaps)}
-    gaps = describe_gaps(query, [gap for gap in grounding.gaps if gap in reportable])
+    gaps = describe_gaps(query, select_reportable_gaps(query, grounding.gaps))
     text = " ".join(filter(None, (sentences_for(query).unclear, gaps, closest)))
     return Answer(text, (), confidence=0.0, model="", warnings=(*grounding.warnings, NOT_GROUNDED))
 
 
-def decline_without_facts(
-    query: str, context: Context, grounding: Grounding, options: AnswerOptions, unlike: Sequence[str]
-) -> Answer:
-    """Decline a question because the quotes lack what it asks for, such as a telephone number or a forklift.
+def decline_without_facts(query: str, context: Context, grounding: Grounding, options: AnswerOptions) -> Answer:
+    """Decline a question because the quotes lack what it asks for, such as a telephone number.
 
     Raises:
         InsufficientContext: If `options.strict`.
     """
     if options.strict:
         raise InsufficientContext(ENGLISH.no_answer, gaps=list(grounding.gaps))
-    return decline(query, grounding, describe_closest(query, context), None, unlike)
+    return decline(query, grounding, describe_closest(query, context), None)
 
 
 def postpone(query: str, grounding: Grounding) -> Answer:

@@ -203,14 +203,3 @@ def test_a_question_for_what_no_quote_has_is_declined(live_world: World, member:
     assert body["answer"].startswith("No passage clearly answers this question. The closest passage is in “")
     reply = ask(member, query="What is the phone number that I call at night?", strictMode=True)
     assert (reply.status, reply.body["error"]) == (422, "INSUFFICIENT_CONTEXT")
-
-
-def test_a_question_about_something_unlike_the_passages_is_declined(live_world: World, member: Client) -> None:
-    text = "# Tariff\n\n## Hire\n\nHire of the barge costs 60 pounds.\n\n## Shop\n\nThe shop has a terrace."
-    ingest_text(live_world.source("rules"), "/rules.md", text)
-    assert ask(member, query="What does the hire of the barge cost?").body["confidence"] > 0
-    body = ask(member, query="What does the hire of a piano cost?").body
-    assert (body["confidence"], body["citationsUsed"], body["warnings"]) == (0, [], ["NOT_GROUNDED"])
-    assert body["answer"].startswith(
-        "No passage clearly answers this question. The passages that were found do not mention: piano. The closest"
-    )
