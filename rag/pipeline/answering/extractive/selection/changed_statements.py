@@ -72,13 +72,12 @@ def select_changed_statement(
     candidates: Sequence[QuoteCandidate],
     scores: Sequence[float],
     structures: Sequence[PassageStructure],
-    weights: Mapping[str, float],
     question: AnalysedQuestion,
 ) -> tuple[dict[int, set[int]], tuple[int, int]] | None:
     """Select the part that says what is valid now, instead of what would be quoted.
 
     It is in another passage and says that something changes, or it is the same statement in a document of a later year.
-    It has the question's words in the name of the best row or item, or the rarest one in another best part, and another
+    It has the question's words in the name of the best row or item, or all of them in another best part, and another
     value of a kind that this part has, such as a price.
 
     Args:
@@ -86,7 +85,6 @@ def select_changed_statement(
         candidates: The parts that can be quoted.
         scores: The score of each.
         structures: The structures of the numbered passages.
-        weights: The weight of each stem of the question.
         question: The question.
 
     Returns:
@@ -107,13 +105,13 @@ def select_changed_statement(
     if not kinds:
         return None
     lowest = scores[position] - _MAX_DIFFERENCE * float(np.std(scores))
-    subjects = _find_subjects(structures, best, weights)
+    subjects = _find_subjects(structures, best)
+    if not subjects:
+        return None
     asked_years = _find_years(" ".join(question.words))
 
     def is_change(other: QuoteCandidate, score: float) -> bool:
-        if score < lowest or other.passage_number == best.passage_number:
-            return False
-        if not any(subject <= other.stems for subject in subjects):
+        if score < lowest or other.passage_number == best.passage_number or not subjects <= other.stems:
             return False
         others = find_values(_CHANGE.sub(" ", _text(structures, other)))
         years, best_years = _years(structures, other), _years(structures, best)
@@ -133,22 +131,14 @@ def select_changed_statement(
     return {number: parts}, (number, index if index in parts else min(parts))
 
 
-def _find_subjects(
-    structures: Sequence[PassageStructure], best: QuoteCandidate, weights: Mapping[str, float]
-) -> tuple[frozenset[str], ...]:
-    """Return the words of the question that say what the best part is about, as alternatives.
-
-    They are those of a row's or item's name, or else the rarest one; of equally rare ones each is an alternative.
-    """
+def _find_subjects(structures: Sequence[PassageStructure], best: QuoteCandidate) -> frozenset[str]:
+    """Return the question's words in the name of the best row or item, or else all that the best part has."""
     structure = structures[best.passage_number - 1]
     lang = structure.passage.lang
     words = best.stems - {stem(word, lang) for word in _PRICE_WORDS}
     has_name = structure.parts[best.index].kind in (UnitKind.ROW, UnitKind.ITEM)
     name = _NAME.match(structure.text(best.index)) if has_name else None
-    if name and (named := frozenset(stems_among(name[1], words, lang))):
-        return (named,)
-    highest = max((weights[word] for word in words), default=0.0)
-    return tuple(frozenset({word}) for word in words if weights[word] == highest)
+    return frozenset(stems_among(name[1], words, lang) if name else ()) or words
 
 
 def _text(structures: Sequence[PassageStructure], candidate: QuoteCandidate) -> str:

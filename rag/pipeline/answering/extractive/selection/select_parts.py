@@ -75,7 +75,7 @@ def select_parts(
     scores = score_candidates(candidates, structures, weights, similarity, headings, question)
     section = _select_section(headings, structures, question, candidates, scores)
     in_section = section.parts if section else None
-    if change := select_changed_statement(in_section, candidates, scores, structures, weights, question):
+    if change := select_changed_statement(in_section, candidates, scores, structures, question):
         return Selection(*change)
     if section:
         return section

@@ -103,6 +103,17 @@ def test_the_change_is_quoted_instead(question: str, before: str, change: str, e
             "| card | price |\n| --- | --- |\n| guest card | £6.50 |\n| day card | £9.00 |",
             "From 1 May a day card costs £9.50.",
         ),
+        # About something else, with the rarest words of the question
+        (
+            "What does a day ticket for a child cost?",
+            "A day ticket for a child costs £3.00.",
+            "From 1 May a day ticket for adults costs £6.00. The child must be under 12.",
+        ),
+        (
+            "When does the sauna open?",
+            "The pool is open from 9:00 to 20:00, the sauna from 11:00 to 22:00.",
+            "The sauna now closes at 21:00.",
+        ),
         # A value of another kind
         (
             "How long may I keep a book?",
