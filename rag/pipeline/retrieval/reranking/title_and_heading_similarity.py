@@ -87,12 +87,15 @@ def _compare_signs(question: str, best: Sequence[Passage]) -> tuple[list[Passage
     except IndexUnavailable as error:
         logger.warning("heading_similarity_skipped", reason=type(error).__name__)
         return list(best), {}
-    with_signatures = [passage.copy_with(signatures=signatures.get(passage.chunk_id)) for passage in best]
+    with_signatures = [
+        passage.copy_with(signatures=signatures.get(passage.chunk_id, passage.signatures)) for passage in best
+    ]
     mean_signs = _normalized(np.sign(token_vectors).mean(axis=0))
     return with_signatures, {
         passage.chunk_id: float(mean_signs @ heading)
-        for passage in with_signatures
-        if passage.signatures is not None and (heading := _heading_vector(passage, passage.signatures)) is not None
+        for passage in compared
+        if passage.chunk_id in signatures
+        and (heading := _heading_vector(passage, signatures[passage.chunk_id])) is not None
     }
 
 

@@ -62,6 +62,7 @@ def test_passages_without_a_heading_or_a_comparison_count_as_the_mean() -> None:
     ranked = prefer_similar_headings(QUESTION, [without, foreign, section(OTHERS[0]), section(SIMILAR)])
     assert headings(ranked) == [SIMILAR, "", "Welche Browser werden unterstützt?", OTHERS[0]]
     assert [passage.relevance for passage in ranked][1:3] == pytest.approx([0.5, 0.5])
+    assert all(passage.signatures is not None for passage in ranked), "they would be read again"
 
 
 def test_only_the_best_ten_are_compared() -> None:
