@@ -14,8 +14,6 @@ from typing import Any
 
 import django
 
-from orgs.access.caller import Caller
-from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 DATA = Path(__file__).parent / "data"
@@ -41,9 +39,11 @@ def main() -> None:
 def measured() -> dict[str, list[tuple[float, float, float]]]:
     """Variant → Recall@5, share of first ranks and MRR, for follow-ups and for questions that stand alone."""
     from accounts.models import User
+    from orgs.access.caller import Caller
     from orgs.creation import add_member, create_organization
     from rag.models import DataSource, EmbeddingModel
     from rag.services.ingestion import synchronous_ingestion
+    from rag.services.queries.source_selection import SourceSelection
     from rag.types import Submission
 
     name = f"bench-{secrets.token_hex(4)}"

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.set_up import migrate, set_up_django
-from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _WARM_UP, _QUESTIONS = 10, int(os.environ.get("BENCH_QUESTIONS", "60"))
@@ -56,6 +55,7 @@ def _profile(reader: Any, questions: list[str]) -> None:
     """Print the statements of a search within this process, with their median times."""
     from orgs.access.caller import Caller
     from rag.services.queries import permitted_queries
+    from rag.services.queries.source_selection import SourceSelection
     from rag.types import Question
 
     caller = Caller(reader.user)

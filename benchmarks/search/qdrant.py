@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.set_up import migrate, set_up_django
-from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _WARM_UP, _TOKENS = 10, 80
@@ -80,6 +79,7 @@ def _ask(user: Any, questions: Sequence[str]) -> list[float]:
     """Search for each question, and return the seconds of each."""
     from orgs.access.caller import Caller
     from rag.services.queries import permitted_queries
+    from rag.services.queries.source_selection import SourceSelection
     from rag.types import Question
 
     caller, times = Caller(user), []

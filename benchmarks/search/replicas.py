@@ -21,7 +21,6 @@ import psutil
 import psycopg
 
 from benchmarks.support.set_up import migrate, set_up_django
-from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _WARM_UP = 20
@@ -80,6 +79,7 @@ def _ask(user: Any, questions: Sequence[str], *, rerank: bool) -> tuple[float, i
     """Search for each question, and return the seconds of all and how many searches replicas have executed."""
     from orgs.access.caller import Caller
     from rag.services.queries import permitted_queries
+    from rag.services.queries.source_selection import SourceSelection
     from rag.types import Question
     from ragsite.observability import measurement_buffer
     from ragsite.postgres import role_connections

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.set_up import migrate, set_up_django
-from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _WARM_UP = 20
@@ -40,6 +39,7 @@ def main() -> None:
 def _in_process(reader: Any, questions: Sequence[str], *, rerank: bool) -> tuple[list[float], list[float]]:
     from orgs.access.caller import Caller
     from rag.services.queries import permitted_queries
+    from rag.services.queries.source_selection import SourceSelection
     from rag.types import Question
 
     caller = Caller(reader.user)

@@ -11,7 +11,6 @@ import psutil
 
 from benchmarks.ingestion.sizing import SIZES
 from benchmarks.support.set_up import migrate, set_up_django
-from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 
 _QUESTIONS, _WARM_UP = 100, 20
@@ -60,6 +59,7 @@ def _measure_process(chunks: Any, reader: Any) -> dict[str, tuple[float, float]]
     """Searches within this process, with the embedding of the question and the passages."""
     from orgs.access.caller import Caller
     from rag.services.queries import permitted_queries
+    from rag.services.queries.source_selection import SourceSelection
     from rag.types import Mode, Question
 
     caller = Caller(reader.user)
