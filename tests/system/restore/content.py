@@ -12,7 +12,6 @@ from typing import Any
 
 import django
 
-from rag.services.queries.source_selection import SourceSelection
 from ragsite.postgres import identity
 from tests.support.data.database import delete_all_rows
 
@@ -58,6 +57,7 @@ def ask(file: Path) -> None:
     from rag.errors import RagError
     from rag.models import Action, Chunk, DataSource
     from rag.services.queries import permitted_queries
+    from rag.services.queries.source_selection import SourceSelection
     from rag.types import AnswerOptions, Mode, Question
 
     callers = [*map(Caller, User.objects.order_by("email"))]
