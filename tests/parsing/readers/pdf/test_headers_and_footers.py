@@ -56,7 +56,12 @@ def test_a_table_that_only_the_other_reader_has_stays() -> None:
 
 
 def test_columns_of_text_that_were_read_as_a_table_are_columns() -> None:
-    lines = ["The heron nests in colonies, and it", "comes back to the same tree in every", "spring of its life."]
+    lines = [
+        "The heron nests in colonies, and it",
+        "comes back to the same tree in every",
+        "spring of its long and busy life, as",
+    ]
+    lines += ["most of the large birds do that eat", "fish and frogs near lakes and rivers."]
     items = [Text(56 + 250 * column, 700 - 12 * number, line) for column in (0, 1) for number, line in enumerate(lines)]
     table = "| --- | --- |\n" + "\n".join(f"| {line} | {line} |" for line in lines)
     assert page_texts.improve(drawn_pdf.draw([items]), {1: table})[1] == "\n\n".join([" ".join(lines)] * 2)
