@@ -36,6 +36,7 @@ class PageChecks:
 
     def check(self, page: Page) -> list[str]:
         """What is wrong with the page that is open, in the light theme and with the size of a desktop."""
+        page.wait_for_load_state("load")  # without its style sheets a page looks different
         page.evaluate(f"(() => {{ {_STOP_TRANSITIONS} }})(); {_AXE}")
         wrong = self._violations(page, theme="light")
         wrong += [f"cut off at 1280: {text}" for text in page.evaluate(_CUT_OFF)]

@@ -84,6 +84,7 @@ def test_an_owner_changes_access_in_the_matrix_and_invites_a_person(
     expect(page.get_by_role("status").filter(has_text="could also query")).to_contain_text("For team")
     assert not person.check_page()
     page.get_by_role("link", name=f"Change the access of {editor} to For private").click()
+    expect(page.get_by_role("button", name=f"Open it to {editor}")).to_be_visible()
     assert not person.check_page()
     page.get_by_role("button", name=f"Open it to {editor}").click()
     expect(page.get_by_text(f"For private is now open to {editor}.")).to_be_visible()

@@ -178,6 +178,7 @@ def test_an_account_creates_and_revokes_a_key_and_ends_the_access_of_a_program(
     page.get_by_role("button", name=re.compile("evoke")).click()
     expect(page.get_by_text("You have no API key.")).to_be_visible()
     page.get_by_role("link", name="Programs with access").click()
+    expect(page.get_by_role("button", name="End the access of Desk assistant")).to_be_visible()
     assert not person.check_page()
     page.get_by_role("button", name="End the access of Desk assistant").click()
     expect(page.get_by_text("No program has access.")).to_be_visible()
