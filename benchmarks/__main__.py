@@ -10,11 +10,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import django
-
 from benchmarks.report import charts, machine, results, tables
 from benchmarks.support.server import Server, free_port
-from ragsite.postgres import identity
+from benchmarks.support.set_up import set_up_django
 
 _ROOT = Path(__file__).parents[1]
 # What changes the sizes, with the defaults. 0 or nothing leaves a part out.
@@ -42,11 +40,7 @@ def sizes(environment: Any) -> dict[str, str]:
 
 
 def main() -> int:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    os.environ.setdefault("RAG_RATE_LIMITS", "off")
-    os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")  # benchmarks/support/endpoint.py
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from rich.console import Console
 
     from benchmarks.support import corpus

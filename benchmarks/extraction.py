@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import django
-
-from ragsite.postgres import identity
+from benchmarks.support.set_up import set_up_django
 
 _MAX_TOKENS = 4_000
 
@@ -48,10 +46,8 @@ class Extract:
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("LOG_LEVEL", "ERROR")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from django.core.management import call_command
 
     from ragsite.postgres.base import run_as_owner

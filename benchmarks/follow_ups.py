@@ -6,24 +6,19 @@ rewriting follow-ups must not make them worse.
 """
 
 import json
-import os
 import secrets
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import django
-
-from ragsite.postgres import identity
+from benchmarks.support.set_up import set_up_django
 
 DATA = Path(__file__).parent / "data"
 _TOP = 10
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from django.core.management import call_command
 
     from ragsite.postgres.base import run_as_owner

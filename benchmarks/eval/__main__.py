@@ -11,10 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-import django
-
 from benchmarks.support import language_model
-from ragsite.postgres import identity
+from benchmarks.support.set_up import set_up_django
 
 ROOT = Path(__file__).parents[2]
 INCLUDED_SETS = Path(__file__).parent / "own"
@@ -31,11 +29,9 @@ def main() -> int:
 
 
 def evaluate() -> int:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("LOG_LEVEL", "ERROR")
     os.environ["RAG_GROUNDING"] = "local"  # so that figures do not depend on a language model
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from django.core.management import call_command
     from rich.console import Console
 

@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import django
-
 from benchmarks.support import language_model
-from ragsite.postgres import identity
+from benchmarks.support.set_up import set_up_django
 
 INCLUDED_SETS = Path(__file__).parent / "own"
 KEPT = Path(__file__).parent / "guard.json"
@@ -35,11 +33,9 @@ def main() -> int:
 
 
 def compare() -> int:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("LOG_LEVEL", "ERROR")
     os.environ["RAG_GROUNDING"] = "local"
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from django.core.management import call_command
 
     from benchmarks.eval.runner import run

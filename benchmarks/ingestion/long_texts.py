@@ -11,19 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import django
 import numpy as np
 
-from ragsite.postgres import identity
+from benchmarks.support.set_up import set_up_django
 
 SETS = ("cranfield", "cisi", "codebase")
 DATASETS = Path(__file__).parents[3] / "shared" / "datasets" / "retrieval"
 
 
 def main(datasets: Path) -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from rag.providers.embedders.local import WINDOW, LocalEmbedder, TokenWindow, split_evenly
 
     cache = Path(os.environ["RAGSITE_DATA"]) / "models"

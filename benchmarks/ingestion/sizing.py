@@ -8,9 +8,7 @@ import os
 import subprocess
 import sys
 
-import django
-
-from ragsite.postgres import identity
+from benchmarks.support.set_up import set_up_django
 
 # What English prose of 256 OpenAI tokens has: words, and tokens of the local model.
 _WORDS, _TOKENS = 190, 250
@@ -25,9 +23,7 @@ ORDER BY 1, 2
 
 
 def main() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
-    identity.run_process_as(identity.WORKER)
-    django.setup()
+    set_up_django()
     from django.db import connection
 
     from benchmarks.search import synthetic_organizations

@@ -10,9 +10,13 @@ from ragsite.postgres import identity
 
 
 def set_up_django() -> None:
-    """Let this process use the product's code as a worker does, and start servers without rate limits."""
+    """Let this process use the product's code as a worker does, and start servers without rate limits.
+
+    They may ask the endpoint on this machine (`endpoint.py`).
+    """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("RAG_RATE_LIMITS", "off")
+    os.environ.setdefault("RAG_ALLOWED_PRIVATE_HOSTS", "127.0.0.1")
     identity.run_process_as(identity.WORKER)
     django.setup()
 
