@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 
 from accounts.models import User
 from orgs.creation import add_member, create_organization
-from rag.models import DataSource, EmbeddingModel
+from rag.models import DataSource, EmbeddingModel, Original
+from rag.models.content.originals import storage_path
+from rag.providers import file_storage
 
 
 class ApiClient:
@@ -53,8 +55,13 @@ class ApiClient:
         return DataSource.objects.create(organization=self.organization, slug=slug, name=slug, embedding_model=model)
 
     def delete_model(self, model: EmbeddingModel) -> None:
-        """Delete the model and its sources."""
-        self.organization.sources.filter(embedding_model=model).delete()
+        """Delete the model and its sources, with the files that were sent to them."""
+        sources = self.organization.sources.filter(embedding_model=model)
+        originals = Original.objects.filter(source__in=sources)
+        for original in originals:
+            file_storage.delete(storage_path(original))
+        originals.delete()
+        sources.delete()
         model.delete()
 
     def post(self, path: str, body: Any) -> Any:

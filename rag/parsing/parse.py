@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rag.errors import ParseFailed, UnsupportedFormat
 from rag.parsing.ocr.ocr_off_message import OCR_IS_OFF
-from rag.types import ParsedDocument
+from rag.types import LongText, ParsedDocument, read_lines_in_parts
 
 from . import detection, formats, plain_text
 from .encodings.unicode_text import decode_unicode_file
@@ -68,8 +68,10 @@ def parse_file(file: Path, *, content_type: str, name: str, ocr: bool = False, l
     decoded = decode_unicode_file(file)
     if decoded is None:  # a legacy encoding; guessing it runs in the sandbox
         return parse_in_sandbox.parse_file(file, media_type=media_type)
-    if not decoded or decoded.isspace():  # strip() would copy a long text
+    if all(part.isspace() for part in read_lines_in_parts(decoded)):
         raise ParseFailed("The file contains no text.")
+    if isinstance(decoded, LongText):
+        return plain_text.parse_long(decoded, media_type)
     return _keep_unchanged(decoded, media_type)
 
 

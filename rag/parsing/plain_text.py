@@ -1,5 +1,6 @@
 """Plain text with its headings."""
 
+import functools
 import itertools
 import re
 from collections.abc import Callable, Sequence
@@ -9,7 +10,7 @@ from rag.text.markup.titles import markup_headings
 from rag.text.markup.titles.markdown_in_plain_text import find_markdown_headings
 from rag.text.markup.titles.minor_headings import add_minor_headings
 from rag.text.markup.titles.plain_titles import find_plain_titles
-from rag.types import Heading, ParsedDocument
+from rag.types import Heading, LongText, ParsedDocument, read_lines_in_parts
 
 from . import formats
 
@@ -38,6 +39,14 @@ def parse_markup(content: str, media_type: str) -> ParsedDocument:
     return ParsedDocument(content, headings=headings, title=titles.title[:_MAX_TITLE])
 
 
+def parse_long(content: LongText, media_type: str) -> ParsedDocument:
+    """Return a document with a text that is too long for its headings to be found."""
+    parts = functools.partial(read_lines_in_parts, content)
+    if media_type in formats.PLAIN_TEXTS and any(map(_has_terminal_codes, parts())):
+        content = LongText(map(_without_terminal_codes, parts()))
+    return ParsedDocument("", media_type=media_type, long_text=content)
+
+
 def parse_plain(content: str) -> ParsedDocument:
     """Return a document with this text and its headings. Its media type is empty: the calling code sets it.
 
@@ -45,8 +54,7 @@ def parse_plain(content: str) -> ParsedDocument:
     paragraphs. As in reStructuredText, their order says which style belongs to which level. Bold titles and
     questions of an FAQ are below all of these. Commands for terminals, such as those of colours, are left out.
     """
-    if "\x1b" in content or "\x08" in content:
-        content = _TERMINAL_CODE.sub("", content)
+    content = _without_terminal_codes(content)
     if len(content) > _MAX_STRUCTURED_CHARACTERS:
         return ParsedDocument(text=content)
     lines = content.splitlines(keepends=True)
@@ -58,3 +66,11 @@ def parse_plain(content: str) -> ParsedDocument:
     levelled = [(number, title, levels.setdefault(style, len(levels) + 1)) for number, title, style in styled]
     headings = [Heading(starts[number], level, title) for number, title, level in sorted([*marked, *levelled])]
     return ParsedDocument(text=content, headings=add_minor_headings(headings, lines, starts))
+
+
+def _has_terminal_codes(content: str) -> bool:
+    return "\x1b" in content or "\x08" in content
+
+
+def _without_terminal_codes(content: str) -> str:
+    return _TERMINAL_CODE.sub("", content) if _has_terminal_codes(content) else content

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from django.conf import settings
 
+from rag.types import DocumentText
 from ragsite.cache.prepared_folders import prepared_folder
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _NOT_A_WORD = re.compile(r"[\d@_/\\=<>{}|~^$#`+]")
 _ISO_639_1 = re.compile(r"[a-z]{2}")
 
 
-def detect_language(text: str) -> str:
+def detect_language(text: DocumentText) -> str:
     """Detect the language of a text.
 
     Takes about a millisecond for any length. The very first call on a machine prepares the model: a second.
@@ -54,7 +55,7 @@ def detect_language(text: str) -> str:
     Returns:
         A code of ISO 639-1; empty if the text is too short or too mixed.
     """
-    words = _words(text)
+    words = _words(_sample(text))
     if not words:
         return ""
     code, probability = identifier().classify(words)
@@ -74,7 +75,7 @@ def compare_languages(text: str, codes: Sequence[str]) -> dict[str, float]:
     Returns:
         The probability of each of `codes` if the text is in one of them; nothing if the text has no words.
     """
-    words = _words(text)
+    words = _words(_sample(text))
     if not words:
         return {}
     probabilities = dict(identifier().rank(words))
@@ -95,15 +96,15 @@ def snowball_algorithm(lang: str) -> str:
 
 
 def _words(text: str) -> str:
-    """Return the words of a text or its samples, without code, numbers and addresses."""
-    words = [word for word in _CODE_BLOCK.sub("", _sample(text)).split() if not _NOT_A_WORD.search(word)]
+    """Return the words of a text, without code, numbers and addresses."""
+    words = [word for word in _CODE_BLOCK.sub("", text).split() if not _NOT_A_WORD.search(word)]
     # JSON can contain lone surrogates, which cannot be encoded.
     return " ".join(words).encode(errors="ignore").decode()
 
 
-def _sample(text: str) -> str:
+def _sample(text: DocumentText) -> str:
     """Return the text, or parts of a long one from its beginning, its middle and its last quarter."""
-    if len(text) <= 3 * _SAMPLE_CHARACTERS:
+    if isinstance(text, str) and len(text) <= 3 * _SAMPLE_CHARACTERS:
         return text
     return "\n".join(text[start : start + _SAMPLE_CHARACTERS] for start in (0, len(text) // 2, len(text) * 3 // 4))
 

@@ -30,6 +30,7 @@ from .documents import (
     Submission,
 )
 from .filters import FILTER_FIELDS, Filters
+from .long_text import DocumentText, LongText, read_lines_in_parts
 from .passages import Hit, Passage, Retrieval, SearchedQuestion, SearchResult, SearchTrace, SourceIds
 from .search import (
     MAX_QUESTION_CHARACTERS,
@@ -57,6 +58,7 @@ __all__ = [
     "Confidence",
     "ConfidentAnswer",
     "Context",
+    "DocumentText",
     "Filters",
     "GenerationOptions",
     "Grounding",
@@ -64,6 +66,7 @@ __all__ = [
     "Hit",
     "IndexOutcome",
     "LineBox",
+    "LongText",
     "MemberGrants",
     "Message",
     "Mode",
@@ -82,4 +85,5 @@ __all__ = [
     "SourceIds",
     "Submission",
     "Validation",
+    "read_lines_in_parts",
 ]

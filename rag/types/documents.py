@@ -5,6 +5,8 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .long_text import DocumentText, LongText
+
 # Where pages start is stored as a list without gaps. Only a broken file has a page with a larger number.
 MAX_PAGE_NUMBER = 200_000
 
@@ -107,7 +109,7 @@ class ParsedDocument:
     """The parser's output.
 
     Attributes:
-        text: The text that is searched, shown and cited.
+        text: The text that is searched, shown and cited; empty if it is a `long_text`.
         is_markdown: Whether `text` is Markdown.
         headings: The headings, in the order of the text.
         pages: The pages, in the order of the text; empty for formats without pages.
@@ -116,6 +118,7 @@ class ParsedDocument:
         unread_pages: The numbers of pages without a text layer that were not recognised, because there are too many.
         line_boxes: Where the recognised lines are, in the order of the text; empty if no text was recognised.
         recognitions: What text recognition took for each page and picture that it read.
+        long_text: The text of a document of many megabytes; None if it is `text`.
     """
 
     text: str
@@ -127,6 +130,12 @@ class ParsedDocument:
     unread_pages: tuple[int, ...] = ()
     line_boxes: tuple[LineBox, ...] = ()
     recognitions: tuple[Recognition, ...] = ()
+    long_text: LongText | None = None
+
+    @property
+    def content(self) -> DocumentText:
+        """The text, of any length."""
+        return self.text if self.long_text is None else self.long_text
 
     @property
     def page_starts(self) -> list[int]:

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from rag.errors import ParseFailed
+from rag.types import DocumentText, LongText
 
 _BOMS = [
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -15,8 +16,10 @@ _BOMS = [
 ]
 # What Japanese text in ISO-2022-JP has before its letters, all of which are ASCII bytes.
 JAPANESE_SHIFT = re.compile(rb"\x1b\$[@B]")
-# How much of a file is decoded at a time.
-_READ_BYTES = 1024 * 1024
+# In how many bytes the encoding is looked for, and how many characters are decoded at a time.
+_HEAD_BYTES, _READ_CHARACTERS = 1024 * 1024, 256 * 1024
+# Larger files are read as a LongText.
+_MIN_LONG_BYTES = 20_000_000
 
 
 def unmarked_utf16(data: bytes) -> str:
@@ -28,8 +31,8 @@ def unmarked_utf16(data: bytes) -> str:
     return "utf-16-le" if odd > even else "utf-16-be"
 
 
-def decode_unicode_file(file: Path) -> str | None:
-    """Decode a file as `decode_unicode` does. UTF-8 is decoded in parts, so that bytes and text are not both in memory.
+def decode_unicode_file(file: Path) -> DocumentText | None:
+    """Decode a file as `decode_unicode` does, in parts, so that bytes and text are not both in memory.
 
     Returns:
         The text; None if the bytes have another encoding.
@@ -38,20 +41,26 @@ def decode_unicode_file(file: Path) -> str | None:
         ParseFailed: If the text contains NUL characters.
     """
     with file.open("rb") as stream:
-        part = stream.read(_READ_BYTES)
-        if _encoding_of(part) != "utf-8":
-            return decode_unicode(part + stream.read())
-        if JAPANESE_SHIFT.search(part):
+        encoding = _encoding_of(head := stream.read(_HEAD_BYTES))
+        if encoding == "utf-8" and JAPANESE_SHIFT.search(head):
             return None
-        decoder, decoded = codecs.getincrementaldecoder("utf-8")(), ""
-        try:
-            while part:
-                decoded += decoder.decode(part)  # CPython makes the string longer, without a copy
-                part = stream.read(_READ_BYTES)
-            decoded += decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return None
-    return _without_nul(decoded)
+    try:
+        return read_text(file, encoding)
+    except UnicodeDecodeError:
+        return None
+
+
+def read_text(file: Path, encoding: str = "utf-8") -> DocumentText:
+    """Read a text file, a large one as a LongText.
+
+    Raises:
+        ParseFailed: If the text contains NUL characters.
+        UnicodeDecodeError: If the file has another encoding.
+    """
+    with file.open(encoding=encoding, newline="") as stream:
+        if file.stat().st_size < _MIN_LONG_BYTES:
+            return _without_nul(stream.read())
+        return LongText(_without_nul(part) for part in iter(lambda: stream.read(_READ_CHARACTERS), ""))
 
 
 def decode_unicode(data: bytes) -> str | None:

@@ -18,8 +18,9 @@ from django.conf import settings
 
 from rag.errors import ParseFailed, RagError, UnsupportedFormat
 from rag.parsing import formats
+from rag.parsing.encodings.unicode_text import read_text
 from rag.parsing.ocr.tesseract.languages import find_program, languages_of_document
-from rag.types import Heading, LineBox, Page, ParsedDocument, Recognition
+from rag.types import Heading, LineBox, LongText, Page, ParsedDocument, Recognition
 
 from .limits import (
     EXIT_OUT_OF_MEMORY,
@@ -207,8 +208,10 @@ def _read_response(folder: Path, exit_code: int, media_type: str, limits: Limits
 
 def _read_result(folder: Path, exit_code: int, media_type: str, limits: Limits) -> ParsedDocument:
     response = _read_response(folder, exit_code, media_type, limits)
+    text = read_text(folder / "text")
     return ParsedDocument(
-        text=_read_limited(folder / "text", limits).decode("utf-8"),
+        text=text if isinstance(text, str) else "",
+        long_text=text if isinstance(text, LongText) else None,
         is_markdown=bool(response["is_markdown"]),
         headings=tuple(
             Heading(int(heading["start"]), int(heading["level"]), str(heading["title"]))

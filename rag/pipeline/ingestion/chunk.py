@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator
 
 from rag.text.token_counts import count_tokens
-from rag.types import ChunkDraft, ChunkingOptions, Heading, Page, ParsedDocument
+from rag.types import ChunkDraft, ChunkingOptions, DocumentText, Heading, Page, ParsedDocument
 
 from .chunk_units import HEADING, Unit, find_words, split_into_units
 
@@ -32,7 +32,7 @@ def chunk(parsed: ParsedDocument, options: ChunkingOptions) -> Iterator[ChunkDra
         Chunks in reading order, each with at most `options.size` tokens. A text of white space has no chunks.
         Neighbours share up to `options.overlap` tokens, in whole sentences or words, but never across a heading.
     """
-    text = parsed.text
+    text = parsed.content
     remaining_units = split_into_units(parsed, options.size)
     units: list[Unit] = []
     headings = _HeadingPath(parsed.headings)
@@ -104,7 +104,7 @@ def _last_leading_heading(units: list[Unit]) -> Unit:
     return leading[-1] if leading else units[0]
 
 
-def _fit(text: str, units: list[Unit], start: int, first: int, last: int, size: int) -> tuple[int, int, int]:
+def _fit(text: DocumentText, units: list[Unit], start: int, first: int, last: int, size: int) -> tuple[int, int, int]:
     """Shorten the chunk until it has at most `size` tokens; return its start, its last unit and its tokens.
 
     A text has nearly, not exactly, as many tokens as its units together.
@@ -119,7 +119,7 @@ def _fit(text: str, units: list[Unit], start: int, first: int, last: int, size: 
     return start, last, tokens
 
 
-def _overlap_start(text: str, units: list[Unit], previous_start: int, first: int, overlap: int) -> int:
+def _overlap_start(text: DocumentText, units: list[Unit], previous_start: int, first: int, overlap: int) -> int:
     """Return where the chunk whose first new unit is `first` starts: up to `overlap` tokens earlier.
 
     It starts after the previous chunk's start, at a unit if one fits, else at a word. A heading has no overlap.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rag.text.markup.code_block_marks import closes_block, find_opening_marks
 from rag.text.sentences.split_sentences import SENTENCE_END
 from rag.text.token_counts import count_tokens
-from rag.types import ParsedDocument
+from rag.types import DocumentText, ParsedDocument, read_lines_in_parts
 
 # A line or sentence stays whole up to this share of a chunk, so that a heading fits above it.
 _MAX_UNIT_SHARE = 3 / 4
@@ -19,8 +19,6 @@ _LINE_END = re.compile(r"[.!?؟:;…。！？；：][\"'”’»)\]*_`]*\s*\Z")
 _MARKER = re.compile(r"\s*(?:[-*+•|#>]|\d{1,4}[.)]\s)")
 # A text with more characters per allowed token is split without counting its tokens.
 _MAX_CHARACTERS_PER_TOKEN = 16
-# How many characters are split into lines at a time.
-_BLOCK_CHARACTERS = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ def split_into_units(parsed: ParsedDocument, size: int) -> Iterator[Unit]:
     Yields:
         The units in reading order.
     """
-    text = parsed.text
+    text = parsed.content
     for start, end, level in _find_lines(parsed):
         if unit := _as_unit(text, start, end, level, size):
             yield unit
@@ -61,7 +59,7 @@ def split_into_units(parsed: ParsedDocument, size: int) -> Iterator[Unit]:
                 yield Unit(word_start, word_end, word_level, count_tokens(text[word_start:word_end]))
 
 
-def _as_unit(text: str, start: int, end: int, level: int, size: int) -> Unit | None:
+def _as_unit(text: DocumentText, start: int, end: int, level: int, size: int) -> Unit | None:
     """Return text[start:end] as one unit if it is small enough. A very long one is not counted, which takes time."""
     if end - start > _MAX_CHARACTERS_PER_TOKEN * size:
         return None
@@ -73,11 +71,11 @@ def _as_unit(text: str, start: int, end: int, level: int, size: int) -> Unit | N
 
 def _find_lines(parsed: ParsedDocument) -> Iterator[tuple[int, int, int]]:
     """Yield (start, end, level) of each line that is not blank; blank lines belong to the line before."""
-    text = parsed.text
     heading_starts = {heading.start for heading in parsed.headings}
     current: tuple[int, int] | None = None  # start and level of the line whose end is not known yet
     level, opening_marks, line_above, offset = PARAGRAPH, "", "", 0
-    for line in _split_lines(text):
+    parts = read_lines_in_parts(parsed.content)
+    for line in itertools.chain.from_iterable(part.splitlines(keepends=True) for part in parts):
         if line.isspace():
             level = PARAGRAPH
         else:
@@ -102,20 +100,12 @@ def _continues(line_above: str, line: str) -> bool:
     return not (_LINE_END.search(line_above[-20:]) or _MARKER.match(line))
 
 
-def _split_lines(text: str) -> Iterator[str]:
-    """Yield what str.splitlines(keepends=True) returns, without a second copy of a long text in memory."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start + _BLOCK_CHARACTERS) + 1 or len(text)
-        yield from text[start:end].splitlines(keepends=True)
-        start = end
+def _sentence_ends(text: DocumentText, start: int, end: int) -> list[int]:
+    ends = (start + match.end() for match in SENTENCE_END.finditer(text[start:end]))
+    return [sentence_end for sentence_end in ends if sentence_end < end]
 
 
-def _sentence_ends(text: str, start: int, end: int) -> list[int]:
-    return [match.end() for match in SENTENCE_END.finditer(text, start, end) if start < match.end() < end]
-
-
-def find_words(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+def find_words(text: DocumentText, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
     """Find words with the white space after them, long ones in parts.
 
     Args:
@@ -129,4 +119,4 @@ def find_words(text: str, start: int, end: int, size: int) -> Iterator[tuple[int
     """
     max_characters = max(1, size // 8)  # a character has at most 4 tokens
     word = re.compile(rf"\S{{1,{max_characters}}}+\s{{0,{max_characters}}}+|\s{{1,{max_characters}}}+")
-    return (match.span() for match in word.finditer(text, start, end))
+    return ((start + match.start(), start + match.end()) for match in word.finditer(text[start:end]))

@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rag.types import ChunkDraft
+from rag.types import ChunkDraft, DocumentText
 
 _DIGEST_BYTES = 16
 # What is stored for a chunk without pages: page numbers start at 1.
@@ -18,7 +18,7 @@ _NO_PAGE = 0
 class ChunkSequence(Sequence[ChunkDraft]):
     """The chunks of a text, from 0 on. A chunk takes 28 bytes; its text is cut out of the document's when read."""
 
-    def __init__(self, document_text: str, chunks: Iterable[ChunkDraft]) -> None:
+    def __init__(self, document_text: DocumentText, chunks: Iterable[ChunkDraft]) -> None:
         self._document_text = document_text
         # start, end, tokens, first page, last page of each chunk
         self._numbers = array.array("i")

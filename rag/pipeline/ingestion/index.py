@@ -119,7 +119,7 @@ def _build_version(
         "title": chunked.title,
         "content_type": media_type,
         "lang": chunked.lang,
-        "text": chunked.parsed.text,
+        "text": chunked.parsed.content,
         "page_starts": chunked.parsed.page_starts,
         "line_boxes": pack_line_boxes(chunked.parsed.line_boxes, effective_hash(submission)),
         "recognized_pages": len(chunked.parsed.recognitions),

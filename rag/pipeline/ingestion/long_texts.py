@@ -7,6 +7,7 @@ from django.db import connection
 
 from rag.models import Document
 from rag.providers.stores.binary_copy import copy
+from rag.types import DocumentText, LongText
 
 # Longer texts are written in parts of this many characters.
 _PART_CHARACTERS = 1024 * 1024
@@ -18,21 +19,24 @@ def write_apart(documents: Sequence[Document]) -> Iterator[None]:
 
     It belongs into the transaction that the block is in, so that nobody sees the empty text.
     """
-    texts = {document: document.text for document in documents if len(document.text) > _PART_CHARACTERS}
+    texts: dict[Document, DocumentText] = {document: document.text for document in documents if _is_long(document.text)}
     try:
         for document in texts:
             document.text = ""
         yield
     finally:
         for document, text in texts.items():
-            document.text = text
-    for document in texts:
-        _write(document)
+            document.text = text  # type: ignore[assignment]  # the field is not written before it is replaced again
+    for document, text in texts.items():
+        _write(document, text)
 
 
-def _write(document: Document) -> None:
+def _is_long(text: DocumentText) -> bool:
+    return isinstance(text, LongText) or len(text) > _PART_CHARACTERS
+
+
+def _write(document: Document, text: DocumentText) -> None:
     """Store the text of a stored document."""
-    text = document.text
     parts = ((start, text[start : start + _PART_CHARACTERS]) for start in range(0, len(text), _PART_CHARACTERS))
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('pg_temp.staging_text') IS NULL")

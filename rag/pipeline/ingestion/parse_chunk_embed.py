@@ -104,7 +104,7 @@ def parse_and_chunk(
     parsed = _parse(submission, source)
     title = submission.title or parsed.title or submission.path.rstrip("/").rsplit("/", 1)[-1]
     with DOCUMENT_LIMITER.slot():
-        chunks = ChunkSequence(parsed.text, itertools.islice(chunk(parsed, options), MAX_CHUNKS + 1))
+        chunks = ChunkSequence(parsed.content, itertools.islice(chunk(parsed, options), MAX_CHUNKS + 1))
     if len(chunks) > MAX_CHUNKS:
         message = f"The document has more than {MAX_CHUNKS:,} chunks. Send it in parts, or in larger chunks."
         raise DocumentTooLarge(message)
@@ -120,12 +120,12 @@ def parse_and_chunk(
         options=options,
         parsed=parsed,
         title=title,
-        lang=submission.lang or languages.detect_language(parsed.text),
+        lang=submission.lang or languages.detect_language(parsed.content),
         chunks=chunks,
         digests=digests,
         new_indexes=_new_indexes(digests, embedded_digests),
         base_revision=stored.revision if stored else None,
-        bytes=quota.document_size(parsed.text, submission.original_id),
+        bytes=quota.document_size(parsed.content, submission.original_id),
     )
 
 

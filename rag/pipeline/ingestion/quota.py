@@ -13,6 +13,7 @@ from orgs.models import Organization
 from rag.errors import IndexFull
 from rag.models import DataSource, Document, IngestionDocument, Original, Usage
 from rag.models.ingestion.jobs import HAS_INPUT, TEXT_BYTES
+from rag.types import DocumentText, LongText
 
 _OPEN_STATES = (IngestionDocument.State.QUEUED, IngestionDocument.State.RUNNING)
 # How much of a long text is encoded at a time.
@@ -27,14 +28,16 @@ class _Quota:
     bytes: int | None
 
 
-def document_size(text: str, original_id: uuid.UUID | None = None) -> int:
+def document_size(text: DocumentText, original_id: uuid.UUID | None = None) -> int:
     """Return the size that the quota counts for a document: the bytes of its text in UTF-8 and of its uploaded file."""
     stored = Original.objects.filter(pk=original_id).values_list("size", flat=True).first() if original_id else None
     return _utf8_size(text) + (stored or 0)
 
 
-def _utf8_size(text: str) -> int:
+def _utf8_size(text: DocumentText) -> int:
     """Return how many bytes the text has in UTF-8. A long text is not encoded as a whole, which would be a copy."""
+    if isinstance(text, LongText):
+        return text.utf8_bytes
     if text.isascii():
         return len(text)
     starts = range(0, len(text), _ENCODED_CHARACTERS)

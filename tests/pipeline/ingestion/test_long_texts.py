@@ -1,8 +1,6 @@
 """Long documents are held, embedded and written in parts, with the result of writing them at once."""
 
-import tracemalloc
 import uuid
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +8,8 @@ from django.db import transaction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag.errors import ParseFailed
 from rag.models import Chunk, Document
 from rag.models.content.pgvector_tables import Embedding384
-from rag.parsing import parse
-from rag.parsing.encodings import unicode_text
-from rag.parsing.encodings.unicode_text import decode_unicode_file
 from rag.pipeline import embed_documents
 from rag.pipeline.ingestion import index, long_texts, parse_chunk_embed
 from rag.pipeline.ingestion.chunk import chunk
@@ -126,41 +120,6 @@ def test_a_text_is_not_seen_before_all_of_it_is(world: World, monkeypatch: pytes
     assert Document.objects.get().text == "Before."
     assert [stored.text for stored in Chunk.objects.all()] == ["Before."]
     assert prepared.chunked.parsed.text == TEXT
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
-def test_a_file_is_decoded_in_parts(encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unicode_text, "_READ_BYTES", 1001)  # ends within characters
-    file = tmp_path / "text"
-    text = "plain words, \r\n" * 100 + TEXT
-    file.write_bytes(text.encode(encoding))
-    assert decode_unicode_file(file) == text
-    file.write_bytes(TEXT.encode() + b"\xe9")
-    assert decode_unicode_file(file) is None
-    file.write_bytes(TEXT.encode() + b"\x00")
-    with pytest.raises(ParseFailed, match="NUL"):
-        decode_unicode_file(file)
-
-
-def test_a_long_text_is_in_memory_once_while_it_is_read_and_chunked(tmp_path: Path) -> None:
-    """Python's objects only: what is allocated for the text, its chunks and their digests."""
-    file = tmp_path / "long.txt"
-    file.write_text("".join(f"Line {number} of a long protocol of the river.\n" for number in range(130_000)))
-    size = file.stat().st_size
-    assert size > 5_000_000
-    short = tmp_path / "short.txt"
-    short.write_text("It loads the tokenizer, and all modules that are needed.")
-    parsed = parse.parse_file(short, content_type="text/plain", name="short.txt")
-    ChunkSequence(parsed.text, chunk(parsed, ChunkingOptions(64, 0)))
-    tracemalloc.start()
-    try:
-        parsed = parse.parse_file(file, content_type="text/plain", name="long.txt")
-        chunks = ChunkSequence(parsed.text, chunk(parsed, ChunkingOptions(512, 50)))
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert len(chunks) > 1000
-    assert peak < 1.75 * size
 
 
 def _stored(path: str) -> list[tuple[object, ...]]:
