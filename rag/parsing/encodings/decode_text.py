@@ -7,14 +7,14 @@ import charset_normalizer
 
 from rag.errors import ParseFailed
 
-from .other_languages import find_hebrew_encoding, find_other_encoding
-from .plausible_letters import (
+from .eastern_european_and_hebrew_text import find_hebrew_encoding, find_other_encoding
+from .unicode_text import JAPANESE_SHIFT, decode_unicode
+from .western_and_cyrillic_text import (
     best_western_encoding,
     find_cyrillic_encoding,
     find_western_encoding,
     is_latin_text,
 )
-from .unicode_text import JAPANESE_SHIFT, decode_unicode
 
 _META_CHARSET = re.compile(rb"<(?:meta|\?xml)[^>]{0,200}(?:charset|encoding)\s*=\s*[\"']?\s*([\w.:-]{2,40})", re.I)
 # Detection is slow, and a longer sample does not improve it.

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from .plausible_letters import is_misplaced
+from .western_and_cyrillic_text import is_misplaced
 
 _CENTRAL = ("cp1250", "iso8859_2")
 _BALTIC = ("cp1257", "iso8859_13")
