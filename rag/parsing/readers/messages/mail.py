@@ -18,8 +18,8 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import outlook, signed_content
-from .joining import Joiner
-from .parts import MAX_ATTACHMENTS, fields_of_report, find_attachments
+from .attachments import MAX_ATTACHMENTS, fields_of_report, find_attachments
+from .join_documents import Joiner
 
 # Returns the reader of a MIME type. It is passed in, because the registry of readers imports this module.
 GetReader = Callable[[str], Callable[[bytes, Limits], ParsedDocument]]

@@ -8,7 +8,7 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import mail
-from .joining import Joiner
+from .join_documents import Joiner
 
 _MESSAGE_START = re.compile(rb"(?:\A|(?<=\n))From [^\r\n]*\d\d:\d\d[^\r\n]*\r?\n(?=[!-9;-~]+:)")
 _QUOTED_FROM = re.compile(rb"(?m)^>(>*From )")
