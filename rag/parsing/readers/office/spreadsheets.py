@@ -7,8 +7,8 @@ from rag.parsing.readers import extracted_markdown
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import open_document_slides, prepared_files
-from .declared_title import read_title
+from . import open_document_slides, prepare_for_xberg
+from .legacy_title import read_title
 
 
 def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
@@ -18,6 +18,6 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     if media_type != formats.XLS:
         zip_files.check_archive(content, limits)
     if media_type == formats.ODS:
-        content = prepared_files.prepare_open_spreadsheet(content)
+        content = prepare_for_xberg.prepare_open_spreadsheet(content)
     parsed = extracted_markdown.read(content, media_type, limits)
     return replace(parsed, title=read_title(content)) if media_type == formats.XLS else parsed

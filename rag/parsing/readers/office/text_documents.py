@@ -19,8 +19,8 @@ from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import Heading, ParsedDocument
 
-from . import open_document_slides, prepared_files, rich_text
-from .declared_title import read_title
+from . import open_document_slides, prepare_for_xberg, rich_text
+from .legacy_title import read_title
 
 _WORD = re.compile(r"\w+")
 # What removed pictures leave.
@@ -35,14 +35,14 @@ def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
 
 def _with_asterisks(parsed: ParsedDocument) -> ParsedDocument:
     """Return the document with the asterisks for which `prepared_files` put another sign."""
-    sign = prepared_files.ASTERISK
+    sign = prepare_for_xberg.ASTERISK
     headings = (replace(heading, title=heading.title.replace(sign, "*")) for heading in parsed.headings)
     return replace(parsed, text=parsed.text.replace(sign, "*"), headings=tuple(headings))
 
 
 def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     zip_files.check_archive(content, limits)
-    extracted = extract(prepared_files.prepare_word(content), formats.DOCX, limits, pages=True)
+    extracted = extract(prepare_for_xberg.prepare_word(content), formats.DOCX, limits, pages=True)
     title = extracted_markdown.clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
     if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):
@@ -60,7 +60,7 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
     if not content.startswith(zip_files.MAGIC):
         content = open_document_slides.pack_flat(content, formats.ODT)
     zip_files.check_archive(content, limits)
-    return _with_asterisks(extracted_markdown.read(prepared_files.prepare_open_text(content), formats.ODT, limits))
+    return _with_asterisks(extracted_markdown.read(prepare_for_xberg.prepare_open_text(content), formats.ODT, limits))
 
 
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
