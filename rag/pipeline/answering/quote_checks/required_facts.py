@@ -20,7 +20,7 @@ from rag.text.quantities.quantity_words import CURRENCIES, MONTHS, NUMBER_WORDS,
 from rag.text.quantities.years import YEAR
 from rag.types import Citation
 
-from .missing_names import lacks_name
+from .company_names import lacks_name
 from .other_codes import names_other_code
 from .other_years import is_about_other_years
 from .similar_names import has_similar_name
