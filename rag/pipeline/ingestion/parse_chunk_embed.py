@@ -16,7 +16,7 @@ from rag.models import DataSource, Document, EmbeddingModel, Original
 from rag.parsing import parse
 from rag.pipeline.embed_documents import EmbeddedTexts, embed_texts, estimate_local_tokens
 from rag.providers import file_storage, provider_factory
-from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from rag.text import languages
 from rag.text.indexed_text import digest, embedded_text
 from rag.types import ChunkDraft, ChunkingOptions, ParsedDocument, Submission

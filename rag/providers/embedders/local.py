@@ -13,9 +13,9 @@ from tokenizers import Tokenizer
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from rag.types.token_vectors import TokenSignatures, TokenVectors
 
-from .document_limiter import DOCUMENT_LIMITER
 from .group_by_length import group_by_length
 from .minilm_files import find_model_folder, graph_file
 

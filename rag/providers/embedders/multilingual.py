@@ -17,9 +17,8 @@ import numpy as np
 
 from rag.errors import EmbeddingFailed
 from rag.providers.base import Vectors
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from ragsite.cache.prepared_folders import prepared_folder
-
-from .document_limiter import DOCUMENT_LIMITER
 
 NAME = "universal-sentence-encoder-multilingual-3"
 # The checksums of the files in version 0.2.1 of the package.

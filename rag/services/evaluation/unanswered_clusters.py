@@ -17,7 +17,7 @@ from rag.errors import UnknownDocument, UnknownQuestion
 from rag.models import Action, DataSource, Document, UnansweredQuestion
 from rag.providers import provider_factory
 from rag.providers.base import Vectors
-from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from rag.text.question_language import is_english
 
 from . import golden_questions

@@ -9,7 +9,7 @@ from rag.errors import DocumentTooLarge, ModelChanged
 from rag.models import DataSource, Document
 from rag.pipeline.embed_documents import uses_local_model
 from rag.pipeline.ingestion import index, parse_chunk_embed, quota, stored_documents, unchanged_content
-from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from rag.services.maintenance.indexes import apply_index_changes
 from rag.services.sources import creation
 from rag.types import ChunkingOptions, IndexOutcome, Submission

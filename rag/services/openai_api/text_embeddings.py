@@ -9,7 +9,7 @@ from rag.errors import InvalidRequest, UnknownModel
 from rag.models import EmbeddingModel
 from rag.pipeline.embed_documents import estimate_local_tokens
 from rag.providers import provider_factory
-from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 
 # About six seconds of work on a slow core (docs/decisions/0042-expensive-requests.md).
 MAX_TOKENS = 25_000

@@ -23,7 +23,7 @@ from rag.pipeline.retrieval.user_selected_text import selected_text_passage as s
 from rag.pipeline.untrusted_notice import untrusted_notice
 from rag.pipeline.validation.validate import find_supporting_passages
 from rag.providers import provider_factory
-from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from rag.services.evaluation import record_unanswered
 from rag.services.queries.source_selection import SourceSelection
 from rag.types import (

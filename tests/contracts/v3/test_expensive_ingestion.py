@@ -12,8 +12,8 @@ import pytest
 
 from rag.models import Chunk, DataSource, Document
 from rag.pipeline.ingestion import parse_chunk_embed
-from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from rag.services.ingestion import synchronous_ingestion
 from rag.services.ingestion.build_submissions import default_chunking_options
 from rag.types import Submission

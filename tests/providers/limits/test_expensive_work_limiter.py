@@ -12,9 +12,9 @@ import pytest
 
 from rag.errors import EmbeddingFailed, StorageFailed, TooManyLongRequests
 from rag.providers import provider_factory
-from rag.providers.embedders.document_limiter import DOCUMENT_LIMITER
 from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
+from rag.providers.limits.document_limiter import DOCUMENT_LIMITER
 from rag.providers.limits.expensive_work_limiter import SlotLimiter
 
 HOME, ABROAD, ELSEWHERE = uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
