@@ -32,6 +32,6 @@ def _check_addresses(**_: object) -> list[CheckMessage]:
 
 
 def _check_tesseract(**_: object) -> list[CheckMessage]:
-    from .services.ingestion.ocr_checks import check_tesseract
+    from .services.ingestion.check_tesseract_setting import check_tesseract
 
     return check_tesseract()

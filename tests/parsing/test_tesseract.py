@@ -15,7 +15,7 @@ from rag.parsing.ocr.regions import Rectangle
 from rag.parsing.ocr.tesseract import program
 from rag.parsing.ocr.tesseract.languages import find_program, languages_of_document
 from rag.parsing.sandbox.limits import Limits
-from rag.services.ingestion.ocr_checks import check_tesseract
+from rag.services.ingestion.check_tesseract_setting import check_tesseract
 
 from .conftest import Read
 from .files import pictures

@@ -11,7 +11,7 @@ from rag.providers.stores.store_writes import DocumentVersion
 from rag.types import IndexOutcome
 from ragsite.postgres.statements.insert_rows import insert_rows
 
-from . import long_texts, quota
+from . import quota, write_long_texts
 from .parse_chunk_embed import ChunkedDocument, PreparedDocument
 from .stored_documents import deleted_since, lock_documents
 from .unchanged_content import (
@@ -148,7 +148,7 @@ def _build_version(
 
 def _write(versions: Sequence[DocumentVersion], source: DataSource) -> None:
     """Write the documents' rows, and then what the store has of them."""
-    with long_texts.write_apart([version.document for version in versions]):
+    with write_long_texts.write_apart([version.document for version in versions]):
         insert_rows([version.document for version in versions if version.is_new])
         for version in versions:
             if not version.is_new:

@@ -17,7 +17,7 @@ from rag.services.jobs import close_and_cancel
 from . import document_outcomes, embedding_outages
 from .leases import LeaseEnded, LeaseKeeper, set_stage_if_leased, update_if_leased
 from .parsing_warnings import describe_unread_pages
-from .timings import StageTimings
+from .stage_timings import StageTimings
 
 logger = structlog.get_logger(__name__)
 

@@ -16,7 +16,7 @@ from ragsite.postgres.locks import update_in_order
 from . import batch_indexing, document_outcomes, embedding_outages, leases
 from .build_submissions import chunking_options_of, submission_of
 from .leases import LeaseKeeper
-from .timings import StageTimings
+from .stage_timings import StageTimings
 
 Stage, Status = IngestionDocument.Stage, IngestionJob.Status
 # Documents that a worker has not begun after so long go back into the queue: eight scanned files may take an hour, and

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rag.models import Chunk, Document
 from rag.models.content.pgvector_tables import Embedding384
 from rag.pipeline import embed_documents
-from rag.pipeline.ingestion import index, long_texts, parse_chunk_embed
+from rag.pipeline.ingestion import index, parse_chunk_embed, write_long_texts
 from rag.pipeline.ingestion.chunk import chunk
 from rag.pipeline.ingestion.compact_sequences import ChunkSequence, DigestSequence, find_first_of_equal
 from rag.providers.stores import vector_files
@@ -71,7 +71,7 @@ def test_without_space_for_the_file_vectors_are_in_memory(monkeypatch: pytest.Mo
 def test_a_text_written_in_parts_is_stored_whole(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     source = world.source()
     ingest_text(source, "at-once.txt", TEXT, title="T")
-    monkeypatch.setattr(long_texts, "_PART_CHARACTERS", 100)
+    monkeypatch.setattr(write_long_texts, "_PART_CHARACTERS", 100)
     monkeypatch.setattr(vectors, "_MAX_WRITTEN", 3)
     monkeypatch.setattr(vector_files, "_MAX_BYTES_IN_MEMORY", 1000)
     ingest_text(source, "in-parts.txt", TEXT, title="T")
@@ -82,9 +82,13 @@ def test_a_text_written_in_parts_is_stored_whole(world: World, monkeypatch: pyte
 
 
 def test_a_text_whose_document_is_not_stored_is_an_error(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_texts, "_PART_CHARACTERS", 100)
+    monkeypatch.setattr(write_long_texts, "_PART_CHARACTERS", 100)
     document = Document(source=world.source(), path="lost.txt", text=TEXT)
-    with pytest.raises(RuntimeError, match="not stored"), transaction.atomic(), long_texts.write_apart([document]):
+    with (
+        pytest.raises(RuntimeError, match="not stored"),
+        transaction.atomic(),
+        write_long_texts.write_apart([document]),
+    ):
         pass
     assert document.text == TEXT
 
@@ -103,12 +107,12 @@ def test_selected_vectors_of_a_long_document_stay_in_a_file(monkeypatch: pytest.
 def test_a_text_is_not_seen_before_all_of_it_is(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     source = world.source()
     ingest_text(source, "long.txt", "Before.")
-    monkeypatch.setattr(long_texts, "_PART_CHARACTERS", 100)
+    monkeypatch.setattr(write_long_texts, "_PART_CHARACTERS", 100)
 
     def fail(*arguments: object) -> None:
         raise OSError("lost")
 
-    monkeypatch.setattr(long_texts, "_write", fail)
+    monkeypatch.setattr(write_long_texts, "_write", fail)
     prepared = parse_chunk_embed.prepare(
         Submission(path="long.txt", title="", text=TEXT),
         source=source,
