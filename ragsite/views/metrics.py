@@ -16,7 +16,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from rag.contracts.fallback_errors import error_response
-from rag.services.operations.measurements import figures
+from rag.services.operations.measurements import measurement_summaries
 from rag.services.operations.metrics.all_gauges import collect_gauges
 from ragsite.http.require_https import is_loopback
 from ragsite.observability.measurement_buffer import BOUNDS_MS
@@ -51,7 +51,7 @@ def _collect_durations() -> Iterator[Metric]:
     for name, label, kinds in _DURATIONS:
         durations = HistogramMetricFamily(f"ragsite_{name}_seconds", f"Durations by {label}.", labels=[label])
         failures = CounterMetricFamily(f"ragsite_{name}_failures", f"Failures by {label}.", labels=[label])
-        for summary in [summary for kind in kinds for summary in figures.summarize_all_time(kind)]:
+        for summary in [summary for kind in kinds for summary in measurement_summaries.summarize_all_time(kind)]:
             counts = itertools.accumulate(summary.histogram)
             bounds = [*(str(bound / 1000) for bound in BOUNDS_MS), "+Inf"]
             buckets = list(zip(bounds, map(float, counts), strict=True))

@@ -22,7 +22,7 @@ from rag.models import Condition
 from rag.pages.rendering.operations_template_filters import stage_position
 from rag.services.ingestion import embedding_outages
 from rag.services.operations.installation_state import InstallationState, read_state
-from rag.services.operations.measurements import figures
+from rag.services.operations.measurements import measurement_summaries
 from rag.services.operations.problems import Level, find_problems
 
 from .charts import build_chart
@@ -103,13 +103,13 @@ def _build_context(state: InstallationState) -> dict[str, object]:
     }
 
 
-def _sort_stages(stages: Sequence[figures.Summary]) -> list[figures.Summary]:
+def _sort_stages(stages: Sequence[measurement_summaries.Summary]) -> list[measurement_summaries.Summary]:
     return sorted(stages, key=lambda stage: stage_position(stage.name))
 
 
-def _find_summary(summaries: Any, name: str) -> figures.Summary:
+def _find_summary(summaries: Any, name: str) -> measurement_summaries.Summary:
     """Return the summary with this name; an empty one if nothing was measured."""
-    return next((summary for summary in summaries if summary.name == name), figures.Summary(name))
+    return next((summary for summary in summaries if summary.name == name), measurement_summaries.Summary(name))
 
 
 cast(Site, admin.site).register_page(r"^operations/?$", Page.as_view(), "operations")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rag.errors import RagError
-from rag.services.operations.measurements.queries import MeasuredQuery
+from rag.services.operations.measurements.measured_queries import MeasuredQuery
 from rag.services.queries import permitted_queries
 from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerOptions, AnswerResult, Question

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from rag.errors import EmbeddingFailed, ModelChanged, RagError, StorageFailed
 from rag.models import IngestionDocument
-from rag.services.operations.measurements import documents as measured_documents
+from rag.services.operations.measurements import measured_documents
 from rag.services.webhooks import events
 from rag.types import IndexOutcome
 from ragsite.postgres.models import database_now

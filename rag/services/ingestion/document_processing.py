@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from rag.models import IngestionDocument, IngestionJob, Original
 from rag.pipeline.ingestion import parse_chunk_embed, stored_documents, unchanged_content
-from rag.services.operations.measurements import documents as measured_documents
+from rag.services.operations.measurements import measured_documents
 from ragsite.postgres.locks import update_in_order
 
 from . import batch_indexing, document_outcomes, embedding_outages, leases

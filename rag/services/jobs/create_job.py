@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.models import User
 from rag.models import DataSource, IngestionDocument, IngestionJob, Original
 from rag.pipeline.ingestion import quota, unchanged_content
-from rag.services.operations.measurements import documents as measured_documents
+from rag.services.operations.measurements import measured_documents
 from rag.types import ChunkingOptions, IndexOutcome, Submission
 from ragsite.postgres import identity
 from ragsite.postgres.models import new_revisions

@@ -8,7 +8,7 @@ from django.db.models import Count, QuerySet, Sum
 
 from orgs.models import Organization
 from rag.models import DataSource, Document, IngestionJob, Usage
-from rag.services.operations.measurements import figures
+from rag.services.operations.measurements import measurement_summaries
 from ragsite.observability.measurement_buffer import EVERYBODY
 
 _MAX_ORGANIZATIONS = 20
@@ -39,7 +39,7 @@ class HomeFigures:
     chunks: int
     jobs: dict[str, int]
     storage: list[Storage]
-    by_hour: figures.Hourly
+    by_hour: measurement_summaries.Hourly
 
 
 def read_figures(
@@ -63,5 +63,5 @@ def read_figures(
         chunks=usage.aggregate(total=Sum("chunks"))["total"] or 0,
         jobs=dict.fromkeys(IngestionJob.Status.values, 0) | dict(jobs.annotate(Count("pk"))),
         storage=storage,
-        by_hour=figures.summarize_by_hour("operation", organizations=list(measured)),
+        by_hour=measurement_summaries.summarize_by_hour("operation", organizations=list(measured)),
     )

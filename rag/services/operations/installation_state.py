@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from rag.models import Condition, IngestionDocument, ModelOutage, RecordedError, SlowOperation
 from rag.services.jobs import job_lookup
-from rag.services.operations.measurements import figures
-from rag.services.operations.measurements.figures import Summary
+from rag.services.operations.measurements import measurement_summaries
+from rag.services.operations.measurements.measurement_summaries import Summary
 
 from . import queue_depths, scheduled_task_status, storage_sizes, workers
 from .queue_depths import QueueState
@@ -82,10 +82,10 @@ def _read_database(state: InstallationState) -> None:
     state.conditions = {condition.value: 0 for condition in Condition} | job_lookup.count_by_condition(open_documents)
     oldest = open_documents.aggregate(oldest=Min("queued_at"))["oldest"]
     state.oldest_open = (state.at - oldest).total_seconds() if oldest else None
-    state.operations = figures.summarize("operation")
-    state.query_stages = figures.summarize("query_stage")
-    state.document_stages = figures.summarize("document_stage")
-    by_hour = figures.summarize_by_hour("operation")
+    state.operations = measurement_summaries.summarize("operation")
+    state.query_stages = measurement_summaries.summarize("query_stage")
+    state.document_stages = measurement_summaries.summarize("document_stage")
+    by_hour = measurement_summaries.summarize_by_hour("operation")
     state.queries_by_hour, state.documents_by_hour = by_hour("query"), by_hour("document")
     state.slow_queries = _slowest(SlowOperation.Kind.QUERY)
     state.slow_documents = _slowest(SlowOperation.Kind.DOCUMENT)
@@ -96,12 +96,12 @@ def _read_database(state: InstallationState) -> None:
 
 
 def _slowest(kind: SlowOperation.Kind) -> list[SlowOperation]:
-    recent = SlowOperation.objects.filter(kind=kind, at__gte=timezone.now() - figures.DAY)
+    recent = SlowOperation.objects.filter(kind=kind, at__gte=timezone.now() - measurement_summaries.DAY)
     return list(recent.order_by("-milliseconds")[:_MAX_LISTED])
 
 
 def _models() -> list[ModelState]:
     """Return the models that were called in the last hour or are in an outage."""
-    calls = {summary.name: summary for summary in figures.summarize("model")}
+    calls = {summary.name: summary for summary in measurement_summaries.summarize("model")}
     outages = dict(ModelOutage.objects.values_list("model__name", "until"))
     return [ModelState(name, calls.get(name, Summary(name)), outages.get(name)) for name in sorted({*calls, *outages})]

@@ -12,7 +12,7 @@ from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.pipeline.validation.entailment import AnswerValidator
 from rag.providers.base import EntailmentModel
 from rag.services.access import access_rechecks
-from rag.services.operations.measurements.queries import MeasuredQuery
+from rag.services.operations.measurements.measured_queries import MeasuredQuery
 from rag.services.queries.source_selection import SourceSelection
 from rag.text.token_counts import count_tokens
 from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question, Retrieval, SearchScope

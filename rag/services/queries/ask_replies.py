@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rag.models import ConversationMessage
 from rag.pipeline.retrieval.query.follow_up_questions import has_only_words_of_user
 from rag.services.evaluation import record_unanswered
-from rag.services.operations.measurements.queries import MeasuredQuery
+from rag.services.operations.measurements.measured_queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, own_conversations
 from rag.services.queries.history.stored_answers import (
     ReadableAnswer,

@@ -25,7 +25,7 @@ from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.providers import provider_factory
 from rag.services.access import access_rechecks
 from rag.services.evaluation import record_unanswered
-from rag.services.operations.measurements.queries import MeasuredQuery
+from rag.services.operations.measurements.measured_queries import MeasuredQuery
 from rag.services.queries.history import conversation_store, history_quota
 from rag.services.queries.history.conversation_store import MAX_MESSAGES as MAX_MESSAGES
 from rag.services.queries.history.stored_answers import AnswerDetails, list_sources, readable_messages

@@ -13,7 +13,7 @@ from rag.pipeline.answering.find_passages_to_answer import find_passages_to_answ
 from rag.pipeline.retrieval.retrieve import find_passages
 from rag.services.access import access_rechecks
 from rag.services.evaluation import record_unanswered
-from rag.services.operations.measurements.queries import MeasuredQuery
+from rag.services.operations.measurements.measured_queries import MeasuredQuery
 from rag.types import (
     AnswerEvents,
     AnswerOptions,

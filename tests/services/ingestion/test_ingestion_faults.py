@@ -23,7 +23,7 @@ from rag.models import (
 )
 from rag.services.ingestion import leases, recovery_sweep
 from rag.services.jobs.create_job import create_job
-from rag.services.operations.measurements import figures
+from rag.services.operations.measurements import measurement_summaries
 from rag.services.sources import deletion
 from rag.types import ChunkingOptions, Submission
 from ragsite.celery import app
@@ -122,7 +122,7 @@ def test_documents_are_ingested_and_deleted_after_the_broker_lost_its_queue(
     eventually(lambda: not DataSource.objects.filter(pk=deleted.pk).exists())
     # The worker also reports itself, its scheduled tasks and what its child processes have measured.
     eventually(lambda: ScheduledTaskRun.objects.filter(name="rag.sweep_ingestion", error="").exists())
-    eventually(lambda: [done.count for done in figures.summarize_all_time("operation")] == [5])
+    eventually(lambda: [done.count for done in measurement_summaries.summarize_all_time("operation")] == [5])
     (heartbeat,) = WorkerHeartbeat.objects.all()
     assert (set(heartbeat.queues), heartbeat.slots) == ({"ingestion", "maintenance", "background"}, 2)
     assert count_event_consumers() == event_consumers, "it does not listen to other workers (gossip)"

@@ -16,7 +16,7 @@ from rag.models import Measurement, RecordedError, SlowOperation
 from rag.providers import provider_factory
 from rag.services.ingestion import build_submissions, document_processing
 from rag.services.jobs.create_job import create_job
-from rag.services.operations.measurements import figures, recording
+from rag.services.operations.measurements import measurement_summaries, recording
 from rag.services.queries import permitted_queries
 from rag.services.queries.source_selection import SourceSelection
 from rag.types import AnswerOptions, Mode, Question, Submission
@@ -31,9 +31,9 @@ def nothing_measured() -> Iterator[None]:
     measurement_buffer.take()
 
 
-def summary(kind: str, name: str, *organizations: uuid.UUID) -> figures.Summary:
-    summaries = figures.summarize(kind, organizations=organizations or (measurement_buffer.EVERYBODY,))
-    return next((entry for entry in summaries if entry.name == name), figures.Summary(name))
+def summary(kind: str, name: str, *organizations: uuid.UUID) -> measurement_summaries.Summary:
+    summaries = measurement_summaries.summarize(kind, organizations=organizations or (measurement_buffer.EVERYBODY,))
+    return next((entry for entry in summaries if entry.name == name), measurement_summaries.Summary(name))
 
 
 @pytest.mark.django_db
@@ -45,7 +45,7 @@ def test_sums_of_several_processes_are_added() -> None:
     assert (stored.count, stored.failures, stored.milliseconds) == (4, 1, 9_083)
     assert 25 <= (stored.p50 or 0) <= 50
     assert 5_000 < (stored.p95 or 0) <= 10_000
-    totals = Measurement.objects.get(period=figures.ALL_TIME)
+    totals = Measurement.objects.get(period=measurement_summaries.ALL_TIME)
     assert (totals.count, sum(totals.histogram)) == (4, 4)
 
 

@@ -15,7 +15,7 @@ from rag.services.operations import scheduled_task_status
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity, role_connections
 
-from .figures import ALL_TIME
+from .measurement_summaries import ALL_TIME
 
 logger = structlog.get_logger(__name__)
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 from rag import task_queue
 from rag.models import ModelOutage, RecordedError
 from rag.services.operations import queue_depths, scheduled_task_status, storage_sizes, workers
-from rag.services.operations.measurements import figures
+from rag.services.operations.measurements import measurement_summaries
 
 from .gauge import Gauge
 
@@ -24,7 +24,7 @@ def collect_worker_and_queue_gauges() -> Iterator[Gauge]:
     )
     tasks = {task.name: float(task.is_late) for task in scheduled_task_status.list_scheduled_tasks()}
     yield Gauge("ragsite_scheduled_task_late", "Whether the scheduled task is late.", "task", tasks)
-    errors = RecordedError.objects.filter(at__gte=timezone.now() - figures.HOUR).count()
+    errors = RecordedError.objects.filter(at__gte=timezone.now() - measurement_summaries.HOUR).count()
     yield Gauge("ragsite_logged_errors", "Errors that were logged in the last hour.", values={"": float(errors)})
     yield from _sizes()
 
