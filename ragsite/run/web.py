@@ -1,7 +1,8 @@
 """The web server: nginx, which slow clients cannot block, in front of gunicorn, which runs the application.
 
 python -m ragsite.run.web ADDRESS:PORT: write nginx's configuration, and become the process that runs both
-(ragsite.run.web_servers). That one imports neither Django nor the settings, which would take 28 MB as long as it runs.
+(ragsite.run.nginx_and_gunicorn). That one imports neither Django nor the settings, which would take 28 MB as long as it
+runs.
 """
 
 import json
@@ -49,7 +50,7 @@ def main(listen: str) -> NoReturn:
         "drain_seconds": settings.RAG_DRAIN_SECONDS,
         "stop_seconds": settings.RAG_STOP_SECONDS + _EXTRA_STOP_SECONDS,
     }
-    command = [sys.executable, "-m", "ragsite.run.web_servers", json.dumps(servers)]
+    command = [sys.executable, "-m", "ragsite.run.nginx_and_gunicorn", json.dumps(servers)]
     os.execve(sys.executable, command, {**_ALLOCATOR, **os.environ})
 
 

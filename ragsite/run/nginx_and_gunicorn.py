@@ -1,6 +1,6 @@
 """Runs nginx and gunicorn until SIGTERM. If one of them ends, stops the other and ends too.
 
-python -m ragsite.run.web_servers JSON: the arguments of `run` (ragsite.run.web).
+python -m ragsite.run.nginx_and_gunicorn JSON: the arguments of `run` (ragsite.run.web).
 """
 
 import json
