@@ -63,22 +63,22 @@ def main() -> int:
 
 def _measure_server(report: results.Results, documents: list[dict[str, str]], chosen: dict[str, str]) -> None:
     """Everything that one web server and one worker are asked for."""
-    from benchmarks.ingestion import jobs, remote
-    from benchmarks.speed import targets
+    from benchmarks.ingestion import jobs, remote_model
+    from benchmarks.speed import contract_targets
     from benchmarks.support import corpus
     from benchmarks.support.api_client import ApiClient
 
     folder = Path(os.environ["RAGSITE_DATA"])
     with Server(folder, free_port()) as server, ApiClient(server.address) as api:
         with report.part("targets"):
-            targets.measure(api, report)
+            contract_targets.measure(api, report)
         if chosen["BENCH_INGESTION"] != "0":
             with report.part("ingestion"):
                 jobs.measure(api, documents, "short", report)
                 jobs.measure(api, corpus.longer(documents), "long", report)
         if first_load := int(chosen["BENCH_FIRST_LOAD"]):
             with report.part("remote embedding"):
-                remote.measure(api, documents, report, first_load=first_load, live=int(chosen["BENCH_LIVE"]))
+                remote_model.measure(api, documents, report, first_load=first_load, live=int(chosen["BENCH_LIVE"]))
 
 
 def _measure_separate_parts(report: results.Results, chosen: dict[str, str]) -> None:

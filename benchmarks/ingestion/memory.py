@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.support import endpoint
+from benchmarks.support import embedding_endpoint
 from benchmarks.support.server import Server, free_port
 from benchmarks.support.set_up import set_up_django
 
@@ -34,7 +34,7 @@ def main() -> None:
     with (
         Server(Path(os.environ["RAGSITE_DATA"]), free_port()) as server,
         ApiClient(server.address) as api,
-        endpoint.running(DIMENSIONS) as base_url,
+        embedding_endpoint.running(DIMENSIONS) as base_url,
     ):
         model, _ = EmbeddingModel.objects.update_or_create(
             name="bench-memory", defaults={"provider": "openai", "dimensions": DIMENSIONS, "base_url": base_url}

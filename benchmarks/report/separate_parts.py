@@ -28,7 +28,7 @@ _SERVICES = ("DATABASE_URL", "REDIS_URL", "RAGSITE_DATA")
 
 def run_http(report: results.Results, *, chunks: int, documents: int) -> None:
     """One client's requests, beside embedding and SQL alone."""
-    add_http(report, _run("http", {"BENCH_CHUNKS": str(chunks), "BENCH_DOCUMENTS": str(documents)}))
+    add_http(report, _run("one_client", {"BENCH_CHUNKS": str(chunks), "BENCH_DOCUMENTS": str(documents)}))
 
 
 def run_growth(report: results.Results, counts: Sequence[int]) -> None:
@@ -52,7 +52,7 @@ def run_sources(report: results.Results, counts: Sequence[int], *, chunks: int, 
 
 def run_load(report: results.Results, *, chunks: int, seconds: float) -> None:
     """Many clients at once."""
-    figures = _run("load", {"BENCH_CHUNKS": str(chunks), "BENCH_SECONDS": str(seconds)})
+    figures = _run("many_clients", {"BENCH_CHUNKS": str(chunks), "BENCH_SECONDS": str(seconds)})
     report.details["load"] = figures
     add_load(report, figures)
 

@@ -219,7 +219,7 @@ def _run_job(source: "DataSource", user: "User", documents: Sequence[dict[str, s
 
 def _medians(works: dict[str, Callable[[str], None]], arguments: Sequence[str], *, warm_up: int) -> dict[str, float]:
     """Do each work in turn with each argument; return its median CPU time without that of the first `warm_up`."""
-    from benchmarks.search.http import Timings
+    from benchmarks.search.one_client import Timings
     from benchmarks.support.cpu_clock import CpuClock
 
     cpu_clock = CpuClock(Path(os.environ["RAGSITE_DATA"]))

@@ -12,7 +12,7 @@ from ragsite.postgres import identity
 def set_up_django() -> None:
     """Let this process use the product's code as a worker does, and start servers without rate limits.
 
-    They may ask the endpoint on this machine (`endpoint.py`).
+    They may ask the endpoint on this machine (`embedding_endpoint.py`).
     """
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "ragsite.settings")
     os.environ.setdefault("RAG_RATE_LIMITS", "off")

@@ -12,9 +12,9 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
-from benchmarks.search.growth.load import chunk_number
 from benchmarks.search.growth.readers import PERCENTS, Part
 from benchmarks.search.growth.synthetic import CLUSTERS, TOPICAL, SyntheticChunks
+from benchmarks.search.growth.write_chunks import chunk_number
 from orgs.access.caller import Caller
 from rag.pipeline.retrieval.find_candidates import MAX_CANDIDATES
 from rag.providers import provider_factory

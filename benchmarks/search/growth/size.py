@@ -18,7 +18,7 @@ _QUESTIONS, _WARM_UP = 100, 20
 
 def main() -> None:
     set_up_django()
-    from benchmarks.search.growth import load, readers, recall
+    from benchmarks.search.growth import readers, recall, write_chunks
     from benchmarks.search.growth.synthetic import SyntheticChunks
     from rag.models import Document
 
@@ -30,7 +30,7 @@ def main() -> None:
     parts, sources = readers.create()
     result = json.loads((folder / "growth.json").read_text()) if (folder / "growth.json").exists() else {}
     if not Document.objects.exists():
-        result["seconds"] = load.load(chunks, sources)
+        result["seconds"] = write_chunks.load(chunks, sources)
     result["bytes"] = _sizes(count)
     reader = next(part for part in parts if part.percent == 100)
     if os.environ.get("BENCH_TIMES", "1") == "1":

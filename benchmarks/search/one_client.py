@@ -1,8 +1,10 @@
-"""Search over HTTP with one client: python -m ragsite.embedded var/http --throwaway python -m benchmarks.search.http
+"""Search over HTTP with one client.
+
+python -m ragsite.embedded var/http --throwaway python -m benchmarks.search.one_client
 
 It is compared with embedding the question and the SQL of both searches alone, among BENCH_CHUNKS generated chunks
 (100,000) and BENCH_DOCUMENTS documents (300); and with the same without row-level security. The figures are also in
-http.json in the data folder.
+one_client.json in the data folder.
 """
 
 import contextlib
@@ -48,7 +50,7 @@ def main() -> None:
             "paths": measure_paths(api, corpus.questions(limit=200), folder),
             "row_level_security": measure_row_level_security(api, corpus.questions(limit=400), folder),
         }
-        (folder / "http.json").write_text(json.dumps(figures, indent=1))
+        (folder / "one_client.json").write_text(json.dumps(figures, indent=1))
 
 
 def measure_paths(api: "ApiClient", questions: list[str], folder: Path) -> dict[str, dict[str, Any]]:

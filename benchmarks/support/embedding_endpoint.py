@@ -21,7 +21,7 @@ _VECTORS = 512
 @contextlib.contextmanager
 def running(dimensions: int) -> Iterator[str]:
     """Run the endpoint in a process of its own; yield its base URL."""
-    command = [sys.executable, "-m", "benchmarks.support.endpoint", str(dimensions)]
+    command = [sys.executable, "-m", "benchmarks.support.embedding_endpoint", str(dimensions)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

@@ -1,9 +1,11 @@
-"""Searches of many clients at once: python -m ragsite.embedded var/load --throwaway python -m benchmarks.search.load
+"""Searches of many clients at once.
+
+python -m ragsite.embedded var/load --throwaway python -m benchmarks.search.many_clients
 
 First, one process per core embeds questions and sends the SQL of both searches, and nothing else. Then 16 clients
 search over HTTP. At last 1,000 send a request each at the same moment, with 50 accounts and addresses. BENCH_CHUNKS and
 BENCH_SECONDS change the number of chunks and the time of each measurement. Clients and server share the machine. The
-figures are also in load.json in the data folder.
+figures are also in many_clients.json in the data folder.
 """
 
 import http.client
@@ -43,7 +45,7 @@ def main() -> None:
     bare = _bare_rate(questions)
     folder = Path(os.environ["RAGSITE_DATA"])
     figures = _measure_http(users, questions, bare, folder)
-    (folder / "load.json").write_text(json.dumps({"bare": bare, "clients": _CLIENTS, **figures}, indent=1))
+    (folder / "many_clients.json").write_text(json.dumps({"bare": bare, "clients": _CLIENTS, **figures}, indent=1))
 
 
 def _bare_rate(questions: Sequence[str]) -> float:

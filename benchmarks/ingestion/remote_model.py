@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.ingestion.jobs import job_of
 from benchmarks.report import results
-from benchmarks.support import endpoint
+from benchmarks.support import embedding_endpoint
 from benchmarks.support.set_up import set_up_django
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def measure(
     from rag.models import EmbeddingModel
     from rag.providers import provider_factory
 
-    with endpoint.running(DIMENSIONS) as base_url, _writers() as pool:
+    with embedding_endpoint.running(DIMENSIONS) as base_url, _writers() as pool:
         model, _ = EmbeddingModel.objects.update_or_create(
             name="bench-remote", defaults={"provider": "openai", "dimensions": DIMENSIONS, "base_url": base_url}
         )
