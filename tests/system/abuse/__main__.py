@@ -20,7 +20,7 @@ import django
 from ragsite.postgres import identity
 from tests.support.servers.provider_server import ProviderServer
 
-from .product import Product
+from .installation import Product
 
 if TYPE_CHECKING:
     from .scenarios import Row

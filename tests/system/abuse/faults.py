@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 import psycopg
 
-from .product import Product
+from .installation import Product
 
 Fault = Callable[[Product], AbstractContextManager[None]]
 

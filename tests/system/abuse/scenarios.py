@@ -14,8 +14,8 @@ from .attacks.hostile import search_meanwhile
 from .attacks.oversized import cases, send_case
 from .attacks.slow_clients import NO_ANSWER_SECONDS, SlowClients, measure_requests
 from .faults import FAULTS
+from .installation import Product
 from .ledger import Findings, Ledger
-from .product import Product
 from .traffic import Call, Person, endless_calls
 from .under_faults import inject, wait_for_jobs
 from .world import create_people

@@ -10,8 +10,8 @@ from django.db import connection
 from rag.models import IngestionJob
 
 from .faults import Fault
+from .installation import Product
 from .ledger import Findings, Ledger
-from .product import Product
 from .traffic import Answer, Person, Traffic, count_kinds, operations
 from .verdicts import Kind
 

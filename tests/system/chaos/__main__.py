@@ -22,9 +22,9 @@ from django.db import connection
 
 from ragsite.postgres import identity
 
-from .endpoint import Endpoint
+from .embedding_endpoint import Endpoint
 from .index import running_index
-from .site import Site
+from .installation import Site
 
 if TYPE_CHECKING:
     from .run import Report

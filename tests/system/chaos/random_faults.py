@@ -7,9 +7,9 @@ from collections.abc import Callable
 from rag.models import IngestionJob
 
 from .documents import DocumentGenerator, submission_rounds
-from .endpoint import Endpoint
+from .embedding_endpoint import Endpoint
+from .installation import Site
 from .run import Report, Run
-from .site import Site
 
 # Documents and faults of a round.
 _DOCUMENTS, _MAX_FAULTS = 40, 12

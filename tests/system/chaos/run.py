@@ -18,8 +18,8 @@ from rag.types import Submission
 
 from . import snapshots
 from .documents import DocumentHistory, submission_rounds
-from .endpoint import Endpoint
-from .site import Site
+from .embedding_endpoint import Endpoint
+from .installation import Site
 from .snapshots import Observation, StoredDocument, Verdict
 
 State, Status = IngestionDocument.State, IngestionJob.Status

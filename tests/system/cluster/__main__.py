@@ -32,7 +32,7 @@ def run_inside(folder: Path) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     started_at = time.monotonic()
     parts = (os.environ.get("CLUSTER_PARTS") or "faults,scaling").split(",")
-    from tests.system.chaos.endpoint import Endpoint
+    from tests.system.chaos.embedding_endpoint import Endpoint
 
     from .hosts.installation import Installation
     from .hosts.network import CLIENT_ADDRESS

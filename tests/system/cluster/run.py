@@ -12,7 +12,7 @@ from django.db import connection
 
 from rag.models import IngestionDocument, IngestionJob
 from tests.system.chaos import snapshots
-from tests.system.chaos.endpoint import Endpoint
+from tests.system.chaos.embedding_endpoint import Endpoint
 
 from .faults import Fault, Faults
 from .hosts.installation import DRAIN_SECONDS, Installation

@@ -17,7 +17,7 @@ from rag.services.ingestion import build_submissions
 from rag.services.jobs.create_job import create_job
 from ragsite.run import commands
 from tests.system.chaos.documents import DocumentGenerator
-from tests.system.chaos.endpoint import Endpoint
+from tests.system.chaos.embedding_endpoint import Endpoint
 
 from .hosts.installation import WORKER_HOSTS, Installation
 from .usage import Usage, measured_usage

@@ -15,8 +15,8 @@ from pathlib import Path
 import django
 
 from ragsite.postgres import identity
-from tests.system.chaos.endpoint import Endpoint
-from tests.system.chaos.site import Site
+from tests.system.chaos.embedding_endpoint import Endpoint
+from tests.system.chaos.installation import Site
 
 _EDITS_PER_SYNC = 40
 _FILES = 150

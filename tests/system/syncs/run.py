@@ -18,8 +18,8 @@ from orgs.models import Membership
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, SyncConnection, SyncKind, SyncRun
 from rag.services.ingestion.sync import run_actions
 from ragsite.run import commands
-from tests.system.chaos.endpoint import Endpoint
-from tests.system.chaos.site import Site
+from tests.system.chaos.embedding_endpoint import Endpoint
+from tests.system.chaos.installation import Site
 
 from .folder import EditedFolder, Round
 

@@ -23,7 +23,7 @@ from ragsite.embedded import services
 from ragsite.embedded.folder import socket_folder
 from ragsite.run import commands
 from tests.system.chaos.documents import DocumentGenerator
-from tests.system.chaos.endpoint import Endpoint
+from tests.system.chaos.embedding_endpoint import Endpoint
 from tests.system.cluster.load.recorded_client import RecordedClient
 from tests.system.cluster.verdict import Request, judge_requests, longest_pause
 

@@ -34,7 +34,7 @@ class Site:
             DJANGO_SETTINGS_MODULE="tests.system.chaos.settings",
             RAG_CHUNK_TOKENS="48",
             RAG_CHUNK_OVERLAP_TOKENS="6",
-            RAG_ALLOWED_PRIVATE_HOSTS="127.0.0.1",  # tests/system/chaos/endpoint.py
+            RAG_ALLOWED_PRIVATE_HOSTS="127.0.0.1",  # tests/system/chaos/embedding_endpoint.py
         )
         return self
 

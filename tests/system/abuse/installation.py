@@ -18,7 +18,7 @@ from ragsite.embedded import postgres
 from ragsite.embedded.redis import stop as stop_redis
 from ragsite.run import commands
 from tests.support.servers.provider_server import ProviderServer
-from tests.system.chaos.site import Site
+from tests.system.chaos.installation import Site
 
 # Limits of a model call and of a database statement. The product's defaults are 30 to 60 seconds, with which each fault
 # would take minutes. Statements need more than model calls: one request may wait for two of them, and in a flood they
