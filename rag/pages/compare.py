@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods
 
 from orgs.access.caller import get_caller
 from rag.contracts.common.rate_limits import QUERIES
-from rag.services.evaluation import comparison
+from rag.services.evaluation import compare_settings
 from rag.text.citation_markers import find_markers
 from rag.types import MAX_QUESTION_CHARACTERS
 
@@ -36,7 +36,7 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
         form = CompareForm(sources=sources, initial={"question": question, **_DIFFERENT_SETTINGS})
     compared: list[dict[str, object]] = []
     if form.is_valid():
-        answers = comparison.compare(form.to_settings(), form.to_selection(caller))
+        answers = compare_settings.compare(form.to_settings(), form.to_selection(caller))
         compared = [_column(number, answer) for number, answer in enumerate(answers, start=1)]
     columns = [
         {"title": _("First setting"), "fields": [form[name] for name in form.COMPARED_FIELDS]},
@@ -47,7 +47,7 @@ def show_comparison(request: HttpRequest) -> HttpResponse:
     return render(request, "pages/compare.html", {**context, "sources": sources}, status=status)
 
 
-def _column(number: int, answer: comparison.ComparedAnswer) -> dict[str, object]:
+def _column(number: int, answer: compare_settings.ComparedAnswer) -> dict[str, object]:
     if answer.result is None:
         return {"number": number, "answer": answer}
     text = answer.result.answer.text

@@ -7,7 +7,7 @@ from rag.pipeline.untrusted_notice import untrusted_notice
 from rag.text.citation_markers import neutralize_at_line_starts
 from rag.types import Passage
 
-from .sanitize import sanitize
+from .sanitize_for_prompt import sanitize
 
 # A message of its own after the system prompt, so that the prompt has exactly the words of the contract, and the model
 # reads the notice after everything that the passages say.

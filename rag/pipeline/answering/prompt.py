@@ -11,7 +11,7 @@ from rag.text.token_counts import count_tokens
 from rag.types import Context, Passage
 
 from .merge_passages import merge_passages
-from .sanitize import sanitize
+from .sanitize_for_prompt import sanitize
 
 DEFAULT_TEMPLATE = """\
 Passages from the sources, numbered:

@@ -15,7 +15,7 @@ from rag.pipeline.answering.extractive.extract import compare_sentences, extract
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.extractive.scores.sentence_similarity import compare_signatures
 from rag.pipeline.answering.prompt import MAX_PROMPT_TOKENS
-from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.answering.sanitize_for_prompt import sanitize
 from rag.pipeline.grounding.assess_grounding import assess_grounding
 from rag.pipeline.grounding.calibration_curve import mode_name
 from rag.pipeline.retrieval.user_selected_text import SelectedText, score_selected_text

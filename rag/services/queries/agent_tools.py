@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from rag.errors import InvalidRequest, NoAccessibleSources
-from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.answering.sanitize_for_prompt import sanitize
 from rag.pipeline.retrieval.retrieve import LANGUAGE_PENDING
 from rag.pipeline.validation.entailment import AnswerValidator
 from rag.providers.base import EntailmentModel

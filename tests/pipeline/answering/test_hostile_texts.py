@@ -9,7 +9,7 @@ from rag.errors import ContextOverflow, TemplateInvalid
 from rag.pipeline.answering.chat_system_prompt import build_system_prompt
 from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.prompt import build_prompt, validate_template
-from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.answering.sanitize_for_prompt import sanitize
 from rag.pipeline.answering.verify_citations import extract_citations
 from rag.pipeline.validation.validate import validate_answer
 from rag.services.queries.agent import selected_text_passage

@@ -15,7 +15,7 @@ from rag.pipeline.answering.extractive.extract import extract_quotes
 from rag.pipeline.answering.extractive.render_quotes import render_quotes
 from rag.pipeline.answering.generate import BY_NUMBER, BY_TITLE
 from rag.pipeline.answering.prompt import build_prompt
-from rag.pipeline.answering.sanitize import sanitize
+from rag.pipeline.answering.sanitize_for_prompt import sanitize
 from rag.pipeline.grounding.assess_grounding import JUDGE_INSTRUCTIONS
 from rag.services.queries import agent, permitted_queries
 from rag.services.queries.agent_tools import chunk_out
