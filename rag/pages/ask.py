@@ -19,8 +19,7 @@ from rag.contracts.common.rate_limits import QUERIES
 from rag.contracts.common.streaming import stream
 from rag.errors import RagError
 from rag.models import ConversationMessage, DataSource
-from rag.services.evaluation import suggested_questions
-from rag.services.queries import ask_replies
+from rag.services.queries import ask_replies, suggested_questions
 from rag.services.queries.history import conversation_store, own_conversations
 from rag.services.queries.permitted_queries import run_to_completion
 from rag.types import Retrieval
