@@ -1,1 +1,1 @@
-"""Benchmarks of search: over HTTP beside the bare work, and with many data sources."""
+"""Benchmarks of search: one client and many beside the bare work, many data sources, growth, replicas, indexes."""

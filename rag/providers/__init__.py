@@ -1,4 +1,4 @@
-"""Adapters of embedding models, language models, rerankers, entailment models and chunk stores.
+"""Adapters of models, chunk stores, files and synced locations, and the limits of calls to them.
 
-They are behind the protocols of base.py.
+Each kind is behind a protocol: models in base.py, stores in stores/base.py, locations in connectors/base.py.
 """

@@ -1,1 +1,1 @@
-"""Models of golden questions, quality runs and calibrations."""
+"""Models of golden questions, quality runs, unanswered questions and calibrations."""

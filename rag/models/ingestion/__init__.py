@@ -1,1 +1,1 @@
-"""Models of ingestion jobs."""
+"""Models of ingestion: jobs, syncs, outages of models, and what each organisation stores."""

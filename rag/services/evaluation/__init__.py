@@ -1,1 +1,1 @@
-"""Retrieval quality on golden questions, and the calibration of evidence scores."""
+"""Quality of search and answers: golden and unanswered questions, settings side by side, ratings, calibration."""

@@ -1,1 +1,1 @@
-"""Health checks, metrics and demo data."""
+"""The state of the installation: health checks, metrics, measurements, the page Operations; demo data."""

@@ -1,1 +1,1 @@
-"""Numbers with units, and the words of numbers, units and dates."""
+"""Numbers, amounts, years and stated values, and the words of numbers, units and dates."""
