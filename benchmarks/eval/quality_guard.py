@@ -50,18 +50,18 @@ def compare() -> int:
         print(f"{failure['set']} could not be measured: {failure['error']}")
     if figures["failures"]:
         return 1
-    now = dict(guarded({kind: figures[kind] for kind in _KINDS}))
+    measured = dict(guarded({kind: figures[kind] for kind in _KINDS}))
     if os.environ.get("RENEW"):
-        KEPT.write_text(json.dumps({name: round(value, 4) for name, value in now.items()}, indent=1) + "\n")
+        KEPT.write_text(json.dumps({name: round(value, 4) for name, value in measured.items()}, indent=1) + "\n")
         print(f"{KEPT} has today's figures.")
         return 0
-    fallen = describe_falls(json.loads(KEPT.read_text()), now)
+    fallen = describe_falls(json.loads(KEPT.read_text()), measured)
     for line in fallen:
         print(line)
     if fallen:
         print("Quality has fallen. If that is intended, say why in the commit and run: make guard RENEW=1")
     else:
-        print(f"{len(now)} quality figures have not fallen.")
+        print(f"{len(measured)} quality figures have not fallen.")
     return 1 if fallen else 0
 
 
@@ -75,11 +75,11 @@ def guarded(figures: dict[str, Any], path: str = "") -> Iterator[tuple[str, floa
             yield where, float(value)
 
 
-def describe_falls(kept: dict[str, float], now: dict[str, float]) -> list[str]:
+def describe_falls(stored: dict[str, float], measured: dict[str, float]) -> list[str]:
     """A sentence for each stored figure that is missing, has fallen by more than the tolerance, or must not rise."""
     sentences = []
-    for name, before in kept.items():
-        value = now.get(name)
+    for name, before in stored.items():
+        value = measured.get(name)
         if value is None:
             sentences.append(f"{name} was {before:.4f} and is not measured any more.")
         elif value < before - TOLERANCE - 1e-9:

@@ -74,9 +74,9 @@ def _lowered(text: str) -> str:
 
 @functools.lru_cache(maxsize=1_024)
 def _beginning(text: str, number: int) -> str:
-    """Return the beginning of a word of a text in lower case, which any text with all of its words contains.
+    """Return the beginning of one of the words of a text in lower case: a text without it does not have all words.
 
-    One by one: the first is missing in most other texts.
+    Each is found when it is needed, because most other texts lack the first one already.
     """
     lowered = _lowered(text)
     match = _BEGINNING.search(lowered, number * len(lowered) // _SAMPLES)

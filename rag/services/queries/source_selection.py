@@ -53,7 +53,7 @@ def build_search_scopes(question: Question, selection: SourceSelection) -> list[
     named = selection.data_sources or [selection.slug_filter]
     # Two statements that need no transaction together; with named sources there are more.
     in_transaction = transaction.atomic() if any(named) else contextlib.nullcontext()
-    with in_transaction, lookup.about_references(named):
+    with in_transaction, lookup.hint_sources(named):
         scopes = build_scopes(_selected_sources(selection), question)
     # A filter may match nothing, which is not an error.
     has_filter = bool(selection.slug_filter or selection.organization_filter)

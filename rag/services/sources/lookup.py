@@ -106,7 +106,7 @@ def get_source(sources: DataSourceQuerySet, reference: str) -> DataSource:
         InvalidRequest: If sources of several organisations have this slug.
     """
     matches = sources.filter(organization_resolver.match_reference(reference))
-    with about_references([reference]):
+    with hint_sources([reference]):
         candidates = list(matches.select_related("organization", "embedding_model")[:2])
     if not candidates:
         raise UnknownSource(reference=reference)
@@ -124,7 +124,7 @@ def get_source_ids(sources: DataSourceQuerySet, references: Collection[str]) -> 
     """
     is_named = reduce(or_, map(organization_resolver.match_reference, references))
     ids_by_reference: dict[str, list[UUID]] = {}
-    with about_references(references):
+    with hint_sources(references):
         rows = list(sources.filter(is_named).order_by().values_list("pk", "slug"))
     for source_id, slug in rows:
         for reference in (str(source_id), slug):
@@ -132,8 +132,8 @@ def get_source_ids(sources: DataSourceQuerySet, references: Collection[str]) -> 
     return [_only_id(ids_by_reference, reference) for reference in references]
 
 
-def about_references(references: Iterable[str]) -> AbstractContextManager[None]:
-    """State which sources the statements in a block are about (`identity.hint_sources`), by their ids and slugs."""
+def hint_sources(references: Iterable[str]) -> AbstractContextManager[None]:
+    """Tell the database which sources the statements of a block read (`identity.hint_sources`), by ids and slugs."""
     keys = {reference: as_uuid(reference) for reference in references}
     slugs = [reference for reference, key in keys.items() if key is None and _SLUG.fullmatch(reference)]
     return identity.hint_sources([key for key in keys.values() if key], slugs=slugs)

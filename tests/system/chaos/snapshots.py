@@ -114,7 +114,7 @@ def observer(source: UUID, allowed: Callable[[str, StoredDocument | None], bool]
     """Read the source repeatedly in a thread, whenever the database can be reached."""
     observation, finished = Observation(), threading.Event()
 
-    def look(connection: "psycopg.Connection[Any]") -> None:
+    def read_repeatedly(connection: "psycopg.Connection[Any]") -> None:
         seen: set[str] = set()
         while not finished.wait(0.3):
             stored = stored_documents(connection, source)
@@ -130,7 +130,7 @@ def observer(source: UUID, allowed: Callable[[str, StoredDocument | None], bool]
         while not finished.is_set():
             try:
                 with connect() as connection:
-                    look(connection)
+                    read_repeatedly(connection)
             except psycopg.OperationalError:
                 time.sleep(0.1)
 

@@ -41,7 +41,7 @@ class Documents(PipelineViewSet):
     )
     def list(self, request: Request, reference: str) -> Response:
         filters = validate(serializers.DocumentListIn, request.query_params.dict())
-        with lookup.about_references([reference]):
+        with lookup.hint_sources([reference]):
             queryset = documents.list_documents(
                 get_caller(request),
                 reference,
@@ -65,7 +65,7 @@ class Documents(PipelineViewSet):
     )
     def retrieve(self, request: Request, reference: str, document_id: str) -> Response:
         key = as_uuid(document_id)
-        with lookup.about_references([reference]):
+        with lookup.hint_sources([reference]):
             queryset = documents.list_documents(get_caller(request), reference, organization=organization(request))
             document = documents.get_document(queryset, document_id=key)
         return Response(serializers.document_out(document), headers=etags.etag(document))

@@ -206,7 +206,7 @@ def _readings(row: Sequence[str]) -> list[str]:
 
 
 def _end_of_row(readings: Sequence[str], compared: str, places: Sequence[int], start: int) -> int:
-    """Return where a row ends that starts here, or -1."""
+    """Return where a row that starts here ends in the compared text, or -1. `readings`: how it may have been read."""
     if compared[start : start + 1] == " ":
         start += 1
     elif not _is_separate(places, start):
