@@ -29,7 +29,7 @@ RAG_MAX_DOCUMENT_EMBEDDINGS = max(1, (os.cpu_count() or 1) // 2)
 
 # How many requests of a web process may stream an answer or wait for a model, of all kinds together. The other threads
 # of its 24 (ragsite.run.web) remain for short requests. One account gets at most half of these places.
-RAG_MAX_LONG_REQUESTS = env.int("RAG_MAX_LONG_REQUESTS", default=16)
+RAG_MAX_LONG_REQUESTS = 16
 # Concurrent calls of remote language models per web process, and as many of remote embedding models. Besides, as many
 # documents of waiting clients may wait for the local model.
 RAG_MAX_MODEL_CALLS = 10
