@@ -13,8 +13,9 @@ from rag.errors import NoAccessibleSources
 from rag.models import Action, DataSource
 from rag.models.sources import QueryableSources
 from rag.services.sources import lookup
-from rag.services.sources.scopes_by_embedding_model import build_scopes
 from rag.types import Question, SearchScope
+
+from .scopes_by_embedding_model import build_scopes
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from orgs.access.caller import Caller
 from rag.models import Action, DataSource
 from rag.models.search import granted_scopes, searched_sources
-from rag.services.sources.scopes_by_embedding_model import build_scopes
+from rag.services.queries.scopes_by_embedding_model import build_scopes
 from rag.types import Question, SourceIds
 from ragsite.postgres import identity
 from tests.access.database.access_changes import Changes

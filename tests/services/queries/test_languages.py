@@ -14,10 +14,9 @@ from rag.pipeline.grounding.assess_grounding import assess_locally
 from rag.pipeline.retrieval import find_candidates
 from rag.pipeline.retrieval import retrieve as retrieval
 from rag.providers.embedders import multilingual
-from rag.services.queries import permitted_queries
+from rag.services.queries import permitted_queries, scopes_by_embedding_model
 from rag.services.queries.source_selection import SourceSelection
 from rag.services.reembedding import second_model
-from rag.services.sources import scopes_by_embedding_model
 from rag.text.question_language import FOREIGN_LANGUAGES
 from rag.types import Answer, AnswerOptions, AnswerResult, Filters, Mode, Question, SearchScope
 from tests.support.factories import World, ingest_text, ingest_texts

@@ -19,7 +19,7 @@ from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.pipeline.retrieval import retrieve
 from rag.pipeline.retrieval.query.spelling.correct_spelling import correct_spelling
 from rag.services.queries import permitted_queries
-from rag.services.sources.scopes_by_embedding_model import build_scopes
+from rag.services.queries.scopes_by_embedding_model import build_scopes
 from rag.types import AnswerOptions, Filters, Grounding, Passage, Question, Retrieval, SearchScope
 from ragsite.postgres import identity
 from ragsite.postgres.models import as_uuid
