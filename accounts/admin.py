@@ -1,6 +1,6 @@
 """Users in the admin, for superusers. The members of an organisation are managed as memberships."""
 
-from typing import Any
+from typing import Protocol
 
 from axes.models import AccessAttempt
 from django.conf import settings
@@ -43,6 +43,12 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # not subscriptable a
         fields = "__all__"
 
 
+class ListedUser(Protocol):
+    """A user as the list of accounts reads it."""
+
+    second_factor: bool
+
+
 @admin.register(User)
 class UserAdmin(SuperuserAdmin, DjangoUserAdmin):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Manages user accounts and removes lost second factors.
@@ -50,8 +56,8 @@ class UserAdmin(SuperuserAdmin, DjangoUserAdmin):  # type: ignore[type-arg]  # n
     Django's model permissions have no effect: whoever changes accounts can become a superuser.
     """
 
-    form: Any = UserForm
-    add_form: Any = UserCreationForm
+    form = UserForm
+    add_form = UserCreationForm
     ordering = ("email",)
     list_display = ("email", "name", "is_active", "is_staff", "is_superuser", "has_second_factor", "last_login")
     list_filter = ("is_active", "is_staff", "is_superuser")
@@ -74,8 +80,8 @@ class UserAdmin(SuperuserAdmin, DjangoUserAdmin):  # type: ignore[type-arg]  # n
         return users
 
     @admin.display(description=_("second factor"), boolean=True)
-    def has_second_factor(self, user: Any) -> bool:
-        return bool(user.second_factor)
+    def has_second_factor(self, user: ListedUser) -> bool:
+        return user.second_factor
 
     @admin.action(description=_("Remove the second factor (a lost device)"), permissions=["change"])
     def remove_second_factor(self, request: HttpRequest, queryset: QuerySet[User]) -> None:

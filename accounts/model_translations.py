@@ -5,11 +5,14 @@ derives from the name of a field, and migrations keep the English texts.
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from django.apps import apps
 from django.db import models
 from django.utils.translation import gettext_lazy
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 # Django derives names from those of classes and fields. These would not be spelled as people write them.
 _SPELLINGS = {"sign in domain": "sign-in domain", "sign in domains": "sign-in domains", "is active": "active"}
@@ -29,22 +32,22 @@ def translate_model_texts() -> None:
             _translate_field(field)
 
 
-def find_choices() -> Iterator[Any]:
+def find_choices() -> Iterator[type[models.Choices]]:
     """Yield the classes of choices."""
-    waiting: list[Any] = [models.TextChoices, models.IntegerChoices]
+    waiting: list[type[models.Choices]] = [models.TextChoices, models.IntegerChoices]
     while waiting:
         choices = waiting.pop()
         waiting.extend(choices.__subclasses__())
         yield choices
 
 
-def _translate_field(field: Any) -> None:
+def _translate_field(field: "models.Field[object, object]") -> None:
     field.verbose_name = _lazy(field.verbose_name)
     field.help_text = _lazy(field.help_text)
     if field.choices:
         field.choices = [(value, _lazy(label)) for value, label in field.flatchoices]
 
 
-def _lazy(text: Any) -> Any:
+def _lazy(text: "StrOrPromise | None") -> "StrOrPromise":
     """Return a text as a lazy translation. Libraries have translated some of theirs already."""
-    return gettext_lazy(_SPELLINGS.get(text, text)) if text and isinstance(text, str) else text
+    return gettext_lazy(_SPELLINGS.get(text, text)) if text and isinstance(text, str) else text or ""

@@ -1,8 +1,6 @@
 """Ends all sessions and tokens of an account at once. API keys are not sign-ins, and stay."""
 
 import datetime
-from collections.abc import Mapping
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -10,6 +8,7 @@ from rest_framework_simplejwt.tokens import Token
 
 from accounts import audited_events
 from accounts.models import OAuthCode, TokenFamily, User
+from ragsite.http.bodies.json_types import JsonObject
 
 
 def end_sign_ins(user: User, *, requested_at: datetime.datetime, method: str) -> None:
@@ -50,6 +49,6 @@ def require_not_ended(user: User) -> None:
         raise SignInEnded
 
 
-def has_ended(user: User, claims: Token | Mapping[str, Any]) -> bool:
+def has_ended(user: User, claims: Token | JsonObject) -> bool:
     """Return whether a token was issued before the sign-ins of its user ended. Tokens count whole seconds."""
     return user.signed_out_at is not None and int(claims.get("iat") or 0) <= user.signed_out_at.timestamp()

@@ -1,6 +1,6 @@
 """/api/auth/token: users sign in and out, and exchange, verify and revoke their tokens (JWT)."""
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.db import transaction
@@ -140,7 +140,7 @@ class Revocation(UnknownFieldWarnings, TokenBlacklistSerializer):
 
     refresh = strict_fields.Text("refresh", max_length=MAX_TOKEN_LENGTH)
 
-    def validate(self, attrs: ValidatedFields) -> dict[Any, Any]:
+    def validate(self, attrs: ValidatedFields) -> ValidatedFields:
         refresh_tokens.sign_out(RefreshToken(attrs["refresh"]))
         return {}
 
@@ -193,9 +193,10 @@ class ObtainToken(CredentialsView, TokenObtainPairView):
     serializer_class = Credentials
 
     def post(self, request: Request, *args: object, **kwargs: object) -> Response:
-        credentials: Any = self.get_serializer(data=request.data)
+        credentials = Credentials(data=request.data, context=self.get_serializer_context())
         credentials.is_valid(raise_exception=True)
         response = Response(credentials.validated_data)
+        assert credentials.user is not None
         known_devices.remember(response, credentials.user)
         return response
 

@@ -4,7 +4,7 @@ import datetime
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypedDict, TypeVar, Unpack
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import models
@@ -24,6 +24,14 @@ def _none(row: models.Model) -> None:
 
 def _never(row: models.Model) -> bool:
     return False
+
+
+class Details(TypedDict, total=False):
+    """What an event says beside the row that it is about, as `events.record` takes it."""
+
+    before: Mapping[str, object]
+    after: Mapping[str, object]
+    subject_email: str
 
 
 @dataclass(frozen=True)  # no slots: generic dataclasses with both fail in `__setattr__` on Python 3.11
@@ -68,8 +76,8 @@ class TrackedModel(Generic[Row]):
             with identity.run_as(identity.STAFF):
                 return self.subject(row)
 
-    def record(self, action: AuditAction, row: Row, **details: Any) -> None:
-        """Record an event about a row. `details` go to `events.record`."""
+    def record(self, action: AuditAction, row: Row, **details: Unpack[Details]) -> None:
+        """Record an event about a row."""
         events.record(
             action,
             self.kind,
@@ -112,7 +120,7 @@ class TrackedModel(Generic[Row]):
             )
 
 
-def to_json(value: Any) -> Any:
+def to_json(value: object) -> object:
     """Return a field's value as JSON. People are ids: the audit trail names them in its own columns only."""
     if isinstance(value, models.Model):
         return str(getattr(value, "name", value.pk))
@@ -123,11 +131,12 @@ def to_json(value: Any) -> Any:
     return [to_json(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _value(row: models.Model, name: str) -> Any:
+def _value(row: models.Model, name: str) -> object:
     """Return a field's value; of a person only the id, because the actor may not see everybody whom a row names."""
-    field: Any = row._meta.get_field(name)
-    is_person = field.is_relation and hasattr(field.related_model, "email")
-    return getattr(row, field.attname if is_person else name)
+    field = row._meta.get_field(name)
+    if isinstance(field, models.ForeignKey) and hasattr(field.related_model, "email"):
+        name = field.attname
+    return getattr(row, name)
 
 
 def without_empty(values: dict[str, object]) -> dict[str, object]:

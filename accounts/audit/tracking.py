@@ -5,8 +5,9 @@ deletions, bulk operations and many-to-many changes of their rows are then recor
 them.
 """
 
-from collections.abc import Iterable
-from typing import Any
+import uuid
+from collections.abc import Collection, Iterable
+from typing import Any, cast
 
 from django.db import models, transaction
 from django.db.models import signals
@@ -14,9 +15,9 @@ from django.db.models import signals
 from .events import AuditAction
 from .tracked_model import Row, TrackedModel, to_json, without_empty
 
-_tracked: dict[type[models.Model], TrackedModel[Any]] = {}
+_tracked: dict[type[models.Model], TrackedModel[models.Model]] = {}
 # Tracked many-to-many fields, by their through model.
-_many_to_many: dict[type[models.Model], Any] = {}
+_many_to_many: dict[type[models.Model], "models.ManyToManyField[models.Model, models.Model]"] = {}
 
 
 class TrackedModelMixin(models.Model):
@@ -33,7 +34,7 @@ class TrackedModelMixin(models.Model):
 class TrackedQuerySet(models.QuerySet[Row]):
     """Records bulk updates and bulk inserts, for which Django sends no signals."""
 
-    def update(self, **values: Any) -> int:
+    def update(self, **values: object) -> int:
         tracked = _tracked.get(self.model)
         if tracked is None or not tracked.has_tracked_field(values):
             return super().update(**values)
@@ -64,7 +65,8 @@ def is_tracked(model: type[models.Model]) -> bool:
 
 def track(model: type[Row], tracked: TrackedModel[Row]) -> None:
     """Record every change of the model's rows from now on. Call it once, when the app is ready."""
-    _tracked[model] = tracked
+    # Each entry is used with rows of its own model only.
+    _tracked[model] = cast("TrackedModel[models.Model]", tracked)
     for signal, receiver in (
         (signals.pre_save, _remember_old_row),
         (signals.post_save, _record_save),
@@ -77,23 +79,28 @@ def track(model: type[Row], tracked: TrackedModel[Row]) -> None:
 def track_many_to_many(model: type[models.Model], *names: str) -> None:
     """Record changes of these many-to-many fields of a tracked model, as lists of names."""
     for name in names:
-        relation: Any = model._meta.get_field(name)
+        relation = model._meta.get_field(name)
+        assert isinstance(relation, models.ManyToManyField)
         through = relation.remote_field.through
+        assert through is not None, "a relation that is stored has a table"
         _many_to_many[through] = relation
         signals.m2m_changed.connect(_record_many_to_many, sender=through, dispatch_uid=f"audit {through._meta.label}")
 
 
-def _remember_old_row(sender: type[models.Model], instance: Any, update_fields: Any = None, **_: object) -> None:
+def _remember_old_row(
+    sender: type[models.Model], instance: models.Model, update_fields: Collection[str] | None = None, **_: object
+) -> None:
     if not instance._state.adding and _tracked[sender].has_tracked_field(update_fields):
         old = sender._base_manager.filter(pk=instance.pk).first()
         # A credential that was never read has not changed. This one is read before it is written.
         written = set(_tracked[sender].redacted) - instance.get_deferred_fields()
         if update_fields is not None:
             written &= set(update_fields)
-        instance._old_row = old, _tracked[sender].redacted_values(old, sorted(written)) if old else {}
+        redacted = _tracked[sender].redacted_values(old, sorted(written)) if old else {}
+        instance.__dict__["_old_row"] = old, redacted
 
 
-def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: object) -> None:
+def _record_save(sender: type[models.Model], instance: models.Model, created: bool, **_: object) -> None:
     tracked = _tracked[sender]
     if created:
         tracked.record(AuditAction.CREATED, instance, after=without_empty(tracked.values(instance)))
@@ -102,21 +109,26 @@ def _record_save(sender: type[models.Model], instance: Any, created: bool, **_: 
         tracked.record_change(old, instance, redacted_before)
 
 
-def _read_related_rows(sender: type[models.Model], instance: Any, **_: object) -> None:
+def _read_related_rows(sender: type[models.Model], instance: models.Model, **_: object) -> None:
     """Read what the event of a deletion names. Its actor may not see it any more when all rows are deleted."""
     tracked = _tracked[sender]
     for read in (tracked.label, tracked.organization, tracked.find_subject, tracked.values):
         read(instance)
 
 
-def _record_deletion(sender: type[models.Model], instance: Any, **_: object) -> None:
+def _record_deletion(sender: type[models.Model], instance: models.Model, **_: object) -> None:
     tracked = _tracked[sender]
     if not tracked.is_already_recorded(instance):
         tracked.record(AuditAction.DELETED, instance, before=without_empty(tracked.values(instance)))
 
 
 def _record_many_to_many(
-    sender: type[models.Model], instance: Any, action: str, reverse: bool, pk_set: set[Any] | None, **_: object
+    sender: type[models.Model],
+    instance: models.Model,
+    action: str,
+    reverse: bool,
+    pk_set: set[uuid.UUID] | None,
+    **_: object,
 ) -> None:
     """Record a change of a many-to-many field.
 
@@ -127,16 +139,17 @@ def _record_many_to_many(
         if not reverse:
             rows = [instance]
         elif pk_set is None:  # clear()
-            rows = list(getattr(instance, relation.remote_field.get_accessor_name()).all())
+            rows = list(getattr(instance, str(relation.remote_field.get_accessor_name())).all())
         else:
             rows = list(relation.model._base_manager.filter(pk__in=pk_set))
-        instance._old_names = [(row, _related_names(row, relation)) for row in rows]
+        instance.__dict__["_old_names"] = [(row, _related_names(row, relation)) for row in rows]
         return
     for row, before in instance.__dict__.pop("_old_names", ()):
         if before != (after := _related_names(row, relation)):
-            changed = {"before": {relation.name: before}, "after": {relation.name: after}}
-            _tracked[relation.model].record(AuditAction.CHANGED, row, **changed)
+            _tracked[relation.model].record(
+                AuditAction.CHANGED, row, before={relation.name: before}, after={relation.name: after}
+            )
 
 
-def _related_names(row: models.Model, relation: Any) -> list[str]:
-    return sorted(to_json(related) for related in getattr(row, relation.name).all())
+def _related_names(row: models.Model, relation: "models.ManyToManyField[models.Model, models.Model]") -> list[str]:
+    return sorted(str(to_json(related)) for related in getattr(row, relation.name).all())

@@ -10,7 +10,6 @@ import datetime
 import secrets
 import uuid
 from dataclasses import dataclass
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -23,6 +22,7 @@ from rest_framework_simplejwt.settings import api_settings
 from accounts import audited_events
 from accounts.models import OAuthClient, OAuthCode, TokenFamily, User
 from accounts.sign_in import password_backend, refresh_tokens
+from accounts.sign_in.jwt_keys import MultiKeyTokenBackend
 from accounts.sign_out_everywhere import require_not_ended
 from ragsite.http.bodies.json_types import JsonObject
 from ragsite.postgres import identity
@@ -236,9 +236,10 @@ def _decode(token: str, resource: str) -> JsonObject | None:
     return claims if {"sub", "jti", "family", "client_id"} <= claims.keys() else None
 
 
-def _backend(resource: str) -> Any:
+def _backend(resource: str) -> MultiKeyTokenBackend:
     """Return the signing keys with this audience: no API but the resource accepts the tokens (RFC 8707)."""
-    backend: Any = copy.copy(state.token_backend)  # the library's types are wrong: it decodes text
+    backend = copy.copy(state.token_backend)
+    assert isinstance(backend, MultiKeyTokenBackend)
     backend.audience = resource
     return backend
 

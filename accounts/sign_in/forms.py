@@ -1,7 +1,5 @@
 """The sign-in forms: a password and, for those who have one, the code of the second factor."""
 
-from typing import Any
-
 from django import forms
 from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth.forms import AuthenticationForm, SetPasswordForm
@@ -25,19 +23,18 @@ class SignInForm(AuthenticationForm):
     )
 
     def clean(self) -> dict[str, object]:
-        cleaned: dict[str, Any] = super().clean()
+        cleaned: dict[str, object] = super().clean()
         user = self.get_user()
         if not isinstance(user, User) or not second_factor.is_required_to_sign_in(user):
             return cleaned
-        if not cleaned.get("code"):
+        if not (code := cleaned.get("code")):
             raise forms.ValidationError(second_factor.CODE_REQUIRED)
-        device = second_factor.verify(user, cleaned["code"])
+        device = second_factor.verify(user, str(code))
         if device is None:
             # Wrong codes count as wrong passwords do (accounts.sign_in.lockout).
             user_login_failed.send(__name__, credentials={"username": user.email}, request=self.request)
             raise forms.ValidationError(second_factor.WRONG_CODE)
-        untyped: Any = user
-        untyped.otp_device = device  # django-otp keeps it in the session
+        vars(user)["otp_device"] = device  # django-otp keeps it in the session
         return cleaned
 
 
@@ -51,7 +48,9 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic in 
     Since the account was read, a second may have passed, in which somebody has deactivated it.
     """
 
-    def save(self, commit: bool = True) -> Any:
+    user: User
+
+    def save(self, commit: bool = True) -> User:
         self.set_password_and_save(self.user, "new_password1", commit=False)
         self.user.save(update_fields=["password"])
         return self.user

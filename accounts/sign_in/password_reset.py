@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
+from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.views import INTERNAL_RESET_SESSION_TOKEN, PasswordResetConfirmView
 from django.core.cache import cache
@@ -82,7 +83,7 @@ class SetPassword(PasswordResetConfirmView):
         return super().dispatch(*args, **kwargs)
 
     @transaction.atomic
-    def form_valid(self, form: Any) -> HttpResponse:
+    def form_valid(self, form: "SetPasswordForm[User]") -> HttpResponse:
         # Others who follow the same link wait, and find it used.
         user = User.objects.select_for_update(no_key=True).filter(pk=form.user.pk).first()
         token = self.request.session.get(INTERNAL_RESET_SESSION_TOKEN)

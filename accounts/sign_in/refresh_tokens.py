@@ -62,15 +62,19 @@ def sign_out(token: RefreshToken) -> None:
 
 def is_newest(token: Token) -> bool:
     """Return whether this refresh token is the newest of its family. Does not use it."""
-    family = TokenFamily.objects.filter(pk=_family_id(token)).first()
-    return family is not None and family.newest_token == as_uuid(str(token["jti"]))
+    family_id, token_id = _family_id(token), as_uuid(str(token["jti"]))
+    if family_id is None or token_id is None:
+        return False
+    return TokenFamily.objects.filter(pk=family_id, newest_token=token_id).exists()
 
 
-def use(family_id: Any, token_id: uuid.UUID | None) -> TokenFamily | None:
+def use(family_id: uuid.UUID | None, token_id: uuid.UUID | None) -> TokenFamily | None:
     """Lock the family until the end of the transaction.
 
     If this is not its newest token, end it and record the reuse. The calling code must not roll this back.
     """
+    if family_id is None:
+        return None
     families = TokenFamily.objects.select_for_update(of=("self",)).select_related("user")
     family = families.filter(pk=family_id).first()
     if family and family.newest_token != token_id:
@@ -80,6 +84,6 @@ def use(family_id: Any, token_id: uuid.UUID | None) -> TokenFamily | None:
     return family
 
 
-def _family_id(token: Token) -> Any:
-    """Return the id of the token's family. None, which no family has, if the claim is not an id."""
+def _family_id(token: Token) -> uuid.UUID | None:
+    """Return the id of the token's family. None if the claim is not an id."""
     return as_uuid(str(token.get(_FAMILY, token["jti"])))
