@@ -2,14 +2,13 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.contrib import admin
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.db.models import Model, QuerySet, Sum
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import filesizeformat
-from django.urls import path, reverse
+from django.urls import URLPattern, path, reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -84,7 +83,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     readonly_fields = field_names(fieldsets)
     actions = ("reparse",)
 
-    def get_urls(self) -> list[Any]:
+    def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self.download)
         return [path("<path:object_id>/original/", view, name="rag_document_original"), *super().get_urls()]
 
@@ -153,7 +152,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
         reparse(self, request, Document.objects.filter(pk__in=[document.pk for document in queryset]))
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Document]:
-        return Document.objects.live().filter(source__in=self.selectable_rows(request, DataSource))
+        return Document.objects.live().filter(source__in=sources_with_any_action(request, Action.MANAGE, Action.INGEST))
 
     def is_allowed(self, request: HttpRequest) -> bool:
         return super().is_allowed(request) or holds_permission(request, Permission.SOURCES_INGEST)
@@ -166,7 +165,7 @@ class DocumentAdmin(LargeListMixin, ReadOnlyMixin, CountedDeletionMixin, SourceC
     def get_queryset(self, request: HttpRequest) -> QuerySet[Document]:
         return super().get_queryset(request).defer("text", "line_boxes")
 
-    def search_parts(self, matches: QuerySet[Document]) -> list[QuerySet[Document]]:
+    def search_parts(self, matches: QuerySet[Model]) -> list[QuerySet[Model]]:
         return [matches.filter(HAS_SHORT_NAMES), matches.filter(HAS_LONG_NAMES)]
 
     def count_deletions(self, objects: Sequence[Document]) -> Mapping[str, int]:

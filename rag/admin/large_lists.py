@@ -1,12 +1,14 @@
 """What keeps lists of very many rows fast: counts that are remembered, and filters that read few rows."""
 
+import uuid
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.views.main import ORDER_VAR
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db.models import Model, QuerySet, TextField
+from django.db.models.expressions import Combinable, OrderBy
 from django.http import HttpRequest
 from django.utils.formats import number_format
 from django.utils.functional import cached_property
@@ -30,7 +32,7 @@ _MAX_MATCHES = 1_000
 class _Matches:
     """What a search of a list has matched: the keys, the newest first, of these rows."""
 
-    keys: list[Any]
+    keys: list[uuid.UUID]
     rows: QuerySet[Model]
 
     @property
@@ -49,7 +51,7 @@ class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscrip
         self._request = request
         self._matches: _Matches | None = request.__dict__.get("_matches")
 
-    def page(self, number: Any) -> Any:
+    def page(self, number: int | str) -> "Page[Model]":
         page = super().page(number)
         if self._matches and self._matches.has_order_of_rows:
             start = (page.number - 1) * self.per_page
@@ -62,7 +64,8 @@ class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscrip
         """The number of rows."""
         if self._matches:
             return len(self._matches.keys)
-        rows: Any = self.object_list
+        rows = self.object_list
+        assert isinstance(rows, QuerySet)
         user = get_caller(self._request).authenticated_user
         return row_counts.count_rows(user.pk, rows)[""]  # all rows together
 
@@ -70,7 +73,7 @@ class RememberingPaginator(Paginator):  # type: ignore[type-arg]  # not subscrip
 class LargeChangeList(PlainChangeList):
     """Does not sort very many rows to show a page of them: a filter makes them few enough."""
 
-    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[Any]:
+    def get_ordering(self, request: HttpRequest, queryset: QuerySet[Model]) -> list[str | OrderBy | Combinable]:
         user = get_caller(request).authenticated_user
         if ORDER_VAR in self.params and row_counts.count_rows(user.pk, queryset)[""] > _MAX_SORTED_ROWS:
             self.params = {name: value for name, value in self.params.items() if name != ORDER_VAR}
@@ -86,8 +89,8 @@ class LargeListMixin:
     list_per_page = 50
 
     def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
+        self, request: HttpRequest, queryset: QuerySet[Model], search_term: str
+    ) -> tuple[QuerySet[Model], bool]:
         """Find the newest matches. No index finds parts of words: rows are read once, and not again to count."""
         base: Any = super()
         matches, has_duplicates = base.get_search_results(request, queryset, search_term)
@@ -102,7 +105,7 @@ class LargeListMixin:
         request.__dict__["_matches"] = _Matches(keys, queryset)
         return queryset.filter(pk__in=keys), False
 
-    def search_parts(self, matches: QuerySet[Any]) -> list[QuerySet[Any]]:
+    def search_parts(self, matches: QuerySet[Model]) -> list[QuerySet[Model]]:
         """Divide the matches of a search, so that each part can be read from an index of its own."""
         return [matches]
 

@@ -14,7 +14,7 @@ from .evaluation.golden_questions import QualityRun
 from .sources import DataSource, SourceContentQuerySet
 
 
-class ReembeddingQuerySet(SourceContentQuerySet):
+class ReembeddingQuerySet(SourceContentQuerySet["Reembedding"]):
     def unfinished(self) -> Self:
         """Return the re-embeddings that are in progress, that wait for a decision, or whose vectors are being removed.
 

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
-from typing import Any, Self
+from typing import Self
 
 from django.conf import settings
 from django.db import connection, models
 from django.db.models import Exists, OuterRef, Q
 
+from accounts.audit.tracked_model import Row
 from accounts.audit.tracking import TrackedModelMixin, TrackedQuerySet
 from accounts.models import User
 from orgs.access.caller import Caller
@@ -273,7 +274,7 @@ class DataSource(TrackedModelMixin, UUIDModel):
             return bool(cursor.rowcount)
 
 
-class SourceContentQuerySet(TrackedQuerySet[Any]):
+class SourceContentQuerySet(TrackedQuerySet[Row]):
     """Queries of rows that belong to a data source."""
 
     def visible_to(self, caller: Caller, action: Action) -> Self:

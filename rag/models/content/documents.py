@@ -31,7 +31,7 @@ def content_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class DocumentQuerySet(SourceContentQuerySet):
+class DocumentQuerySet(SourceContentQuerySet["Document"]):
     """Queries of documents by their state and by search filters."""
 
     def live(self) -> "DocumentQuerySet":

@@ -9,7 +9,7 @@ from rag.models.sources import DataSource, SourceContentQuerySet
 from ragsite.postgres.models import UUIDModel
 
 
-class OriginalQuerySet(SourceContentQuerySet):
+class OriginalQuerySet(SourceContentQuerySet["Original"]):
     """Queries for the purge of files."""
 
     def schedule_purge_check(self) -> int:

@@ -10,6 +10,7 @@ from django.db.models import Case, Count, Exists, OuterRef, Q, Subquery, Sum, Va
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
+from accounts.audit.tracked_model import Row
 from orgs.access.caller import Caller
 from rag.models.content.documents import Document
 from rag.models.content.originals import Original
@@ -20,7 +21,7 @@ from .fairness import IngestionFairness
 from .model_outages import ModelOutage
 
 
-class JobContentQuerySet(SourceContentQuerySet):
+class JobContentQuerySet(SourceContentQuerySet[Row]):
     """Queries of jobs and job documents, which are not visible to callers who may only query their source."""
 
     def visible_to(self, caller: Caller, action: Action) -> Self:
@@ -31,7 +32,7 @@ class JobContentQuerySet(SourceContentQuerySet):
         return self.filter(Q(source__in=ingest.values("pk")) | Q(source__in=manage.values("pk")))
 
 
-class IngestionJobQuerySet(JobContentQuerySet):
+class IngestionJobQuerySet(JobContentQuerySet["IngestionJob"]):
     """Queries of jobs with their progress."""
 
     def with_progress(self) -> Self:
@@ -104,7 +105,7 @@ HAS_INPUT = ~Q(text="") | Q(original__isnull=False)
 TEXT_BYTES = models.Func(models.F("text"), function="octet_length", output_field=models.IntegerField())
 
 
-class IngestionDocumentQuerySet(JobContentQuerySet):
+class IngestionDocumentQuerySet(JobContentQuerySet["IngestionDocument"]):
     """Queries of job documents with their condition."""
 
     def with_condition(self) -> Self:

@@ -72,8 +72,11 @@ def get_document(documents: DocumentQuerySet, *, document_id: uuid.UUID | None =
     Raises:
         UnknownDocument: If no document has it.
     """
-    matches = documents.filter(path=path) if path else documents.filter(pk=document_id)
-    document: Document | None = matches.first()
+    document = None
+    if path:
+        document = documents.filter(path=path).first()
+    elif document_id:
+        document = documents.filter(pk=document_id).first()
     if document is None:
         raise UnknownDocument
     return document

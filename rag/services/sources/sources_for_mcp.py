@@ -72,8 +72,10 @@ def read_text(
         TooManyLongRequests: If too many very long texts wait to be read.
     """
     sources = lookup.visible_sources(caller, Action.QUERY, organization=organization)
+    if document_id is None:
+        raise UnknownDocument(_UNKNOWN)
     documents = Document.objects.live().filter(pk=document_id, source__in=sources.values("pk")).without_text()
-    document: Document | None = documents.first() if document_id else None
+    document = documents.first()
     if document is None:
         raise UnknownDocument(_UNKNOWN)
     with turn_to_read(document.bytes, caller.user.pk):

@@ -168,7 +168,8 @@ def test_documents_are_shown_by_condition_and_waiting_ones_can_be_retried(
     assert "does not answer; its documents wait." in page
     assert "Confidential" not in page
     assert operator.post(PAGE).status_code == 302
-    assert not IngestionDocument.objects.with_condition().filter(pk=document.pk, retry_at__gt=timezone.now()).exists()
+    documents: Any = IngestionDocument.objects.with_condition()  # annotated
+    assert not documents.filter(pk=document.pk, retry_at__gt=timezone.now()).exists()
 
 
 def test_errors_slow_work_and_the_schedule_are_listed(operator: Client) -> None:

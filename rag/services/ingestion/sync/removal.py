@@ -51,8 +51,8 @@ def remove_missing(run: SyncRun, deadline: float) -> bool:
 
 @transaction.atomic
 def _remove(run: SyncRun, item: SyncItem) -> None:
-    live = Document.objects.live().filter(pk=item.document_id, path=item.path).select_related("source__organization")
-    if document := live.without_text().first():
+    live = Document.objects.live().filter(path=item.path).select_related("source__organization").without_text()
+    if item.document_id and (document := live.filter(pk=item.document_id).first()):
         with contextlib.suppress(UnknownDocument):
             documents.delete_document(document)
             runs.increment(run, "removed")

@@ -35,10 +35,10 @@ def take_over_document(run: SyncRun, fetched: FetchedItem) -> bool:
         # Another ending may mean another parser.
         if PurePosixPath(missing.path).suffix.lower() != PurePosixPath(item.path).suffix.lower():
             continue
-        if _rename_document(
-            missing.document_id, path=missing.path, new_path=item.path, uri=fetched.uri, content_hash=fetched.sha256
+        document_id = missing.document_id
+        if document_id and _rename_document(
+            document_id, path=missing.path, new_path=item.path, uri=fetched.uri, content_hash=fetched.sha256
         ):
-            document_id = missing.document_id
             SyncItem.objects.filter(pk=missing.pk).delete()
             SyncItem.objects.filter(pk=item.pk).update(
                 **fetched.state, document=document_id, handled_in=run.pk, error_code="", error_message=""
@@ -49,7 +49,7 @@ def take_over_document(run: SyncRun, fetched: FetchedItem) -> bool:
 
 
 @transaction.atomic
-def _rename_document(document_id: uuid.UUID | None, *, path: str, new_path: str, uri: str, content_hash: str) -> bool:
+def _rename_document(document_id: uuid.UUID, *, path: str, new_path: str, uri: str, content_hash: str) -> bool:
     """Rename the document, without checking permissions. A title that was the file's name changes with it.
 
     Args:
