@@ -1,6 +1,6 @@
 """Invitations in the admin, for users with `members.manage`."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import urlencode
 
 from django import forms
@@ -68,7 +68,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Invitation]:
         return super().get_queryset(request).prefetch_related("roles", "teams")
 
-    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         if obj is None:
             return ("email", "organization", "roles", "teams")
         names = ("email", "organization", "role_names", "team_names", "state", "invited_by")
@@ -91,7 +91,7 @@ class InvitationAdmin(OneOrganizationAdmin, RefusalAdmin):
     def render_change_form(
         self,
         request: HttpRequest,
-        context: dict[str, Any],
+        context: dict[str, object],
         add: bool = False,
         change: bool = False,
         form_url: str = "",

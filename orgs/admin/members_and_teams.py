@@ -1,6 +1,6 @@
 """Members, roles and teams of organisations in the admin, for users with `members.manage`."""
 
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
 from django import forms
 from django.contrib import admin
@@ -72,6 +72,12 @@ class RoleAdmin(OrganizationRowsAdmin, GuardedAdmin):
         return format_html_join("", "<div>{}</div>", ((labels.get(name, name),) for name in role.permissions)) or "—"
 
 
+class ListedTeam(Protocol):
+    """A team as the list of teams reads it."""
+
+    size: int
+
+
 @admin.register(Team)
 class TeamAdmin(OrganizationRowsAdmin):
     form = TeamForm
@@ -89,8 +95,8 @@ class TeamAdmin(OrganizationRowsAdmin):
         return teams
 
     @admin.display(description=_("own members"), ordering="size")
-    def size(self, team: Any) -> int:
-        return int(team.size)
+    def size(self, team: ListedTeam) -> int:
+        return team.size
 
 
 @admin.register(Membership)

@@ -9,10 +9,11 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db import transaction
 from django.db.models import Field as DbField
-from django.db.models import Model, OuterRef, QuerySet, Subquery
+from django.db.models import ForeignKey, Model, OuterRef, QuerySet, Subquery
 from django.db.utils import IntegrityError
 from django.forms import Field as FormField
-from django.forms import ModelForm
+from django.forms import ModelChoiceField, ModelForm
+from django.forms.models import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
@@ -90,20 +91,26 @@ class GroupMappingInline(admin.StackedInline):  # type: ignore[type-arg]  # not 
     ) -> FormField | None:
         return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_foreignkey(
+        self, db_field: "ForeignKey[object, object]", request: HttpRequest, **kwargs: Any
+    ) -> "ModelChoiceField[Model] | None":
         if db_field.remote_field.model in (Role, Team):
             kwargs["queryset"] = db_field.remote_field.model._default_manager.filter(
                 organization__in=fully_managed_organizations(request)
             )
-        field: Any = super().formfield_for_foreignkey(db_field, request, **kwargs)
-        field.choices = list(field.choices)  # read once, and not for the form of each group
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        if field is not None:
+            choices: Any = field.choices
+            field.choices = list(choices)  # read once, and not for the form of each group
         return field
 
-    def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
+    def get_formset(
+        self, request: HttpRequest, obj: IdentityProvider | None = None, **kwargs: Any
+    ) -> "type[BaseInlineFormSet[Model, Model, ModelForm[Model]]]":
         maximum = max(MAX_GROUPS, obj.group_mappings.count() if obj else 0)
         return super().get_formset(request, obj, **{"max_num": maximum, "absolute_max": maximum, **kwargs})
 
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return fully_managed_organizations(request).exists()
 
     has_view_permission = has_change_permission = has_delete_permission = has_add_permission
@@ -139,7 +146,7 @@ class IdentityProviderAdmin(SingleSignOnAdmin):
         return ("organization", "protocol") if obj else ()
 
     def get_form(
-        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: object
+        self, request: HttpRequest, obj: IdentityProvider | None = None, change: bool = False, **kwargs: object
     ) -> type["ModelForm[Model]"]:
         form = super().get_form(request, obj, change, **kwargs)
         if obj is not None and "client_id" in form.base_fields:
@@ -189,7 +196,7 @@ class SignInDomainAdmin(SingleSignOnAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False  # a verified domain cannot become another one
 
-    def get_actions(self, request: HttpRequest) -> Any:
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         actions = super().get_actions(request)
         if not request.user.is_superuser:
             actions.pop("verify", None)

@@ -6,7 +6,7 @@ Every request with a key needs this. Building the same statement with the ORM ta
 import functools
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 from django.db import connection
 from django.db.models import Field, Model
@@ -14,6 +14,7 @@ from django.db.models import Field, Model
 from accounts.models import User
 from orgs.models import ApiKey, Organization
 
+Row = TypeVar("Row", bound=Model)
 _MODELS: tuple[type[Model], ...] = (ApiKey, User, Organization)
 # Secrets that no request may read.
 _UNREAD = {"hash", "password"}
@@ -35,9 +36,11 @@ def read_with_refusal_facts(key_id: uuid.UUID) -> ApiKey | None:
         row = cursor.fetchone()
     if row is None:
         return None
-    key, user, organization = (_instance(model, values) for model, values in _split(row[:-1]))
-    key.user, key.organization, key.is_member = user, organization, row[-1]
-    return key  # type: ignore[no-any-return]  # instances of several models
+    values = dict(_split(row[:-1]))
+    key = _instance(ApiKey, values[ApiKey])
+    key.user, key.organization = _instance(User, values[User]), _instance(Organization, values[Organization])
+    key.is_member = row[-1]
+    return key
 
 
 @functools.cache
@@ -47,7 +50,7 @@ def _statement() -> str:
 
 
 @functools.cache
-def _fields(model: type[Model]) -> "Sequence[Field[Any, Any]]":
+def _fields(model: type[Model]) -> "Sequence[Field[object, object]]":
     return [field for field in model._meta.concrete_fields if field.attname not in _UNREAD]
 
 
@@ -62,7 +65,7 @@ def _split(values: Sequence[object]) -> list[tuple[type[Model], Sequence[object]
     return parts
 
 
-def _instance(model: type[Model], values: Sequence[object]) -> Any:
+def _instance(model: type[Row], values: Sequence[object]) -> Row:
     converted = []
     for field, value in zip(_fields(model), values, strict=True):
         for convert in field.get_db_converters(connection):

@@ -1,7 +1,6 @@
 """When a stored credential was last used."""
 
 import datetime
-from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
@@ -17,5 +16,5 @@ def record_use(credential: ApiKey | ScimToken) -> None:
     now = timezone.now()
     if credential.last_used_at is None or credential.last_used_at < now - _USE_INTERVAL:
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - _USE_INTERVAL)
-        rows: Any = type(credential).objects
+        rows = ApiKey.objects if isinstance(credential, ApiKey) else ScimToken.objects
         rows.filter(stale, pk=credential.pk).update(last_used_at=now)

@@ -57,7 +57,7 @@ class NewAccountForm(forms.Form):
         return User.objects.displayable_name(self.cleaned_data["name"])
 
     def clean(self) -> dict[str, object]:
-        values: dict[str, Any] = super().clean() or self.cleaned_data
+        values = super().clean() or self.cleaned_data
         password = values.get("password")
         if password and password != values.get("repeated"):
             self.add_error("repeated", _("The two passwords differ."))

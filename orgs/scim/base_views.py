@@ -1,9 +1,8 @@
 """What the endpoints below /scim/v2 have in common: who calls, what they read and how they respond."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from django.db import transaction
 from rest_framework.exceptions import NotAuthenticated
@@ -48,13 +47,12 @@ class ScimView(APIView):
         if not isinstance(request.auth, ScimToken):
             raise NotAuthenticated("Send the organisation's SCIM token: Authorization: Bearer scim_…")
 
-    def get_exception_handler(self) -> Any:
+    def get_exception_handler(self) -> Callable[[Exception, dict[str, object]], Response | None]:
         return errors.handle_exception
 
     def organization(self, request: Request) -> Organization:
-        token: Any = request.auth
-        organization: Organization = token.organization
-        return organization
+        assert isinstance(request.auth, ScimToken)
+        return request.auth.organization
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """Groups of a directory. The members of a group are the members of a team."""
 
 import hashlib
+import uuid
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -35,7 +35,7 @@ class GroupValues:
 
     display_name: str
     external_id: str
-    member_ids: frozenset[object]
+    member_ids: frozenset[uuid.UUID]
 
 
 def list_groups(organization: Organization) -> QuerySet[ScimGroup]:
@@ -56,10 +56,11 @@ def read_values(body: object) -> GroupValues:
     if not isinstance(members, list) or len(members) > MAX_MEMBERS:
         raise ScimError(400, f"members must be a list of at most {MAX_MEMBERS:,}.", "invalidValue")
     ids = {as_uuid(str(member.get("value"))) if isinstance(member, dict) else None for member in members}
-    if None in ids:
+    member_ids = frozenset(pk for pk in ids if pk is not None)
+    if len(member_ids) < len(ids):
         raise ScimError(400, "Each member needs the id of a user as its value.", "invalidValue")
     display_name = read_text(body, "displayname", required=True)
-    return GroupValues(display_name=display_name, external_id=read_text(body, "externalid"), member_ids=frozenset(ids))
+    return GroupValues(display_name=display_name, external_id=read_text(body, "externalid"), member_ids=member_ids)
 
 
 @transaction.atomic
@@ -101,7 +102,7 @@ def delete_group(group: ScimGroup) -> None:
     group.delete()
 
 
-def _set_members(group: ScimGroup, member_ids: frozenset[Any]) -> None:
+def _set_members(group: ScimGroup, member_ids: frozenset[uuid.UUID]) -> None:
     memberships = {row.pk: row for row in group.team.memberships.all()}
     new_ids = member_ids - memberships.keys()
     # Locked, so that nobody is added who is removed from the organisation at this moment.

@@ -2,7 +2,6 @@
 
 import copy
 import re
-from typing import Any
 
 from . import filters
 from .errors import ScimError
@@ -42,7 +41,7 @@ class _Patch:
         self.resource = resource
         self._work_left = MAX_WORK
 
-    def apply(self, kind: str, path: Any, value: Any) -> None:
+    def apply(self, kind: str, path: object, value: object) -> None:
         if path in (None, ""):
             if kind == "remove":
                 raise ScimError(400, "remove needs a path.", "noTarget")
@@ -53,8 +52,7 @@ class _Patch:
                     raise ScimError(400, "The path is not valid.", "invalidPath")
                 self.apply(kind, name, item)
             return
-        is_short = isinstance(path, str) and len(path) <= _MAX_PATH_CHARACTERS
-        match = _PATH.fullmatch(path) if is_short else None
+        match = _PATH.fullmatch(path) if isinstance(path, str) and len(path) <= _MAX_PATH_CHARACTERS else None
         if match is None:
             raise ScimError(400, "The path is not valid.", "invalidPath")
         name, condition, part = self._known_name(self.resource, match[1]), match[2], match[3]

@@ -3,7 +3,6 @@
 import contextlib
 import datetime
 import functools
-from typing import Any
 
 import structlog
 from django.db import IntegrityError, transaction
@@ -219,10 +218,10 @@ def _update_membership(provider: IdentityProvider, user: User, groups: set[str])
 def _apply_groups(provider: IdentityProvider, membership: Membership, groups: set[str], *, is_new: bool) -> None:
     mappings = list(GroupMapping.objects.filter(provider=provider).select_related("role", "team"))
     mappings_of_person = [mapping for mapping in mappings if mapping.group in groups]
-    roles, teams = _rows(mappings_of_person, "role"), _rows(mappings_of_person, "team")
+    roles, teams = _roles(mappings_of_person), _teams(mappings_of_person)
     if is_new and not roles:
         roles |= set(Role.objects.filter(organization=provider.organization_id, name=DEFAULT_ROLE))
-    mapped_roles, mapped_teams = _rows(mappings, "role"), _rows(mappings, "team")
+    mapped_roles, mapped_teams = _roles(mappings), _teams(mappings)
     current_roles, current_teams = set(membership.roles.all()), set(membership.teams.all())
     membership.roles.remove(*((mapped_roles - roles) & current_roles))
     membership.roles.add(*(roles - current_roles))
@@ -230,6 +229,9 @@ def _apply_groups(provider: IdentityProvider, membership: Membership, groups: se
     membership.teams.add(*(teams - current_teams))
 
 
-def _rows(mappings: list[GroupMapping], field: str) -> set[Any]:
-    rows: set[Role | Team | None] = {getattr(mapping, field) for mapping in mappings}
-    return rows - {None}
+def _roles(mappings: list[GroupMapping]) -> set[Role]:
+    return {mapping.role for mapping in mappings if mapping.role}
+
+
+def _teams(mappings: list[GroupMapping]) -> set[Team]:
+    return {mapping.team for mapping in mappings if mapping.team}

@@ -7,7 +7,6 @@ import datetime
 import secrets
 import time
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
 import jwt
@@ -217,7 +216,7 @@ def _add_user_info(provider: Provider, claims: JsonObject, tokens: JsonObject, g
     return {**info, **claims}
 
 
-def _signing_key(provider: Provider, header: JsonObject) -> Any:
+def _signing_key(provider: Provider, header: JsonObject) -> jwt.PyJWK:
     """Return the provider's key that a token names. An unknown key is looked up once: providers replace their keys."""
     key_id = header.get("kid")
     for refresh in (False, True):

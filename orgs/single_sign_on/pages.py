@@ -2,13 +2,14 @@
 
 import secrets
 import uuid
-from typing import Any, cast
+from typing import cast
 from urllib.parse import urlencode
 
 import structlog
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, login
 from django.contrib.auth.signals import user_login_failed
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
@@ -172,7 +173,7 @@ class EnterCode(SignInPage):
         return HttpResponseRedirect(reverse("sign_in"))
 
 
-def active_providers() -> Any:
+def active_providers() -> QuerySet[IdentityProvider]:
     """Return the providers that sign people in."""
     providers = IdentityProvider.objects.select_related("organization")
     return providers.filter(is_active=True, organization__is_active=True, organization__deleted_at=None)
@@ -182,10 +183,7 @@ def _provider_of_domain(domain: str) -> IdentityProvider | None:
     if not is_storable(domain):
         return None
     verified = {"organization__sign_in_domains__domain": domain}
-    provider: IdentityProvider | None = (
-        active_providers().filter(organization__sign_in_domains__verified_at__isnull=False, **verified).first()
-    )
-    return provider
+    return active_providers().filter(organization__sign_in_domains__verified_at__isnull=False, **verified).first()
 
 
 def _client(provider: IdentityProvider) -> Client:

@@ -1,8 +1,8 @@
 """A text that contains a word in upper or lower case, found in half the time of Django's `icontains`."""
 
-from typing import Any
-
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.lookups import Contains, IContains
+from django.db.models.sql.compiler import SQLCompiler
 
 
 class ContainsWord(IContains):
@@ -14,9 +14,9 @@ class ContainsWord(IContains):
 
     lookup_name = "contains_word"
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, Any]:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         if not (isinstance(self.rhs, str) and self.rhs.isascii()):
             return IContains(self.lhs, self.rhs).as_sql(compiler, connection)
         column, parameters = compiler.compile(self.lhs)
         _, words = Contains(self.lhs, self.rhs.lower()).process_rhs(compiler, connection)
-        return f'LOWER({column} COLLATE "C") LIKE %s', [*parameters, *words]
+        return f'LOWER({column} COLLATE "C") LIKE %s', (*parameters, *words)

@@ -1,12 +1,11 @@
 """Links of read-only fields: only to rows whose page the user may open. Django links to all that have a page."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.helpers import AdminForm, AdminReadonlyField, Fieldline, Fieldset
-from django.db.models import Model
+from django.contrib.admin.helpers import AdminField, AdminForm, AdminReadonlyField, Fieldline, Fieldset
+from django.db.models import ForeignObjectRel, Model
 from django.http import HttpRequest
 
 
@@ -27,7 +26,7 @@ def limit_links(form: AdminForm, request: HttpRequest) -> "PermittedForm":
 class PermittedForm(AdminForm):
     request: HttpRequest
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Fieldset]:
         for fieldset in super().__iter__():
             yield _PermittedFieldset(fieldset, self.request)
 
@@ -37,7 +36,7 @@ class _PermittedFieldset(Fieldset):
         self.__dict__.update(fieldset.__dict__)
         self._request = request
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Fieldline]:
         for line in super().__iter__():
             yield _PermittedLine(line, self._request)
 
@@ -47,13 +46,15 @@ class _PermittedLine(Fieldline):
         self.__dict__.update(line.__dict__)
         self._request = request
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[AdminField | AdminReadonlyField]:
         for field in super().__iter__():
             if isinstance(field, AdminReadonlyField):
                 vars(field)["get_admin_url"] = partial(_link_if_permitted, field.get_admin_url, self._request)
             yield field
 
 
-def _link_if_permitted(link: Any, request: HttpRequest, remote_field: Any, row: Model) -> Any:
+def _link_if_permitted(
+    link: Callable[[ForeignObjectRel, Model], str], request: HttpRequest, remote_field: ForeignObjectRel, row: Model
+) -> str:
     pages = admin.site._registry.get(remote_field.model)
     return link(remote_field, row) if pages and pages.has_view_permission(request, row) else str(row)

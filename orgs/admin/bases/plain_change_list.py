@@ -1,9 +1,9 @@
 """The list of an admin page, without controls that have nothing to act on."""
 
 import uuid
-from typing import Any
 
 from django.contrib.admin.views.main import ChangeList
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils.functional import cached_property
 
@@ -17,7 +17,7 @@ class PlainChangeList(ChangeList):
         if not self.query and not self.has_active_filters:
             self.full_result_count = self.result_count
 
-    def url_for_result(self, result: Any) -> str:
+    def url_for_result(self, result: Model) -> str:
         """Return the address of a row's page. Django resolves the pattern of addresses for each row."""
         if isinstance(result.pk, uuid.UUID):
             return self._page_of_nil.replace(str(uuid.UUID(int=0)), str(result.pk))

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -50,11 +50,10 @@ def holds_permission(request: HttpRequest, permission: Permission) -> bool:
 
 def remember(request: HttpRequest, key: object, compute: Callable[[], Answer]) -> Answer:
     """Return what `compute` returns, called once for a key and a request: the sidebar asks everything often."""
-    answers: dict[object, Any] = request.__dict__.setdefault("_remembered_answers", {})
+    answers: dict[object, Answer] = request.__dict__.setdefault("_remembered_answers", {})
     if key not in answers:
         answers[key] = compute()
-    answer: Answer = answers[key]
-    return answer
+    return answers[key]
 
 
 def only_organization(request: HttpRequest) -> uuid.UUID | None:

@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin
@@ -13,6 +13,7 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import DataError, transaction
 from django.db.models import Field as DbField
 from django.db.models import Model, QuerySet
+from django.db.models.fields.related import RelatedField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -28,6 +29,9 @@ from .object_pages import ObjectPagesMixin
 from .permitted_links import limit_links
 from .plain_change_list import PlainChangeList
 from .request_permissions import holds_permission, manageable_organizations, only_organization, remember
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 # Each word of a search is compared with all rows. More words could only leave out rows that have all of these.
 _MAX_SEARCHED_WORDS = 20
@@ -51,8 +55,8 @@ class ScopedRelatedFilter(admin.RelatedFieldListFilter):
     """Limits the choices of a filter to the rows that the page's forms offer."""
 
     def field_choices(
-        self, field: Any, request: HttpRequest, model_admin: "admin.ModelAdmin[Any]"
-    ) -> list[tuple[str, Any]]:
+        self, field: "RelatedField[object, object]", request: HttpRequest, model_admin: "admin.ModelAdmin[Model]"
+    ) -> list[tuple[str, "StrOrPromise"]]:
         rows = (
             model_admin.selectable_rows(request, field.remote_field.model)
             if isinstance(model_admin, ScopedAdmin)
@@ -77,7 +81,7 @@ class ScopedAdmin(ObjectPagesMixin):
         return format_html(box, ACTION_CHECKBOX_NAME, obj.pk, label)
 
     show_facets = admin.ShowFacets.NEVER  # each would count all rows
-    empty_text: Any = ""  # what the list says while it is empty: what its rows are for
+    empty_text: "StrOrPromise" = ""  # what the list says while it is empty: what its rows are for
 
     def visible_rows(self, request: HttpRequest) -> QuerySet[Model]:
         """Return the rows that the user of this request may see and change."""
