@@ -4,7 +4,7 @@ import contextlib
 import functools
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import django_otp
 import segno
@@ -15,7 +15,7 @@ from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
-from django.urls import path, re_path, reverse
+from django.urls import URLPattern, URLResolver, path, re_path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -29,6 +29,27 @@ from .pages import render_too_many_checks
 from .password_backend import TooManyPasswordChecks
 
 
+class ListedModel(TypedDict):
+    """A model, or another page, in a list of the home page and the sidebar; Django's has more."""
+
+    name: str
+    object_name: str
+    admin_url: str
+    add_url: str | None
+    view_only: bool
+    is_current: NotRequired[bool]
+
+
+class ListedApp(TypedDict):
+    """An app with its models, or another group of pages, as Django lists it."""
+
+    name: str
+    app_label: str
+    app_url: str
+    has_module_perms: bool
+    models: list[ListedModel]
+
+
 class Site(AdminSite):
     """The admin site. With RAG_STAFF_OTP it requires a verified second factor."""
 
@@ -39,7 +60,7 @@ class Site(AdminSite):
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
         self._read_figures: Callable[[HttpRequest], dict[str, object]] | None = None
-        self._group_lists: Callable[[HttpRequest, list[object]], list[object]] | None = None
+        self._group_lists: Callable[[HttpRequest, list[ListedApp]], list[ListedApp]] | None = None
         self._pages: list[tuple[str, Callable[..., HttpResponseBase], str]] = []
 
     def register_page(self, route: str, view: Callable[..., HttpResponseBase], name: str) -> None:
@@ -56,11 +77,11 @@ class Site(AdminSite):
         """Show figures on the home page: `read_figures` returns what its template needs, for the user of a request."""
         self._read_figures = read_figures
 
-    def register_navigation(self, group_lists: Callable[[HttpRequest, list[Any]], list[Any]]) -> None:
+    def register_navigation(self, group_lists: Callable[[HttpRequest, list[ListedApp]], list[ListedApp]]) -> None:
         """Group the lists of the home page and the sidebar: `group_lists` returns Django's list of apps in groups."""
         self._group_lists = group_lists
 
-    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[ListedApp]:
         if not self.has_permission(request):  # the sign-in page, whose database login reads no permissions
             return []
         app_list = super().get_app_list(request, app_label)
@@ -116,7 +137,7 @@ class Site(AdminSite):
 
         return super().admin_view(check_again, cacheable)
 
-    def get_urls(self) -> list[Any]:
+    def get_urls(self) -> list[URLPattern | URLResolver]:
         pages = [re_path(route, self.admin_view(view), name=name) for route, view, name in self._pages]
         return [path("second-factor/", self.second_factor, name="second_factor"), *pages, *super().get_urls()]
 

@@ -1,6 +1,6 @@
 """Shared code of this app's admin pages, which show, offer and delete only what their user may manage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -97,7 +97,7 @@ class CountedDeletionMixin:
         raise NotImplementedError
 
     def get_deleted_objects(
-        self, objs: Any, request: HttpRequest
+        self, objs: Iterable[Model], request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
         counts = dict(self.count_deletions(list(objs)))
         return describe_deletions(counts), counts, set(), []

@@ -1,9 +1,7 @@
 """The action "Parse again" of documents and of data sources."""
 
-from typing import Any
-
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
@@ -19,7 +17,7 @@ _NOTHING_QUEUED = _(
 )
 
 
-def reparse(model_admin: "admin.ModelAdmin[Any]", request: HttpRequest, documents: QuerySet[Document]) -> None:
+def reparse(model_admin: "admin.ModelAdmin[Model]", request: HttpRequest, documents: QuerySet[Document]) -> None:
     """Queue the documents to be parsed again, and show the outcome as a message of the page.
 
     Documents of sources that the user may not send documents to are skipped.

@@ -45,7 +45,7 @@ class JobFilter(admin.SimpleListFilter):
     title = _("job")
     parameter_name = "job"
 
-    def __init__(self, request: HttpRequest, params: dict[str, Any], *args: Any) -> None:
+    def __init__(self, request: HttpRequest, params: dict[str, list[str]], *args: Any) -> None:
         self._job_id = (params.get("job") or [""])[-1]
         super().__init__(request, params, *args)
 

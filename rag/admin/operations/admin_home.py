@@ -1,6 +1,6 @@
 """The figures on the admin's home, for users with the permission sources.manage."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -67,7 +67,7 @@ def _build_charts(figures: home_figures.HomeFigures) -> list[tuple[Chart, str]]:
     medians = [(hour, summary.p50) for hour, summary in queries]
     percentiles = [(hour, summary.p95) for hour, summary in queries]
     grounded = [(hour, _grounded_percent(summary.failure_share)) for hour, summary in answers]
-    charts: list[tuple[Any, str]] = [
+    charts: list[tuple[Chart | None, str]] = [
         (build_chart(gettext("Documents ingested per hour"), ingested), f"{document_list}?state__exact=done"),
         (build_chart(gettext("Failed documents per hour"), failed), f"{document_list}?state__exact=failed"),
         (build_chart(gettext("Questions per hour"), question_counts), ""),

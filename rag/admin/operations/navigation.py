@@ -1,6 +1,6 @@
 """The navigation of the admin: its lists in groups named after tasks, instead of one group for each Django app."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.sign_in.admin_site import Site
+from accounts.sign_in.admin_site import ListedApp, ListedModel, Site
 from orgs.access.permissions import Permission
 from orgs.admin.bases.request_permissions import holds_permission
 
@@ -34,7 +34,7 @@ _GROUPS: tuple[tuple[object, tuple[str, ...]], ...] = (
 )
 
 
-def group_lists(request: HttpRequest, app_list: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def group_lists(request: HttpRequest, app_list: list[ListedApp]) -> list[ListedApp]:
     """Return Django's list of apps and models in the groups of this module; models without a group at the end."""
     entries = _other_pages(request)
     for app in app_list:
@@ -52,7 +52,7 @@ def group_lists(request: HttpRequest, app_list: list[dict[str, Any]]) -> list[di
     ]
 
 
-def _other_pages(request: HttpRequest) -> dict[str, dict[str, Any]]:
+def _other_pages(request: HttpRequest) -> dict[str, ListedModel]:
     """Return the pages that belong to no model, as Django describes models."""
     pages = {}
     if holds_permission(request, Permission.SOURCES_MANAGE):

@@ -1,7 +1,7 @@
 """The page "Operations": whether the installation is healthy, and what to do if it is not. For superusers."""
 
-from collections.abc import Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 from django.contrib import admin, messages
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -107,7 +107,7 @@ def _sort_stages(stages: Sequence[measurement_summaries.Summary]) -> list[measur
     return sorted(stages, key=lambda stage: stage_position(stage.name))
 
 
-def _find_summary(summaries: Any, name: str) -> measurement_summaries.Summary:
+def _find_summary(summaries: Iterable[measurement_summaries.Summary], name: str) -> measurement_summaries.Summary:
     """Return the summary with this name; an empty one if nothing was measured."""
     return next((summary for summary in summaries if summary.name == name), measurement_summaries.Summary(name))
 

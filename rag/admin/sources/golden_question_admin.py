@@ -70,10 +70,10 @@ class GoldenQuestionAdmin(SourceContentAdmin):
         form.request = request  # the class is created for this request
         return form
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fields(self, request: HttpRequest, obj: GoldenQuestion | None = None) -> tuple[str, ...]:
         hides_passage = obj is not None and not golden_questions.may_see_results(get_caller(request), obj.source)
         names = ["source", "question", "path", "passage", "active"]
-        return [name for name in names if not (hides_passage and name == "passage")]
+        return tuple(name for name in names if not (hides_passage and name == "passage"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> tuple[str, ...]:
         return ("source",) if obj else ()

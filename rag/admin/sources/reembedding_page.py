@@ -2,13 +2,12 @@
 
 import uuid
 from collections.abc import Callable
-from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
@@ -48,7 +47,7 @@ class StartForm(forms.Form):
         required=False, label=_("Switch automatically when all vectors are ready and the quality gate passes")
     )
 
-    def __init__(self, source: DataSource, data: Any = None) -> None:
+    def __init__(self, source: DataSource, data: QueryDict | None = None) -> None:
         super().__init__(data, label_suffix="")
         field = self.fields["model"]
         assert isinstance(field, forms.ModelChoiceField)

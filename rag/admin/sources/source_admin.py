@@ -3,7 +3,7 @@
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from django.contrib import admin
 from django.contrib.humanize.templatetags.humanize import intcomma
@@ -32,6 +32,13 @@ from .access import access_page, grantees, matrix_change_page, matrix_page
 from .access.grant_forms import SUGGESTIONS_ID, GrantInline
 from .source_forms import SourceForm
 from .upload_page import UploadPageMixin, upload_context
+
+
+class ListedSource(Protocol):
+    """A data source as the list of data sources reads it."""
+
+    audience: object
+    document_count: int
 
 
 class SourceChangeList(PlainChangeList):
@@ -131,8 +138,8 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         return {"organization": organizations[0].pk, "owner": request.user.pk, **initial}
 
     @admin.display(description=_("documents"))
-    def documents(self, source: Any) -> int:
-        return int(source.document_count)
+    def documents(self, source: ListedSource) -> int:
+        return source.document_count
 
     @admin.display(description=_("stored"))
     def storage_totals(self, source: DataSource) -> str:
@@ -144,7 +151,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
         return ", ".join((*texts, filesizeformat(size)))
 
     @admin.display(description=_("who may query it"), ordering="visibility")
-    def visibility_display(self, source: Any) -> str:
+    def visibility_display(self, source: ListedSource) -> str:
         return str(source.audience)
 
     def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
@@ -188,7 +195,7 @@ class DataSourceAdmin(UploadPageMixin, CountedDeletionMixin, SourceContentAdmin)
             inline.inline_formset_data = json.dumps(data)
         return inlines
 
-    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+    def save_formset(self, request: HttpRequest, form: "ModelForm[Model]", formset: Any, change: bool) -> None:
         for grant in formset.save(commit=False):  # new and changed grants
             grant.granted_by, grant.granted_at = request.user, timezone.now()
         super().save_formset(request, form, formset, change)

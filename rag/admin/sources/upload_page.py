@@ -2,10 +2,10 @@
 
 import json
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.admin import AdminSite
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFilesSent
 from django.core.files.uploadedfile import UploadedFile
@@ -40,7 +40,7 @@ class _UploadRejected(Exception):
 class UploadPageMixin:
     """Adds …/<id>/upload/ to the admin of data sources, for users who may send documents to the source."""
 
-    admin_site: Any
+    admin_site: AdminSite
 
     def get_urls(self) -> list[URLPattern]:
         # Exempt until the upload handler is set: reading the form's CSRF token reads the files as well.

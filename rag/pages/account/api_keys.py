@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -53,7 +53,7 @@ class KeyForm(forms.Form):
         widget=forms.DateInput(attrs={"type": "date"}),
     )
 
-    def __init__(self, user: User, data: Any = None) -> None:
+    def __init__(self, user: User, data: QueryDict | None = None) -> None:
         super().__init__(data)
         self._user = user
         organizations = Organization.objects.filter(memberships__in=user.memberships.active_for(user)).order_by("name")

@@ -1,5 +1,7 @@
 """The grants on the page of a data source: one row for each person, role or team that may query it."""
 
+import datetime
+import uuid
 from typing import Any
 
 from django import forms
@@ -68,8 +70,8 @@ class GrantForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable
             raise forms.ValidationError(message)
         return text
 
-    def clean_expires_at(self) -> Any:
-        expires_at = self.cleaned_data["expires_at"]
+    def clean_expires_at(self) -> datetime.datetime | None:
+        expires_at: datetime.datetime | None = self.cleaned_data["expires_at"]
         if expires_at and "expires_at" in self.changed_data and expires_at <= timezone.now():
             raise forms.ValidationError(
                 gettext("This time is in the past. Choose a later one, or delete the row to end the access now.")
@@ -105,7 +107,7 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
 
     def clean(self) -> None:
         super().clean()
-        seen: set[tuple[Any, ...]] = set()
+        seen: set[tuple[uuid.UUID | None, ...]] = set()
         for form in self.forms:
             if form in self.deleted_forms or not form.is_valid() or not form.cleaned_data.get("grantee"):
                 continue
@@ -119,7 +121,7 @@ class GrantFormSet(forms.BaseInlineFormSet):  # type: ignore[type-arg]  # not su
                 raise forms.ValidationError(message.format(number=MAX_GRANTS_PER_KIND))
 
 
-def _label_widgets(widget: Any, name: str) -> None:
+def _label_widgets(widget: forms.Widget, name: str) -> None:
     """Name the fields of a row for screen readers: only the column has a heading."""
     parts = getattr(widget, "widgets", ())
     for part, end in zip(parts, (gettext("date"), gettext("time")), strict=False):
@@ -145,9 +147,11 @@ class GrantInline(admin.TabularInline):  # type: ignore[type-arg]  # not subscri
         rows: models.QuerySet[Grant] = super().get_queryset(request)
         return rows.select_related("source", "user", "role__organization", "team__organization", "granted_by")
 
-    def get_formset(self, request: HttpRequest, obj: Model | None = None, **kwargs: Any) -> Any:
+    def get_formset(
+        self, request: HttpRequest, obj: Model | None = None, **kwargs: Any
+    ) -> "type[forms.BaseInlineFormSet[Model, Model, forms.ModelForm[Model]]]":
         # As many forms are built for a request that says that it has more.
-        formset: Any = super().get_formset(request, obj, **{"absolute_max": self.max_num, **kwargs})
+        formset = super().get_formset(request, obj, **{"absolute_max": self.max_num, **kwargs})
         _label_widgets(formset.form.base_fields["grantee"].widget, str(_NAMED))
         return formset
 

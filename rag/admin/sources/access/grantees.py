@@ -1,13 +1,12 @@
 """The people, roles and teams that a data source can be opened to, each written as one text."""
 
 from collections.abc import Iterator
-from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext, gettext_noop
 
 from accounts.models import User
-from orgs.models import Membership, Organization
+from orgs.models import Membership, Organization, Role, Team
 from rag.admin.sources.source_page_base import MAX_SUGGESTIONS
 from rag.models import Grant
 
@@ -70,5 +69,5 @@ def _find_rows(organization: Organization, kind: str, name: str) -> list[Model]:
     return list(_groups(organization, kind).filter(name=name))
 
 
-def _groups(organization: Organization, kind: str) -> Any:
-    return organization.roles if kind == "role" else organization.teams
+def _groups(organization: Organization, kind: str) -> QuerySet[Role] | QuerySet[Team]:
+    return organization.roles.all() if kind == "role" else organization.teams.all()
