@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from django.conf import settings
 from django.core.files.base import ContentFile, File
@@ -195,7 +195,7 @@ class _HashingReader(File):  # type: ignore[type-arg]  # not subscriptable at ru
 
 
 @contextlib.contextmanager
-def _translated_errors() -> Iterator[Any]:
+def _translated_errors() -> Iterator[None]:
     """Raise StorageFailed instead of what the storage raises in this block."""
     try:
         yield

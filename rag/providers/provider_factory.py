@@ -4,7 +4,7 @@ import functools
 import os
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from django.conf import settings
 
@@ -252,7 +252,15 @@ def allowed_folders(organization_slug: str) -> list[str]:
     return [*settings.RAG_SYNC_FOLDERS.get("*", ()), *settings.RAG_SYNC_FOLDERS.get(organization_slug, ())]
 
 
-def allowed_file_systems(organization_slug: str) -> dict[str, Mapping[str, Any]]:
+class FileSystem(TypedDict):
+    """A file system that the operator allows (RAG_SYNC_FILE_SYSTEMS)."""
+
+    url: str
+    options: NotRequired[Mapping[str, object]]
+    organizations: list[str]
+
+
+def allowed_file_systems(organization_slug: str) -> dict[str, FileSystem]:
     """Return the file systems from which the organisation may fetch documents, by name (RAG_SYNC_FILE_SYSTEMS)."""
     return {
         name: file_system

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 
 class ListingFailed(Exception):
@@ -52,7 +52,7 @@ class Page:
     """
 
     items: list[ListedItem]
-    cursor: Any
+    cursor: object
     is_last: bool
     skipped: int = 0
 

@@ -6,7 +6,7 @@ protocol's package must be installed besides fsspec.
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import IO
 
 import fsspec
 
@@ -121,7 +121,7 @@ def _build_entry(entry: Mapping[str, object]) -> folder_walk.Entry:
     return folder_walk.Entry(_name(entry), is_folder=False, version=version)
 
 
-def _read(file: Any) -> Iterator[bytes]:
+def _read(file: IO[bytes]) -> Iterator[bytes]:
     try:
         with _translated_errors():
             while part := file.read(READ_BYTES):

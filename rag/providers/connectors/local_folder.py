@@ -5,7 +5,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from . import folder_walk
 from .base import ItemFailed, ItemGone, ListingFailed, OpenedItem, Page
@@ -119,7 +119,7 @@ def _build_entry(entry: os.DirEntry[str]) -> folder_walk.Entry:
     return folder_walk.Entry(entry.name, is_folder=False, version=version)
 
 
-def _read(file: Any) -> Iterator[bytes]:
+def _read(file: IO[bytes]) -> Iterator[bytes]:
     try:
         while part := file.read(READ_BYTES):
             yield part

@@ -104,7 +104,7 @@ class S3Connector:
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise ItemFailed(describe(error), code="UNREACHABLE", is_location_down=True) from error
 
-    def _list(self, after: str) -> Any:
+    def _list(self, after: str) -> etree._Element:
         query = {"encoding-type": "url", "list-type": "2", "max-keys": str(_MAX_KEYS), "prefix": self._prefix}
         if after:
             query["start-after"] = after
@@ -153,7 +153,7 @@ def _leads_up(key: str) -> bool:
     return not {".", ".."}.isdisjoint(key.split("/"))
 
 
-def _text(element: Any, name: str) -> str:
+def _text(element: etree._Element, name: str) -> str:
     return str(element.findtext(f"{_NAMESPACE}{name}") or "")
 
 

@@ -8,8 +8,9 @@ before pooling. An output that is not requested costs nothing.
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import onnx
@@ -17,8 +18,19 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
+from rag.providers.base import Vectors
+
 _FUSED = "com.microsoft"
 _WEIGHTS = "weights.bin"
+
+
+class _Config(TypedDict):
+    """What the graph needs of the model's config.json."""
+
+    hidden_size: int
+    layer_norm_eps: float
+    num_attention_heads: int
+    num_hidden_layers: int
 
 
 class _Graph:
@@ -71,7 +83,7 @@ def write(folder: Path, target: Path) -> None:
 
 def _build(folder: Path) -> bytes:
     """Return the graph, serialised: about 90 MB."""
-    config = json.loads((folder / "config.json").read_text())
+    config: _Config = json.loads((folder / "config.json").read_text())
     weights = {
         name: value.astype(np.float32)
         for name, value in load_file(folder / "model.safetensors").items()
@@ -87,7 +99,7 @@ def _build(folder: Path) -> bytes:
     return bytes(_model(graph, config["hidden_size"]).SerializeToString())
 
 
-def _embeddings(graph: _Graph, weights: dict[str, Any], epsilon: float) -> str:
+def _embeddings(graph: _Graph, weights: Mapping[str, Vectors], epsilon: float) -> str:
     """Add the sum of word, position and segment embeddings, normalized, and return the name of its node."""
     # There is only one segment, so its embedding is added to those of the positions in advance.
     positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
@@ -104,7 +116,7 @@ def _embeddings(graph: _Graph, weights: dict[str, Any], epsilon: float) -> str:
     )
 
 
-def _layer(graph: _Graph, weights: dict[str, Any], name: str, hidden: str, mask: str, config: dict[str, Any]) -> str:
+def _layer(graph: _Graph, weights: Mapping[str, Vectors], name: str, hidden: str, mask: str, config: _Config) -> str:
     """Add one transformer layer, and return the name of the node with its output."""
 
     def matrix(part: str) -> str:

@@ -6,7 +6,6 @@ A response may be slow or endless, redirect, or contain text that cannot be stor
 import contextlib
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
 
 import httpx2
 
@@ -39,7 +38,7 @@ class BoundedClient(httpx2.Client):
             backend: What connects, if the operator has not set the address (ragsite.http.outbound_connections).
         """
         self._backend = backend or DeadlineBackend()
-        hooks: dict[str, list[Callable[..., Any]]] = {
+        hooks: dict[str, list[Callable[..., None]]] = {
             "request": [_begin_deadline],
             "response": [_close_unless_successful],
         }
@@ -88,13 +87,14 @@ def limit_responses(max_bytes: int) -> Callable[[httpx2.Response], Awaitable[Non
     async def limit(response: httpx2.Response) -> None:
         if response.headers.get("Content-Encoding", "identity") != "identity":
             raise httpx2.DecodingError("The server compresses although it was asked not to.")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _BoundedStream(response.stream, max_bytes)
 
     return limit
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    def __init__(self, stream: Any, max_bytes: int) -> None:
+    def __init__(self, stream: httpx2.AsyncByteStream, max_bytes: int) -> None:
         self._stream, self._max_bytes = stream, max_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:

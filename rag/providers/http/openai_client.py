@@ -4,7 +4,7 @@ import email.utils
 import math
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from rag.errors import ProviderFailed
 from ragsite.http.outbound_connections import ForbiddenAddress, GuardedBackend, trusted_authorities
@@ -23,7 +23,16 @@ _INTERNAL_ERROR = 500
 NO_KEY = "none"
 
 
-def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options: Any) -> "openai.OpenAI":
+class ClientOptions(TypedDict, total=False):
+    """Further options of the library's clients."""
+
+    timeout: float
+    max_retries: int
+
+
+def open_client(
+    *, api_key: str, base_url: str, guarded: bool = False, **options: Unpack[ClientOptions]
+) -> "openai.OpenAI":
     """Create a client that follows no redirects.
 
     Args:
@@ -39,7 +48,9 @@ def open_client(*, api_key: str, base_url: str, guarded: bool = False, **options
     return openai.OpenAI(api_key=api_key or NO_KEY, base_url=base_url or None, http_client=http_client, **options)
 
 
-def open_async_client(*, api_key: str, base_url: str, max_bytes: int, **options: Any) -> "openai.AsyncOpenAI":
+def open_async_client(
+    *, api_key: str, base_url: str, max_bytes: int, **options: Unpack[ClientOptions]
+) -> "openai.AsyncOpenAI":
     """Create an asynchronous client that follows no redirects.
 
     Args:
@@ -112,8 +123,8 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     milliseconds, value = headers.get("retry-after-ms", ""), headers.get("retry-after", "")
     seconds = _parse_number(milliseconds)
     seconds = seconds / 1000 if seconds is not None else _parse_number(value)
-    if seconds is None and (date := email.utils.parsedate_tz(value)):
-        seconds = _seconds_until(date)
+    if seconds is None:
+        seconds = _seconds_until(value)
     return max(0.0, seconds) if seconds is not None else None
 
 
@@ -125,8 +136,9 @@ def _parse_number(value: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _seconds_until(date: tuple[Any, ...]) -> float | None:
+def _seconds_until(value: str) -> float | None:
+    date = email.utils.parsedate_tz(value)
     try:
-        return email.utils.mktime_tz(date) - time.time()
+        return email.utils.mktime_tz(date) - time.time() if date else None
     except (ValueError, OverflowError):  # not a day of the calendar
         return None

@@ -6,7 +6,7 @@ import functools
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import httpx2
 from opentelemetry.trace import Span
@@ -25,6 +25,7 @@ from .stoppable_stream import iterate_async
 
 if TYPE_CHECKING:
     import openai
+    from openai.types.chat import ChatCompletionChunk
 
 _MAX_ATTEMPTS = 3
 # Maximum length of an answer, which is more than models generate.
@@ -108,7 +109,7 @@ class OpenAILanguageModel:
 
     async def _start_stream(
         self, client: "openai.AsyncOpenAI", messages: Sequence[Message], temperature: float | None
-    ) -> Any:
+    ) -> "openai.AsyncStream[ChatCompletionChunk]":
         """Open the stream, with retries. Later nothing is retried: text that was passed on cannot be taken back."""
         import openai
 

@@ -7,7 +7,6 @@ limits instead.
 import threading
 import uuid
 from collections import Counter
-from typing import Any
 
 from rag.errors import TooManyReads
 
@@ -18,7 +17,7 @@ _lock = threading.Lock()
 _in_progress: Counter[uuid.UUID] = Counter()
 
 
-def begin(request_meta: dict[str, Any], account: uuid.UUID | None) -> None:
+def begin(request_meta: dict[str, object], account: uuid.UUID | None) -> None:
     """Count a GET or HEAD request of the account until `end`. A request without an account is not counted.
 
     Raises:
@@ -34,10 +33,10 @@ def begin(request_meta: dict[str, Any], account: uuid.UUID | None) -> None:
     request_meta[_ACCOUNT_META_KEY] = account
 
 
-def end(request_meta: dict[str, Any]) -> None:
+def end(request_meta: dict[str, object]) -> None:
     """End the count of a request, if it was counted. The middleware calls this when there is a response."""
     account = request_meta.pop(_ACCOUNT_META_KEY, None)
-    if account is None:
+    if not isinstance(account, uuid.UUID):
         return
     with _lock:
         _in_progress[account] -= 1

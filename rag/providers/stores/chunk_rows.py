@@ -3,7 +3,6 @@
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from django.db import connection
 
@@ -57,7 +56,7 @@ def move_kept(chunks: Sequence[ChunkDraft], kept_rows: Mapping[int, uuid.UUID]) 
     """Give the kept rows the positions, offsets, pages and headings that they have in the new version."""
     kept_chunks = [chunks[index] for index in kept_rows]
     pages = [chunk.pages or (None, None) for chunk in kept_chunks]
-    columns: list[Any] = [
+    columns: list[list[uuid.UUID] | list[int] | list[int | None] | list[str]] = [
         list(kept_rows.values()),
         [chunk.position for chunk in kept_chunks],
         [chunk.start for chunk in kept_chunks],

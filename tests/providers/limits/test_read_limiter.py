@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -18,9 +17,9 @@ def no_reads() -> Iterator[None]:
     read_limiter._in_progress.clear()
 
 
-def begin(account: uuid.UUID | None, method: str = "GET") -> dict[str, Any]:
+def begin(account: uuid.UUID | None, method: str = "GET") -> dict[str, object]:
     """Begin a request of the account, and return what ends it."""
-    meta = {"REQUEST_METHOD": method}
+    meta: dict[str, object] = {"REQUEST_METHOD": method}
     read_limiter.begin(meta, account)
     return meta
 

@@ -134,7 +134,7 @@ class QdrantClient:
         return BoundedClient(timeout=self._timeout)
 
 
-def _finite(score: Any) -> float:
+def _finite(score: float) -> float:
     if not math.isfinite(score):
         raise ValueError("A score must be finite.")
     return float(score)

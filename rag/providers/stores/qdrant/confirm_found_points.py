@@ -4,7 +4,6 @@ import contextlib
 import uuid
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import connection
 from pgvector import HalfVector
@@ -92,7 +91,7 @@ def score_chunks(
     scope: SearchScope, vector: Vectors | None, query: LexicalQuery, chunk_ids: Sequence[uuid.UUID]
 ) -> Scores:
     """Return the scores of the chunks that the database server which is read has, and that the caller may query."""
-    values: list[Any] = [
+    values: list[int | str | list[int] | list[float] | list[uuid.UUID] | None] = [
         len(vector) if vector is not None else 0,
         HalfVector(vector).to_text() if vector is not None else None,
         query.vector,

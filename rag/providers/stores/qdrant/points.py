@@ -3,9 +3,10 @@
 A point has a digest of everything that it was made of. So copying is idempotent, and repeating it costs little.
 """
 
+import datetime
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -43,6 +44,23 @@ _CONTENT = (
     "document.lang, document.tags, document.date, vector.embedding::real[], terms.terms, terms.weights::text, "
     "tokens.signatures"
 )
+
+
+class _Content(NamedTuple):
+    """The columns of _CONTENT. What the chunk does not have is None; `weights` belong to `terms`."""
+
+    organization: uuid.UUID
+    source: uuid.UUID
+    document: uuid.UUID
+    source_type: str
+    content_type: str
+    lang: str
+    tags: list[str]
+    date: datetime.datetime | None
+    embedding: list[float] | None
+    terms: list[int] | None
+    weights: str
+    signatures: bytes | None
 
 
 def copy_documents(client: QdrantClient, document_ids: Sequence[uuid.UUID], models: Iterable[EmbeddingModel]) -> int:
@@ -98,30 +116,28 @@ def _points(model: EmbeddingModel, chunk_ids: Sequence[uuid.UUID], *, with_token
     query = f"SELECT chunk.id, {_DIGEST}, {_CONTENT} {_chunks(model)} AND chunk.id = ANY(%(ids)s)"
     with connection.cursor() as cursor:
         cursor.execute(query, {"model": model.pk, "ids": list(chunk_ids), "with_tokens": with_tokens})
-        return [_point(*row) for row in cursor.fetchall()]
+        return [_point(chunk_id, digest, _Content(*content)) for chunk_id, digest, *content in cursor.fetchall()]
 
 
-def _point(chunk_id: uuid.UUID, digest: str, *content: Any) -> JsonObject:
-    organization, source, document, source_type, content_type, lang, tags, date, *vector_data = content
-    embedding, terms, weights, signatures = vector_data
+def _point(chunk_id: uuid.UUID, digest: str, content: _Content) -> JsonObject:
     vectors: JsonObject = {}
-    if embedding:
-        vectors[collection.DENSE] = embedding
-    if terms:
+    if content.embedding:
+        vectors[collection.DENSE] = content.embedding
+    if content.terms:
         # The format of a sparse vector in pgvector, {1:0.5,7:1.2}/1000000000, in the order of the terms.
-        values = [float(pair.partition(":")[2]) for pair in weights[1 : weights.index("}")].split(",")]
-        vectors[collection.WORDS] = {"indices": terms, "values": values}
-    if signatures:
-        vectors[collection.TOKENS] = token_vectors.vectors_of(signatures)
+        values = [float(pair.partition(":")[2]) for pair in content.weights[1 : content.weights.index("}")].split(",")]
+        vectors[collection.WORDS] = {"indices": content.terms, "values": values}
+    if content.signatures:
+        vectors[collection.TOKENS] = token_vectors.vectors_of(content.signatures)
     payload = {
-        "organization": str(organization),
-        "source": str(source),
-        "document": str(document),
-        "source_type": source_type,
-        "content_type": content_type,
-        "lang": lang,
-        "tags": tags,
-        "date": date.isoformat() if date else None,
+        "organization": str(content.organization),
+        "source": str(content.source),
+        "document": str(content.document),
+        "source_type": content.source_type,
+        "content_type": content.content_type,
+        "lang": content.lang,
+        "tags": content.tags,
+        "date": content.date.isoformat() if content.date else None,
         "digest": digest,
     }
     return {"id": str(chunk_id), "vector": vectors, "payload": payload}
