@@ -178,7 +178,7 @@ def measure_quality(*_: object) -> None:
 
 _reporters: list[workers.Reporter] = []
 _started_at: dict[str, datetime.datetime] = {}
-_spans: dict[str, Any] = {}
+_spans: dict[str, tracing.StartedTask | None] = {}
 
 
 @signals.worker_before_create_process.connect

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from ragsite.http.bodies.json_types import JsonObject
 
 from .passages import Passage
 
@@ -24,7 +25,7 @@ class AgentTool:
     description: str
     input_schema: Mapping[str, object]
     output_schema: Mapping[str, object]
-    call: Callable[[dict[str, Any]], Mapping[str, object]]
+    call: Callable[[JsonObject], Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ import contextlib
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from typing import Any
+from contextvars import Token
+from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db.backends.base.base import BaseDatabaseWrapper
 from opentelemetry import context, propagate, trace
+from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 
 # Longer contents are cut, so that a span stays small.
@@ -101,7 +103,11 @@ def inject(headers: MutableMapping[str, object]) -> None:
         propagate.inject(headers)
 
 
-def start_task(name: str, *, traceparent: str) -> tuple[Span, object] | None:
+# A span, and what makes the previous one the current one again.
+StartedTask: TypeAlias = tuple[Span, Token[Context]]
+
+
+def start_task(name: str, *, traceparent: str) -> StartedTask | None:
     """Start the span of a task in the trace of the code that sent its message, and make it the current one.
 
     Args:
@@ -120,7 +126,7 @@ def start_task(name: str, *, traceparent: str) -> tuple[Span, object] | None:
     return started, context.attach(trace.set_span_in_context(started))
 
 
-def end_task(task: tuple[Span, Any] | None, error: BaseException | None) -> None:
+def end_task(task: StartedTask | None, error: BaseException | None) -> None:
     """End what `start_task` started."""
     if task is not None:
         context.detach(task[1])

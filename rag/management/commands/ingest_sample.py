@@ -4,7 +4,7 @@ import http.client
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from ragsite.http.bodies.json_types import JsonObject
 
 DATASETS = settings.BASE_DIR.parent / "shared" / "datasets"
 TYPES = {".md": "text/markdown", ".txt": "text/plain", ".rst": "text/plain", ".csv": "text/csv", ".py": "text/plain"}
@@ -65,7 +67,7 @@ def _ingest_in_jobs(client: "_Client", source: str, documents: list[dict[str, ob
     return errors
 
 
-def _poll_job(client: "_Client", job: Any) -> Iterator[Any]:
+def _poll_job(client: "_Client", job: JsonObject) -> Iterator[JsonObject]:
     """Yield the job and its later states. The last one is finished."""
     yield job
     while not job["finishedAt"]:
@@ -103,18 +105,18 @@ class _Client:
         pair = self.post("/api/auth/token", {"email": email, "password": password})
         self._headers["Authorization"] = f"Bearer {pair['access']}"
 
-    def post(self, path: str, body: Any) -> Any:
+    def post(self, path: str, body: Mapping[str, object]) -> JsonObject:
         return self._send("POST", path, json.dumps(body))
 
-    def get(self, path: str) -> Any:
+    def get(self, path: str) -> JsonObject:
         return self._send("GET", path, None)
 
-    def _send(self, method: str, path: str, body: str | None) -> Any:
+    def _send(self, method: str, path: str, body: str | None) -> JsonObject:
         connection = http.client.HTTPConnection(self._address, timeout=120)
         try:
             connection.request(method, path, body, self._headers)
             response = connection.getresponse()
-            content = json.loads(response.read())
+            content: JsonObject = json.loads(response.read())
         except OSError:
             raise CommandError(
                 f"Nothing answers at {self._address}. Start the product with `make run`. If it uses another port, "

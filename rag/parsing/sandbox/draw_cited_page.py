@@ -7,11 +7,15 @@ import ctypes
 import re
 from collections.abc import Iterator, Sequence
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING
 
 from rag.errors import ParseFailed
 from rag.parsing.ocr.open_pictures import open_pictures
 from rag.types import LineBox
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from pypdfium2 import PdfPage, PdfPosConv
 
 _WIDTH_PIXELS = 1_100
 _MAX_HEIGHT_PIXELS = 2_200
@@ -88,7 +92,7 @@ def _boxes_of(line_boxes: Sequence[LineBox], number: int) -> list[LineBox]:
     return [box for box in line_boxes if box.page == number]
 
 
-def _draw(page: Any, ranges: list[tuple[int, int]], line_boxes: Sequence[LineBox]) -> bytes:
+def _draw(page: "PdfPage", ranges: list[tuple[int, int]], line_boxes: Sequence[LineBox]) -> bytes:
     width, height = page.get_size()
     scale = min(_WIDTH_PIXELS / max(width, 1), _MAX_HEIGHT_PIXELS / max(height, 1))
     bitmap = page.render(scale=scale)
@@ -97,7 +101,7 @@ def _draw(page: Any, ranges: list[tuple[int, int]], line_boxes: Sequence[LineBox
     return _mark(picture, [*_rectangles(page, position, ranges), *_on_picture(line_boxes, picture)])
 
 
-def _on_picture(line_boxes: Sequence[LineBox], picture: Any) -> list[Rectangle]:
+def _on_picture(line_boxes: Sequence[LineBox], picture: "Image") -> list[Rectangle]:
     """Return the pixels of the left, top, right and bottom edge of each box."""
     width, height = picture.size
     return [
@@ -106,7 +110,7 @@ def _on_picture(line_boxes: Sequence[LineBox], picture: Any) -> list[Rectangle]:
     ]
 
 
-def _mark(picture: Any, rectangles: Sequence[Rectangle]) -> bytes:
+def _mark(picture: "Image", rectangles: Sequence[Rectangle]) -> bytes:
     """Colour the rectangles, and return the picture as a file."""
     from PIL import Image, ImageChops
 
@@ -120,7 +124,7 @@ def _mark(picture: Any, rectangles: Sequence[Rectangle]) -> bytes:
     return file.getvalue()
 
 
-def _rectangles(page: Any, position: Any, ranges: list[tuple[int, int]]) -> Iterator[Rectangle]:
+def _rectangles(page: "PdfPage", position: "PdfPosConv", ranges: list[tuple[int, int]]) -> Iterator[Rectangle]:
     """Yield the pixels of the left, top, right and bottom edge of each line of these ranges of characters."""
     text = page.get_textpage()
     for start, end in ranges:
@@ -136,7 +140,7 @@ def _rectangles(page: Any, position: Any, ranges: list[tuple[int, int]]) -> Iter
             )
 
 
-def _find_words(page: Any, passage: str) -> Iterator[tuple[int, int]]:
+def _find_words(page: "PdfPage", passage: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges of characters of a page where its words are those of the passage."""
     words = [(match.start(), match.end(), _plain(match[0])) for match in _WORD.finditer(_characters(page))]
     expected = [_plain(word) for word in _WORD.findall(passage)]
@@ -156,7 +160,7 @@ def _find_words(page: Any, passage: str) -> Iterator[tuple[int, int]]:
         yield words[first][0], words[last - 1][1]
 
 
-def _characters(page: Any) -> str:
+def _characters(page: "PdfPage") -> str:
     """Return the text of a page, with one character at each index of PDFium; a space where it is no character."""
     from pypdfium2 import raw
 

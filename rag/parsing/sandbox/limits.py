@@ -5,7 +5,9 @@ Others are settings: RAG_PARSE_TIMEOUT_SECONDS, RAG_PARSE_MAX_MEMORY_MB, RAG_OCR
 
 import resource
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import TypedDict
+
+from ragsite.http.bodies.json_types import JsonObject
 
 # The maximum size of a document's text in UTF-8, and of its title.
 MAX_TEXT_BYTES = 200 * 2**20
@@ -32,7 +34,7 @@ class PictureRequest(TypedDict):
 
     pages: list[int]
     passage: str
-    line_boxes: list[dict[str, Any]]
+    line_boxes: list[JsonObject]
 
 
 class ParseRequest(TypedDict):
@@ -44,7 +46,7 @@ class ParseRequest(TypedDict):
     file: str
     media_type: str
     folder: str
-    limits: dict[str, Any]
+    limits: JsonObject
     picture: PictureRequest | None
 
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import structlog
 from django.conf import settings
@@ -21,6 +20,7 @@ from rag.parsing import formats
 from rag.parsing.encodings.unicode_text import read_text
 from rag.parsing.ocr.tesseract.languages import find_program, languages_of_document
 from rag.types import Heading, LineBox, LongText, Page, ParsedDocument, Recognition
+from ragsite.http.bodies.json_types import JsonObject
 
 from .limits import (
     EXIT_OUT_OF_MEMORY,
@@ -194,11 +194,11 @@ def _release_parser(parser: ParserProcess) -> None:
     parser.stop()
 
 
-def _read_response(folder: Path, exit_code: int, media_type: str, limits: Limits) -> dict[str, Any]:
+def _read_response(folder: Path, exit_code: int, media_type: str, limits: Limits) -> JsonObject:
     """Read the response that the fork has written, or raise the error that it reports."""
     if exit_code != 0:
         raise _exit_error(folder, exit_code, media_type, limits)
-    response: dict[str, Any] = json.loads(_read_limited(folder / "response", limits))
+    response: JsonObject = json.loads(_read_limited(folder / "response", limits))
     if "error" in response:
         if "exception" in response:
             logger.warning("parser_failed", media_type=media_type, exception=response["exception"])

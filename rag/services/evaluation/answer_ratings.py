@@ -1,7 +1,5 @@
 """Ratings of answers: helpful or not, with a reason and a comment. A disliked answer makes its question unanswered."""
 
-from typing import Any
-
 from django.utils.translation import gettext
 
 from orgs.access.caller import Caller
@@ -28,7 +26,7 @@ def rate_answer(
     message = answers.filter(pk=pk).first() if pk else None
     if message is None:
         raise UnknownConversation(gettext("There is no such answer."))
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "is_helpful": is_helpful,
         "rating_reason": reason if is_helpful is False else "",
         "rating_comment": comment if is_helpful is not None else "",

@@ -3,7 +3,7 @@
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeAlias, cast
 
 from django.conf import settings
 from django.utils import timezone
@@ -47,11 +47,25 @@ def list_scheduled_tasks() -> list[ScheduledTask]:
     return [_build_scheduled_task(name, schedule, runs.get(name)) for name, schedule in _schedules().items()]
 
 
-def _schedules() -> Mapping[str, object]:
-    return {name: entry["schedule"] for name, entry in settings.CELERY_BEAT_SCHEDULE.items()}
+class Crontab(Protocol):
+    """Celery's schedule with times of the day."""
+
+    def remaining_delta(
+        self, last_run_at: datetime.datetime
+    ) -> tuple[datetime.datetime, datetime.timedelta, datetime.datetime]:
+        """Return a time, after how much of which it is due next, and the current time."""
+        ...
 
 
-def _build_scheduled_task(name: str, schedule: object, run: ScheduledTaskRun | None) -> ScheduledTask:
+# The number of seconds between two runs, or when the task is due.
+Schedule: TypeAlias = float | Crontab
+
+
+def _schedules() -> Mapping[str, Schedule]:
+    return {name: cast("Schedule", entry["schedule"]) for name, entry in settings.CELERY_BEAT_SCHEDULE.items()}
+
+
+def _build_scheduled_task(name: str, schedule: Schedule, run: ScheduledTaskRun | None) -> ScheduledTask:
     if run is None:
         due_at = _next_run(schedule, timezone.now())
         return ScheduledTask(name, started_at=None, seconds=None, error="", due_at=due_at, is_late=False)
@@ -66,10 +80,9 @@ def _build_scheduled_task(name: str, schedule: object, run: ScheduledTaskRun | N
     )
 
 
-def _next_run(schedule: Any, after: datetime.datetime) -> datetime.datetime:
+def _next_run(schedule: Schedule, after: datetime.datetime) -> datetime.datetime:
     """Return when the task is due after this time. A schedule is a number of seconds or Celery's crontab."""
     if isinstance(schedule, int | float):
         return after + datetime.timedelta(seconds=schedule)
     last, pause, _ = schedule.remaining_delta(after)
-    due_at: datetime.datetime = last + pause
-    return due_at
+    return last + pause

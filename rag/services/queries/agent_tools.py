@@ -4,7 +4,7 @@ import dataclasses
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from rag.errors import InvalidRequest, NoAccessibleSources
 from rag.pipeline.answering.sanitize_for_prompt import sanitize
@@ -20,7 +20,16 @@ from rag.types import MAX_QUESTION_CHARACTERS, AgentTool, Passage, Question, Ret
 from . import permitted_queries
 
 
-def _object(**properties: Mapping[str, object]) -> dict[str, Any]:
+class ObjectSchema(TypedDict):
+    """The JSON Schema of an object that has all of these properties and no others."""
+
+    type: str
+    properties: dict[str, Mapping[str, object]]
+    required: list[str]
+    additionalProperties: bool
+
+
+def _object(**properties: Mapping[str, object]) -> ObjectSchema:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 

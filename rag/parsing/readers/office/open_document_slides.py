@@ -5,7 +5,6 @@ Presentations are not read with xberg, which repeats titles and adds the placeho
 
 import io
 import zipfile
-from typing import Any
 
 from lxml import etree
 
@@ -125,6 +124,6 @@ def _text(element: etree._Element) -> str:
     return "".join(parts)
 
 
-def _find(element: etree._Element, path: str) -> list[Any]:
-    matches: list[Any] = element.xpath(path, namespaces=_NAMESPACES)
+def _find(element: etree._Element, path: str) -> list[etree._Element]:
+    matches: list[etree._Element] = element.xpath(path, namespaces=_NAMESPACES)
     return matches

@@ -7,7 +7,6 @@ import io
 import posixpath
 import zipfile
 from collections.abc import Iterator
-from typing import Any
 
 from lxml import etree
 
@@ -151,6 +150,6 @@ def _paragraphs(shape: etree._Element) -> Iterator[str]:
             yield words.strip()
 
 
-def _find(element: etree._Element, path: str) -> list[Any]:
-    matches: list[Any] = element.xpath(path, namespaces=_NAMESPACES)
+def _find(element: etree._Element, path: str) -> list[etree._Element]:
+    matches: list[etree._Element] = element.xpath(path, namespaces=_NAMESPACES)
     return matches
