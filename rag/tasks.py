@@ -214,7 +214,7 @@ def stop_heartbeat(**_: object) -> None:
 
 
 @signals.task_prerun.connect
-def start_run(task_id: str, task: Task[Any, Any], **_: object) -> None:
+def start_run(task_id: str, task: Task[..., object], **_: object) -> None:
     """Store when a task started, and start its span in the trace of the code that sent it."""
     _started_at[task_id] = timezone.now()
     # A worker turns the headers of a message into attributes of the request.
@@ -223,7 +223,7 @@ def start_run(task_id: str, task: Task[Any, Any], **_: object) -> None:
 
 
 @signals.task_postrun.connect
-def finish_task(task_id: str, task: Task[Any, Any], retval: object = None, **_: object) -> None:
+def finish_task(task_id: str, task: Task[..., object], retval: object = None, **_: object) -> None:
     """Store that a scheduled task has run, and what this process has measured."""
     failure = retval if isinstance(retval, BaseException) else None
     tracing.end_task(_spans.pop(task_id, None), failure)

@@ -81,7 +81,7 @@ def ignore_other_workers(sender: Any, **_: object) -> None:
 
 @task_prerun.connect
 @task_postrun.connect
-def close_unusable_connections(task: Task[Any, Any], **_: object) -> None:
+def close_unusable_connections(task: Task[..., object], **_: object) -> None:
     """Close this thread's database connections that are lost or older than CONN_MAX_AGE, as for a request.
 
     A task that its caller runs itself (`apply`) may be in a transaction of the caller.

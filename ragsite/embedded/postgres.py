@@ -9,11 +9,11 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import psutil
 import psycopg
+from psycopg.rows import TupleRow
 
 from . import postgres_upgrade
 from .folder import SYSTEM_USER, EmbeddedError, package_folder, socket_folder
@@ -196,7 +196,7 @@ def _prepare_database(sockets: Path, *, superuser: bool) -> None:
         connection.execute(_PUBLIC_FUNCTIONS.read_text())
 
 
-def _connect(sockets: Path, user: str, database: str = "postgres") -> "psycopg.Connection[Any]":
+def _connect(sockets: Path, user: str, database: str = "postgres") -> "psycopg.Connection[TupleRow]":
     """Connect, and retry while the server recovers from a crash."""
     deadline = time.monotonic() + _MAX_CONNECT_SECONDS
     while True:
@@ -237,9 +237,7 @@ def give_to_system_user(*folders: Path) -> None:
 
 def _execute(command: str, *arguments: object) -> None:
     # Without extra_groups the server would keep root's groups, and group permissions would apply to it.
-    user_options: dict[str, Any] = (
-        {"user": SYSTEM_USER, "group": SYSTEM_USER, "extra_groups": []} if os.geteuid() == 0 else {}
-    )
+    user = SYSTEM_USER if os.geteuid() == 0 else None
     # A server would inherit a pipe and keep it open. Only the errors of initdb are shown.
     subprocess.run(
         [programs_folder() / command, *map(str, arguments)],
@@ -250,7 +248,9 @@ def _execute(command: str, *arguments: object) -> None:
         stderr=subprocess.PIPE if command == "initdb" else subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-        **user_options,
+        user=user,
+        group=user,
+        extra_groups=[] if user else None,
     )
 
 

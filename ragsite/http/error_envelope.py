@@ -1,7 +1,6 @@
 """The error envelope of every unsuccessful response under /api (docs/contracts/errors.md)."""
 
 import math
-from typing import Any
 
 import structlog
 from django.core.exceptions import PermissionDenied as DjangoPermissionDenied
@@ -159,7 +158,7 @@ def whole_seconds(seconds: float) -> int:
 
 
 def _message(exception: exceptions.APIException) -> str:
-    detail: Any = exception.detail
+    detail: object = exception.detail
     if isinstance(detail, dict):  # simplejwt: {"detail", "code", "messages"}
         detail = detail.get("detail", "")
     if isinstance(exception, exceptions.NotAuthenticated):

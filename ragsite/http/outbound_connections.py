@@ -18,7 +18,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 import httpcore2
@@ -64,7 +64,7 @@ def allowed_hosts(setting: str, organization_slug: str = "") -> list[str]:
         setting: Its name.
         organization_slug: The organisation that has entered the address, if the setting names organisations.
     """
-    entries: Any = getattr(settings, setting)
+    entries: list[str] | dict[str, list[str]] = getattr(settings, setting)
     return [*entries.get("*", ()), *entries.get(organization_slug, ())] if isinstance(entries, dict) else list(entries)
 
 
@@ -195,7 +195,7 @@ class DeadlineStream(httpcore2.NetworkStream):
     ) -> httpcore2.NetworkStream:
         return DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, _remaining(timeout)))
 
-    def get_extra_info(self, info: str) -> Any:
+    def get_extra_info(self, info: str) -> object:
         return self._stream.get_extra_info(info)
 
 
@@ -216,7 +216,7 @@ class DeadlineBackend(httpcore2.SyncBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
         addresses = self.addresses_of(host, port)
         deadline = timeout if timeout is None or isinstance(timeout, Deadline) else Deadline(timeout)
@@ -258,6 +258,6 @@ def _read_authorities(_file: str | None, _folder: str | None) -> ssl.SSLContext:
 class BackendTransport(httpx2.HTTPTransport):
     """Connects with a backend, directly or to a proxy."""
 
-    def __init__(self, backend: DeadlineBackend, **options: Any) -> None:
-        super().__init__(**{"verify": trusted_authorities(), **options})
+    def __init__(self, backend: DeadlineBackend, *, proxy: httpx2.Proxy | None = None) -> None:
+        super().__init__(verify=trusted_authorities(), proxy=proxy)
         self._pool._network_backend = backend  # httpx2 has no parameter for it

@@ -5,10 +5,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any
 
-from rest_framework.fields import Field, ListField, empty
+from rest_framework.fields import ListField, empty
 from rest_framework.serializers import ListSerializer, Serializer
+
+from .strict_fields import AnyField
 
 # The response header with the warnings: a JSON array of strings in ASCII.
 HEADER = "X-Request-Warnings"
@@ -38,7 +39,7 @@ def header_value() -> str:
     return json.dumps(collected()) if collected() else ""
 
 
-def warn_of_unknown_fields(field: Field[Any, Any, Any, Any], data: object, path: str = "") -> None:
+def warn_of_unknown_fields(field: AnyField, data: object, path: str = "") -> None:
     """Add a warning for each field of the body that the serializer does not know, in the body's order.
 
     Args:
@@ -65,15 +66,13 @@ def add(message: str) -> None:
 class UnknownFieldWarnings(Serializer[object]):
     """A serializer that warns of unknown fields, for views that validate with it directly."""
 
-    def run_validation(self, data: object = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         if isinstance(data, Mapping):
             warn_of_unknown_fields(self, data)
         return super().run_validation(data)
 
 
-def _unknown_fields(
-    field: Field[Any, Any, Any, Any] | None, data: object, path: str
-) -> Iterator[tuple[str, str, list[str]]]:
+def _unknown_fields(field: "AnyField | None", data: object, path: str) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the path of the object, the name of the unknown field and the known names."""
     if isinstance(field, Serializer) and isinstance(data, dict):
         known = [name for name, child in field.fields.items() if not child.read_only]

@@ -1,5 +1,6 @@
 """Serializer fields with strict JSON types: a number is not accepted as a string, nor a string as a number."""
 
+import datetime
 import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypedDict, Unpack
@@ -10,6 +11,8 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 # What a serializer has validated. Its fields say which type each value has.
 ValidatedFields: TypeAlias = dict[str, Any]
+# A field of any type, such as an entry of a list.
+AnyField: TypeAlias = "serializers.Field[Any, Any, Any, Any]"
 
 
 class FieldOptions(TypedDict, total=False):
@@ -181,7 +184,7 @@ class Timestamp(serializers.DateTimeField):
             error_messages=dict.fromkeys(("invalid", "null", "overflow", "date", "make_aware"), wrong), **options
         )
 
-    def to_internal_value(self, value: object) -> Any:
+    def to_internal_value(self, value: object) -> datetime.datetime:
         if not isinstance(value, str) or "\0" in value:  # Python 3.11 ignores a NUL at the end
             self.fail("invalid", format="")
         return super().to_internal_value(value)
@@ -197,7 +200,7 @@ class BoundedList(serializers.ListField):
         self,
         name: str,
         *,
-        child: "serializers.Field[Any, Any, Any, Any]",
+        child: "AnyField",
         max_entries: int,
         min_entries: int = 0,
         **options: Unpack[ListOptions],

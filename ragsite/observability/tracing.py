@@ -9,7 +9,7 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextvars import Token
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -17,6 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from opentelemetry import context, propagate, trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.util.types import AttributeValue
 
 # Longer contents are cut, so that a span stays small.
 _MAX_CONTENT = 20_000
@@ -45,7 +46,7 @@ def is_enabled() -> bool:
     return _tracer() is not None
 
 
-def start_span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: object) -> Span | None:
+def start_span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: AttributeValue | None) -> Span | None:
     """Start a span below the current one, without making it the current one; None if traces are off."""
     if (tracer := _tracer()) is None:
         return None
@@ -53,7 +54,7 @@ def start_span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: obje
 
 
 @contextlib.contextmanager
-def span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: object) -> Iterator[Span | None]:
+def span(name: str, kind: SpanKind = SpanKind.INTERNAL, **attributes: AttributeValue | None) -> Iterator[Span | None]:
     """Measure the block as a span. `__` in the name of an attribute stands for a dot."""
     started = start_span(name, kind, **attributes)
     try:
@@ -103,6 +104,7 @@ def inject(headers: MutableMapping[str, object]) -> None:
         propagate.inject(headers)
 
 
+Result = TypeVar("Result")
 # A span, and what makes the previous one the current one again.
 StartedTask: TypeAlias = tuple[Span, Token[Context]]
 
@@ -133,7 +135,9 @@ def end_task(task: StartedTask | None, error: BaseException | None) -> None:
         end_span(task[0], error)
 
 
-def trace_statement(execute: Callable[..., Any], sql: Any, params: Any, many: bool, info: Mapping[str, object]) -> Any:
+def trace_statement(
+    execute: Callable[..., Result], sql: str, params: object, many: bool, info: Mapping[str, object]
+) -> Result:
     """Measure a statement that belongs to a trace: its kind, without its text and values (a wrapper of Django)."""
     if not trace.get_current_span().is_recording():
         return execute(sql, params, many, info)
@@ -148,5 +152,5 @@ def trace_connection(connection: BaseDatabaseWrapper, **_: object) -> None:
         connection.execute_wrappers.append(trace_statement)
 
 
-def _dotted(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _dotted(attributes: Mapping[str, AttributeValue | None]) -> dict[str, AttributeValue]:
     return {key.replace("__", "."): value for key, value in attributes.items() if value not in (None, "")}

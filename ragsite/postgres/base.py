@@ -9,11 +9,10 @@ carries nothing over (docs/decisions/0035-row-level-security.md).
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import InternalError, OperationalError, transaction
-from django.db import connection as default_connection
+from django.db import DEFAULT_DB_ALIAS, InternalError, OperationalError, connections, transaction
 from django.db.backends.postgresql import base, operations
 from psycopg import Error, generators
 from psycopg.pq import ExecStatus, Format, TransactionStatus
@@ -22,10 +21,13 @@ from . import identity, role_connections
 from .derived_keys import role_password
 from .identity import Identity, sign
 from .replicas.bounded_waits import ANSWER_SECONDS, CONNECTION_TIMEOUTS, close_failed_attempt, limit_answer_seconds
+from .role_connections import Server
 from .statements.restricted_cursor import RestrictedCursor
 from .statements.round_trips import Statement, Value, load_rows, send_together, to_text
 from .versions.compatibility import DatabaseValidation
 from .versions.running_versions import version_name
+
+Result = TypeVar("Result")
 
 # PostgreSQL's protocol counts them with 16 bits.
 _MAX_VALUES = 65_535
@@ -44,7 +46,7 @@ _SET_KEEPALIVES = "SELECT " + ", ".join(
 class DatabaseOperations(operations.DatabaseOperations):
     """Divides bulk inserts: PostgreSQL accepts a limited number of values apart from a statement."""
 
-    def bulk_batch_size(self, fields: Sequence[Any], objs: Sequence[Any]) -> int:
+    def bulk_batch_size(self, fields: Sequence[object], objs: Sequence[object]) -> int:
         return _MAX_VALUES // max(1, len(fields))
 
 
@@ -57,7 +59,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.role = identity.READER_ROLE  # the role of its login, if it has one (ragsite.postgres.role_connections)
-        self.replica_address: dict[str, object] = {}  # empty for the primary
+        self.replica_address: Server = {}  # empty for the primary
         self.max_wait_seconds = ANSWER_SECONDS  # for each answer of a replica
         self._session_identity = identity.of_process()
         self._applied: Identity | None = self._session_identity
@@ -72,13 +74,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
     @property
     def is_pooled(self) -> bool:
         """Whether each transaction of this connection may run in another session of the server."""
-        return bool(self.login) and role_connections.has_pooler()
+        return bool(self.login) and bool(role_connections.pooler())
 
     def get_connection_params(self) -> dict[str, object]:
         parameters = {"application_name": version_name()} | super().get_connection_params()
         if not self.login:
             return parameters
-        if address := self.replica_address or settings.RAG_DATABASE_POOLER:
+        if address := self.replica_address or role_connections.pooler():
             parameters |= role_connections.connection_parameters(address)
         # Whatever the address says.
         parameters |= {
@@ -159,8 +161,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise OperationalError("The server ended the session before its transaction.") from error
 
     def _execute_with_identity(
-        self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, object]
-    ) -> Any:
+        self, execute: Callable[..., Result], sql: str, params: object, many: bool, context: dict[str, Any]
+    ) -> Result:
         current = identity.current()
         status = self.connection.info.transaction_status
         if status == TransactionStatus.IDLE:
@@ -268,9 +270,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 def read_rows(sql: str, values: Sequence[Value], *, binary: bool = False) -> list[tuple[Any, ...]]:
     """Return the rows of a statement with the current identity, in as few round trips as possible."""
-    wrapper: Any = default_connection
-    rows: list[tuple[Any, ...]] = wrapper.read_rows(sql, values, binary=binary)
-    return rows
+    return _default_connection().read_rows(sql, values, binary=binary)
+
+
+def _default_connection() -> DatabaseWrapper:
+    wrapper = connections[DEFAULT_DB_ALIAS]
+    assert isinstance(wrapper, DatabaseWrapper)
+    return wrapper
 
 
 @contextlib.contextmanager
@@ -279,7 +285,7 @@ def run_as_owner() -> Iterator[None]:
 
     CREATE INDEX CONCURRENTLY, for example, needs the owner and cannot run in a transaction.
     """
-    wrapper: Any = default_connection
+    wrapper = _default_connection()
     wrapper.ensure_connection()
     previous = wrapper._session_identity
     with identity.run_as(identity.OWNER):

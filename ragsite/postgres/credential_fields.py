@@ -44,8 +44,9 @@ def load(rows: Sequence[models.Model], *names: str) -> None:
 class _HiddenAttribute(DeferredAttribute):
     """Reads the column for this attribute alone."""
 
-    def __get__(self, instance: Any, cls: Any = None) -> Any:
-        field: Any = self.field
+    def __get__(self, instance: models.Model | None, cls: type[models.Model] | None = None) -> object:
+        field = self.field
+        assert isinstance(field, _HiddenMixin)
         if instance is not None and field.attname not in instance.__dict__:
             with identity.run_as(field.read_as) if field.read_as else contextlib.nullcontext():
                 load([instance], field.attname)
@@ -67,12 +68,12 @@ class _HiddenMixin:
         super().__init__(*arguments, **options)
         self.read_as = read_as
 
-    def deconstruct(self) -> Any:
+    def deconstruct(self) -> tuple[str, str, Sequence[object], dict[str, object]]:
         """Migrations see Django's field: the column is the same."""
         name, _, arguments, options = super().deconstruct()  # type: ignore[misc]
         return name, f"django.db.models.{self.django_name}", arguments, options
 
-    def select_format(self, _compiler: Any, _sql: str, _values: Any) -> tuple[str, tuple[()]]:
+    def select_format(self, _compiler: object, _sql: str, _values: object) -> tuple[str, tuple[()]]:
         return "NULL", ()
 
     def from_db_value(self, *_: object) -> object:

@@ -10,7 +10,7 @@ session.
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.conf import settings
 from django.core.signals import request_finished, request_started
@@ -31,6 +31,18 @@ RESET_SESSION = (
 # How many connections of sign-in, and how many of the admin, a process keeps: few requests use them, and the server
 # limits its connections.
 _MAX_IDLE = 2
+
+
+class Server(TypedDict, total=False):
+    """The address of a server or its pooler, like an entry of Django's setting DATABASES."""
+
+    ENGINE: str
+    HOST: str
+    PORT: int | str
+    NAME: str
+    USER: str
+    PASSWORD: str
+    OPTIONS: dict[str, object]
 
 
 class _Connections(threading.local):
@@ -88,17 +100,13 @@ def has_logins() -> bool:
     return identity.of_process() == identity.ANONYMOUS
 
 
-def has_pooler() -> bool:
-    """Return whether web processes connect to a pooler that gives them a session for each transaction."""
-    return bool(settings.RAG_DATABASE_POOLER)
+def pooler() -> Server:
+    """Return the address of the pooler that gives web processes a session for each transaction; empty without one."""
+    return cast("Server", settings.RAG_DATABASE_POOLER)
 
 
-def connection_parameters(server: dict[str, Any]) -> dict[str, Any]:
-    """Return the connection parameters of a server or its pooler: host, port, database name and its options.
-
-    Args:
-        server: HOST, PORT, NAME and OPTIONS, like an entry of Django's setting DATABASES.
-    """
+def connection_parameters(server: Server) -> dict[str, object]:
+    """Return the connection parameters of a server or its pooler: host, port, database name and its options."""
     parameters = {"host": server.get("HOST"), "port": server.get("PORT"), "dbname": server.get("NAME")}
     return {name: value for name, value in parameters.items() if value} | dict(server.get("OPTIONS", {}))
 
@@ -125,13 +133,10 @@ def _create_connection(role: str) -> Any:
 identity.on_change(use)
 
 
-def replica_connection(server: dict[str, Any]) -> BaseDatabaseWrapper:
+def replica_connection(server: Server) -> BaseDatabaseWrapper:
     """Return this thread's connection to a read replica.
 
     It has the reader's role, so it serves searches and other requests of users, but no sign-in and no admin page.
-
-    Args:
-        server: HOST, PORT, NAME and OPTIONS, like an entry of Django's setting DATABASES.
     """
     key = str(server)
     if key not in _connections.by_address:

@@ -63,7 +63,7 @@ def post_worker_init(worker: object) -> None:
     recording.store_in_background()
 
 
-def post_request(worker: Any, request: Any, environ: Any, response: Any) -> None:
+def post_request(worker: object, request: Any, environ: object, response: object) -> None:
     """Read what the application left of the body, and collect garbage if the process has grown."""
     with contextlib.suppress(OSError, ParseException):
         while request.body.read(64 * 1024):  # nginx misses the response if the connection closes before

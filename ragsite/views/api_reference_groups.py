@@ -1,6 +1,6 @@
 """Groups the operations of the API reference by what people want to do, and puts bearer authentication first."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ragsite.http.bodies.json_types import JsonObject
 
@@ -74,5 +74,5 @@ def _find_tag(path: str) -> str:
     return next((task.tag for task in _TASKS if path.startswith(task.path_prefixes)), _OTHER)
 
 
-def _bearer_first(scheme: tuple[str, Any]) -> tuple[bool, str]:
+def _bearer_first(scheme: tuple[str, object]) -> tuple[bool, str]:
     return scheme[0] != "bearer", scheme[0]

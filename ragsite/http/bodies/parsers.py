@@ -100,9 +100,10 @@ def _hold_slot(request: Request) -> None:
     request.META[_LARGE_BODY_META_KEY] = slot
 
 
-def release_slot(headers: dict[str, Any]) -> None:
+def release_slot(headers: dict[str, object]) -> None:
     """Release the slot of a request, if it has one. The middleware calls this when there is a response."""
-    if slot := headers.pop(_LARGE_BODY_META_KEY, None):
+    slot = headers.pop(_LARGE_BODY_META_KEY, None)
+    if isinstance(slot, contextlib.ExitStack):
         slot.close()
 
 
@@ -185,9 +186,9 @@ class CompressedBody(exceptions.APIException):
     default_code = "unsupported_media_type"
 
 
-def _require_uncompressed(headers: Mapping[str, Any]) -> None:
+def _require_uncompressed(headers: Mapping[str, object]) -> None:
     """Raise CompressedBody if the request names a content coding, because a small body can expand to a huge one."""
-    if headers.get("HTTP_CONTENT_ENCODING", "").strip().lower() not in ("", "identity"):
+    if str(headers.get("HTTP_CONTENT_ENCODING", "")).strip().lower() not in ("", "identity"):
         raise CompressedBody
 
 
@@ -199,9 +200,10 @@ class LenientNegotiation(DefaultContentNegotiation):
 
     def select_renderer(
         self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
-    ) -> Any:
+    ) -> tuple[BaseRenderer, str]:
         choices = list(renderers)
         try:
-            return super().select_renderer(request, choices, format_suffix)
+            chosen: tuple[BaseRenderer, str] = super().select_renderer(request, choices, format_suffix)
+            return chosen
         except (exceptions.NotAcceptable, Http404):
             return choices[0], choices[0].media_type

@@ -4,7 +4,7 @@ import contextlib
 import io
 from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
@@ -138,7 +138,7 @@ class SpooledUploadHandler(FileUploadHandler):
 
     def file_complete(self, file_size: int) -> "UploadedFile[bytes]":
         self._completed_files += 1
-        part: Any = _Part(self.file, self._start, file_size)
+        part = cast("IO[bytes]", _Part(self.file, self._start, file_size))
         return UploadedFile(part, self.file_name, self.content_type, file_size, self.charset, self.content_type_extra)
 
     def upload_interrupted(self) -> None:

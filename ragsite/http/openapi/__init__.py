@@ -15,12 +15,12 @@ body may be an `EventStream` (ragsite.http.openapi.field_types).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TypedDict, TypeVar
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse
+from drf_spectacular.utils import Direction, OpenApiExample, OpenApiResponse
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
@@ -75,13 +75,13 @@ class ErrorBody(TypedDict):
     details: ErrorDetails
 
 
-def request_example(value: Any, name: str = "Request") -> OpenApiExample:
+def request_example(value: object, name: str = "Request") -> OpenApiExample:
     """Create an example of a request's body. Two examples of one operation need two names."""
     return OpenApiExample(name, value=value, request_only=True)
 
 
 def response_example(
-    value: Any, name: str = "Answer", *, status: int = 200, media_type: str | None = None
+    value: object, name: str = "Answer", *, status: int = 200, media_type: str | None = None
 ) -> OpenApiExample:
     """Create an example of a response's body."""
     return OpenApiExample(
@@ -137,9 +137,9 @@ class Schema(AutoSchema):
         """Return the contract and the serializer without `In`: `V3Ingest`. drf-spectacular appends `Request`."""
         return field_types.component_prefix(type(serializer)) + type(serializer).__name__.removesuffix("In")
 
-    def _map_serializer(self, serializer: object, direction: object, bypass_extensions: bool = False) -> Any:
+    def _map_serializer(self, serializer: object, direction: object, bypass_extensions: bool = False) -> JsonObject:
         untyped: Any = super()
-        schema = untyped._map_serializer(serializer, direction, bypass_extensions)
+        schema: JsonObject = untyped._map_serializer(serializer, direction, bypass_extensions)
         schema = field_types.apply_rules(schema, getattr(serializer, "schema_rules", {}))
         if direction == "request" and "properties" in schema:
             schema = field_types.without_defaults(schema)
@@ -155,10 +155,10 @@ class Schema(AutoSchema):
         if getattr(field, "allow_blank", False) and "oneOf" in schema:
             schema |= schema.pop("oneOf")[0]
 
-    def _is_list_view(self, serializer: Any = None) -> bool:
+    def _is_list_view(self, serializer: object = None) -> bool:
         return False  # every list is a field of a declared object
 
-    def _get_response_bodies(self, direction: Any = "response") -> Any:
+    def _get_response_bodies(self, direction: Direction = "response") -> JsonObject:
         bodies = super()._get_response_bodies(direction)
         statuses = {*getattr(self.view, "error_statuses", COMMON_STATUSES)}
         action = getattr(self.view, "action", None) or self.method.lower()
@@ -176,8 +176,12 @@ class Schema(AutoSchema):
         return bodies
 
     def _get_response_for_code(
-        self, serializer: Any, status_code: Any, media_types: Any = None, direction: Any = "response"
-    ) -> Any:
+        self,
+        serializer: object,
+        status_code: str,
+        media_types: Sequence[str] | None = None,
+        direction: Direction = "response",
+    ) -> JsonObject:
         if not isinstance(serializer, OpenApiResponse):
             serializer = OpenApiResponse(serializer)
         body, description = serializer.response, serializer.description or TITLES.get(int(status_code), "Success")
@@ -186,18 +190,18 @@ class Schema(AutoSchema):
         elif field_types.is_described(body):
             body = field_types.schema_of(body, self.registry)
         untyped: Any = super()
-        return untyped._get_response_for_code(
+        response: JsonObject = untyped._get_response_for_code(
             OpenApiResponse(body, description, serializer.examples), status_code, media_types, direction
         )
+        return response
 
-    def _get_response_headers_for_code(self, status_code: Any, direction: Any = "response") -> Any:
-        untyped: Any = super()
-        headers = untyped._get_response_headers_for_code(status_code, direction)
+    def _get_response_headers_for_code(self, status_code: str, direction: Direction = "response") -> JsonObject:
+        headers = super()._get_response_headers_for_code(status_code, direction)
         has_etag = getattr(self.view, "has_etag", False) and self.method == "GET" and str(status_code) in ("200", "304")
         etag = {"ETag": _ETAG} if has_etag else {}
         return {**headers, **etag, **getattr(self.view, "response_headers", {}), **_HEADERS.get(str(status_code), {})}
 
-    def _error_example(self, status: int) -> Any:
+    def _error_example(self, status: int) -> object:
         """Return the body that the view's error handler renders for this status; None without an example."""
         if status not in _ERRORS:
             return None
@@ -215,7 +219,7 @@ def _inspector(adapter: type[View], beside: APIView) -> Any:
     return inspector
 
 
-def _with_fixed_values(value: Any) -> Any:
+def _with_fixed_values(value: object) -> object:
     """Replace times and request ids, so that examples do not change between generations."""
     if isinstance(value, dict):
         fixed = {name: _with_fixed_values(item) for name, item in value.items()}

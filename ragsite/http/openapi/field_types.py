@@ -19,7 +19,7 @@ Share = Annotated[float, {"minimum": 0, "maximum": 1}]
 Count = Annotated[int, {"minimum": 0}]
 
 # The TypedDicts that may have more fields than they declare.
-_with_additional_fields: set[Any] = set()
+_with_additional_fields: set[type] = set()
 
 
 def allow_additional_fields(body: Body) -> Body:
@@ -28,7 +28,7 @@ def allow_additional_fields(body: Body) -> Body:
     return body
 
 
-def is_described(hint: Any) -> bool:
+def is_described(hint: object) -> bool:
     """Return whether the type is a TypedDict, or a union or list of TypedDicts."""
     return is_typeddict(hint) or any(is_described(argument) for argument in get_args(hint))
 
@@ -49,10 +49,10 @@ def component_prefix(cls: type) -> str:
     return "".join(word.capitalize() for word in contract_name(cls).split("_"))
 
 
-def schema_of(hint: Any, registry: ComponentRegistry) -> JsonObject:
+def schema_of(hint: object, registry: ComponentRegistry) -> JsonObject:
     """Build the JSON Schema of a type. TypedDicts become components; Annotated adds JSON Schema keywords."""
     origin, args = get_origin(hint), get_args(hint)
-    if is_typeddict(hint):
+    if isinstance(hint, type) and is_typeddict(hint):
         return _register_typed_dict(hint, registry)
     if hint in (Any, object):
         return {}
@@ -86,7 +86,7 @@ def _any_of(choices: list[JsonObject], nullable: bool) -> JsonObject:
     return {"anyOf": choices}
 
 
-def _register_typed_dict(body: Any, registry: ComponentRegistry) -> JsonObject:
+def _register_typed_dict(body: type, registry: ComponentRegistry) -> JsonObject:
     """Register a TypedDict as a component, unless it is one already, and return a reference to it (`$ref`)."""
     name = component_prefix(body) + body.__name__
     name = f"{name.removesuffix('Out')}Response" if name.endswith("Out") else name
@@ -97,14 +97,14 @@ def _register_typed_dict(body: Any, registry: ComponentRegistry) -> JsonObject:
     return dict(component.ref)
 
 
-def _typed_dict_schema(body: Any, registry: ComponentRegistry) -> JsonObject:
+def _typed_dict_schema(body: type, registry: ComponentRegistry) -> JsonObject:
     schema: JsonObject = {"type": "object"}
     if body.__doc__:
         schema["description"] = " ".join(body.__doc__.split())
     hints = get_type_hints(body, include_extras=True)
     schema["properties"] = {field: schema_of(hint, registry) for field, hint in hints.items()}
-    if body.__required_keys__:
-        schema["required"] = sorted(body.__required_keys__)
+    if required := vars(body)["__required_keys__"]:
+        schema["required"] = sorted(required)
     if body in _with_additional_fields:
         schema["additionalProperties"] = {}
     return schema
@@ -124,7 +124,7 @@ class EventStream:
     """
 
     name: str
-    events: JsonObject
+    events: Mapping[str, object]
     end: str = ""
 
     def schema(self, error_body: object, registry: ComponentRegistry) -> JsonObject:

@@ -1,12 +1,14 @@
 """Checks of the addresses of read replicas. A wrong one causes no error: the primary executes the searches."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import cast
 
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error
 
 from ragsite.postgres import role_connections
+from ragsite.postgres.role_connections import Server
 
 _FORM = "Write postgresql://host:5432/name, and a comma between two addresses."
 _DEFAULT_PORT = 5432
@@ -18,7 +20,7 @@ def check_replica_addresses(**_: object) -> list[CheckMessage]:
     return [message for name, address in addresses for message in _check(name, address)]
 
 
-def _check(name: str, address: dict[str, Any]) -> list[CheckMessage]:
+def _check(name: str, address: Server) -> list[CheckMessage]:
     parameters = role_connections.connection_parameters(address)
     engine = address.get("ENGINE", "")
     if "postgresql" not in engine or not parameters.get("host") or not parameters.get("dbname"):
@@ -56,10 +58,10 @@ def _name(number: int) -> str:
     return f"Address {number} of RAG_DATABASE_REPLICA_URLS"
 
 
-def _primary() -> dict[str, object]:
+def _primary() -> Server:
     """Return where web servers find the primary."""
-    return settings.RAG_DATABASE_POOLER or settings.DATABASES["default"]
+    return role_connections.pooler() or cast("Server", settings.DATABASES["default"])
 
 
-def _place(parameters: dict[str, Any]) -> tuple[str, int, str]:
-    return str(parameters.get("host")), int(parameters.get("port") or _DEFAULT_PORT), str(parameters.get("dbname"))
+def _place(parameters: Mapping[str, object]) -> tuple[str, int, str]:
+    return str(parameters.get("host")), int(str(parameters.get("port") or _DEFAULT_PORT)), str(parameters.get("dbname"))

@@ -18,6 +18,7 @@ from psycopg.errors import SerializationFailure
 
 from ragsite.observability import measurement_buffer
 from ragsite.postgres import identity, role_connections
+from ragsite.postgres.role_connections import Server
 
 from . import positions
 from .bounded_waits import ANSWER_SECONDS, SEARCH_SECONDS
@@ -54,7 +55,7 @@ _reading: ContextVar[_Reading | None] = ContextVar("reading", default=None)
 class Replica:
     """What this process knows of a replica."""
 
-    def __init__(self, address: dict[str, object]) -> None:
+    def __init__(self, address: Server) -> None:
         self._address = address
         self._is_down = False
         self._lock = threading.Lock()

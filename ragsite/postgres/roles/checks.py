@@ -74,7 +74,7 @@ def require_safe_roles() -> None:
                 raise RoleError("SECRET_KEY is not the one that `manage.py migrate` ran with. Run it again.") from None
         finally:
             connection.close()
-    if role_connections.has_pooler():
+    if role_connections.pooler():
         _require_reset()
         for address in settings.RAG_DATABASE_REPLICAS:
             with (

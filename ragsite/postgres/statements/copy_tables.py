@@ -64,7 +64,7 @@ class Table:
 def snapshot() -> Iterator[None]:
     """Read the database in this block as it is at the first statement. Writers are not disturbed."""
     connection.ensure_connection()
-    session: Any = connection.connection
+    session = connection.connection
     session.isolation_level, session.read_only = IsolationLevel.REPEATABLE_READ, True
     try:
         with transaction.atomic(durable=True):
@@ -85,7 +85,7 @@ def list_extensions() -> dict[str, str]:
 
 def server_version() -> int:
     """Return the version of PostgreSQL as one number, such as 180004."""
-    session: Any = connection.connection
+    session = connection.connection
     return int(session.info.server_version)
 
 

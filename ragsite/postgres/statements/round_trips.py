@@ -3,7 +3,6 @@
 import datetime
 import uuid
 from collections.abc import Sequence
-from typing import Any
 
 from psycopg import Connection, DataError, Error, generators
 from psycopg.abc import PQGen
@@ -47,7 +46,7 @@ def load_rows(connection: Connection[object], result: PGresult) -> list[tuple[ob
 
 
 def send_together(
-    connection: Connection[Any], statements: Sequence[Statement], result_format: Format = Format.TEXT
+    connection: Connection[object], statements: Sequence[Statement], result_format: Format = Format.TEXT
 ) -> list[PGresult]:
     """Send statements of the application itself in one round trip.
 

@@ -4,7 +4,6 @@ import datetime
 import json
 import uuid
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from django.db import models
 
@@ -14,7 +13,7 @@ _MAX_CHARACTERS = 16_000_000
 
 
 def encode_batches(
-    rows: Sequence[models.Model], fields: "Sequence[models.Field[Any, Any]]", *, are_new: bool
+    rows: Sequence[models.Model], fields: "Sequence[models.Field[object, object]]", *, are_new: bool
 ) -> Iterator[str]:
     """Yield the rows as JSON arrays for json_populate_recordset, up to 500 rows in each.
 
