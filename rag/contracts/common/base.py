@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 from django.http.response import HttpResponseBase
 from rest_framework.exceptions import PermissionDenied, ValidationError
@@ -37,7 +36,7 @@ class ContractViewSet(ViewSet):
     # Counts every request to the path, whatever its method. Without it, writes are counted as CHANGES.
     rate_limit: RateLimit | None = None
     # For the OpenAPI schema (ragsite.http.openapi).
-    error_body: Any = ErrorBody
+    error_body: type = ErrorBody
     error_statuses: tuple[int, ...] = COMMON_STATUSES
     # Further error statuses of single actions, by action.
     extra_error_statuses: Mapping[str, tuple[int, ...]] = {}
@@ -111,7 +110,7 @@ def has_scope(request: Request, scope: Scope) -> bool:
     return key is None or scope.value in key.scopes
 
 
-def validate(serializer: type[Serializer[Any]], data: object) -> ValidatedFields:
+def validate(serializer: type[Serializer[None]], data: object) -> ValidatedFields:
     """Validate a request's data. Unknown fields of a body are ignored, with a warning (request_warnings).
 
     Returns:
@@ -128,7 +127,7 @@ def validate(serializer: type[Serializer[Any]], data: object) -> ValidatedFields
 
 
 @functools.cache
-def _kept_form(serializer: type[Serializer[object]]) -> Serializer[object]:
+def _kept_form(serializer: type[Serializer[None]]) -> Serializer[None]:
     """Return a serializer without data, which all requests share: a new one copies all of its fields."""
     return serializer()
 

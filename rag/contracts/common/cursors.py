@@ -7,12 +7,12 @@ cursor is signed and belongs to one path. It grants nothing: each page is read f
 import base64
 import json
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlencode
 
 from django.core import signing
 from django.core.exceptions import ValidationError as InvalidValue
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Field, Model, Q, QuerySet
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
@@ -102,11 +102,13 @@ def list_sort_fields(rows: QuerySet[Model]) -> list[tuple[str, bool]]:
     return fields if key in dict(fields) else [*fields, (key, bool(fields) and fields[-1][1])]
 
 
-def _field(model: type[Model], path: str) -> Any:
+def _field(model: type[Model], path: str) -> "Field[object, object]":
     *relations, name = path.split("__")
     for relation in relations:
         model = model._meta.get_field(relation).related_model  # type: ignore[assignment]
-    return model._meta.get_field(name)
+    field = model._meta.get_field(name)
+    assert isinstance(field, Field)
+    return field
 
 
 def _value(row: Model, path: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.validators import RegexValidator
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
+from drf_spectacular.openapi import AutoSchema
 
 from rag.models.content.documents import MAX_PATH_BYTES
 from ragsite.http import strict_fields
@@ -52,8 +53,8 @@ def _anything_schema(field: fields.Anything) -> dict[str, object]:
     return {}
 
 
-def _number_schema(json_type: str) -> Callable[[object], dict[str, object]]:
-    def build_schema(field: Any) -> dict[str, object]:
+def _number_schema(json_type: str) -> Callable[[fields.Integer | fields.Number], dict[str, object]]:
+    def build_schema(field: fields.Integer | fields.Number) -> dict[str, object]:
         bounds = {"minimum": field.min_value, "maximum": field.max_value}
         return {"type": json_type, **{name: bound for name, bound in bounds.items() if bound is not None}}
 
@@ -100,7 +101,7 @@ class ListSchema(OpenApiSerializerFieldExtension):
     target_class = strict_fields.BoundedList
     match_subclasses = True
 
-    def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, object]:
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: object) -> dict[str, object]:
         field = self.target
         return {
             "type": "array",

@@ -1,7 +1,7 @@
 """Serializer fields of the contracts: the strict fields of ragsite.http.strict_fields, and fields of documents."""
 
 import json
-from typing import Any, Unpack
+from typing import Unpack
 
 from django.conf import settings
 from django.core.validators import RegexValidator
@@ -12,10 +12,10 @@ from orgs.access.organization_resolver import MAX_REFERENCE_CHARACTERS
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.models.sources import MAX_SOURCE_SLUG_CHARACTERS, SLUG
 from rag.types import MAX_QUESTION_CHARACTERS as MAX_QUESTION_CHARACTERS
+from ragsite.http.strict_fields import AnyField, FieldOptions, ListOptions, TextOptions
 from ragsite.http.strict_fields import Boolean as Boolean
 from ragsite.http.strict_fields import BoundedList as BoundedList
 from ragsite.http.strict_fields import Choice as Choice
-from ragsite.http.strict_fields import FieldOptions, ListOptions, TextOptions
 from ragsite.http.strict_fields import Id as Id
 from ragsite.http.strict_fields import Integer as Integer
 from ragsite.http.strict_fields import Number as Number
@@ -75,9 +75,7 @@ class Anything(serializers.Field):  # type: ignore[type-arg]  # not subscriptabl
 class DocumentList(BoundedList):
     """The documents of a job, at least one and at most RAG_MAX_DOCUMENTS_PER_JOB."""
 
-    def __init__(
-        self, name: str, *, child: "serializers.Field[Any, Any, Any, Any]", **options: Unpack[ListOptions]
-    ) -> None:
+    def __init__(self, name: str, *, child: AnyField, **options: Unpack[ListOptions]) -> None:
         super().__init__(name, child=child, min_entries=1, max_entries=settings.RAG_MAX_DOCUMENTS_PER_JOB, **options)
 
     @property

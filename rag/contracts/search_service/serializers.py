@@ -1,7 +1,7 @@
 """The search service's fields (contract, sections 1 and 2)."""
 
 import datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 from urllib.parse import urlsplit
 
 from rest_framework import serializers
@@ -20,10 +20,11 @@ class FiltersIn(serializers.Serializer[None]):
 
     schema_rules = {"additionalProperties": False}
 
-    def to_internal_value(self, data: object) -> Any:
+    def to_internal_value(self, data: object) -> ValidatedFields:
         if isinstance(data, dict) and not set(data) <= set(self.fields):
             raise serializers.ValidationError("Unknown filter. Supported filters: content_type, tags")
-        return super().to_internal_value(data)
+        values: ValidatedFields = super().to_internal_value(data)
+        return values
 
 
 class SearchIn(serializers.Serializer[None]):

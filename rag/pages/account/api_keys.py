@@ -2,7 +2,6 @@
 
 import datetime
 import uuid
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -57,7 +56,8 @@ class KeyForm(forms.Form):
         super().__init__(data)
         self._user = user
         organizations = Organization.objects.filter(memberships__in=user.memberships.active_for(user)).order_by("name")
-        field: Any = self.fields["organization"]
+        field = self.fields["organization"]
+        assert isinstance(field, forms.ModelChoiceField)
         field.queryset = organizations
         if data is None and len(organizations) == 1:
             self.initial["organization"] = organizations[0]

@@ -1,7 +1,5 @@
 """The page on which people change their own password. It needs the current one."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.contrib.auth import authenticate, update_session_auth_hash
@@ -44,7 +42,7 @@ class ChangePasswordForm(NewPasswordForm):
     def clean_old_password(self) -> str:
         """Check the current password as a sign-in does: failures count towards a lock (accounts.sign_in.lockout)."""
         password = str(self.cleaned_data["old_password"])
-        checked: Any = authenticate(self._request, username=self.user.email, password=password)
+        checked = authenticate(self._request, username=self.user.email, password=password)
         if checked is None or checked.pk != self.user.pk:
             raise forms.ValidationError(_("This is not your current password."))
         return password

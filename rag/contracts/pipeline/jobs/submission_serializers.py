@@ -72,7 +72,7 @@ class JobIn(serializers.Serializer[None]):
     chunkOverlap = fields.Integer("chunkOverlap", min_value=0, max_value=MAX_CHUNK_TOKENS // 2, required=False)
     embeddingModel = fields.Text("embeddingModel", required=False, max_length=100)
 
-    schema_rules: dict[str, Any] = {
+    schema_rules: dict[str, object] = {
         "description": "`chunkOverlap` is at most half of `chunkSize`; `embeddingModel` must be the source's own."
     }
 
@@ -149,11 +149,11 @@ class UploadIn(JobIn):
         return super().validate(attrs)
 
 
-def read_form(request: Request) -> dict[str, Any]:
+def read_form(request: Request) -> dict[str, object]:
     """Return a multipart form as the data of `UploadIn`: all files as `files`, whatever the names of their parts."""
-    form: dict[str, Any] = request.POST.dict()
+    form: dict[str, object] = {**request.POST.dict()}
     for name in ("chunkSize", "chunkOverlap"):
-        value = form.get(name, "")
+        value = request.POST.get(name, "")
         if value.isascii() and value.isdigit() and len(value) < 10:
             form[name] = int(value)
     form["files"] = [file for _, files in request.FILES.lists() for file in files]

@@ -2,7 +2,7 @@
 
 import datetime
 import itertools
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, TypedDict, cast
 
 from rest_framework import serializers
 
@@ -48,7 +48,7 @@ class FilterIn(serializers.Serializer[None]):
             "sourceType": fields.Choice("value", choices=SourceType.values),
         }
         name, value = attrs["field"], attrs["value"]
-        field: Any = fields.Timestamp("value")
+        field: fields.Timestamp | fields.BoundedList = fields.Timestamp("value")
         if name in item_fields:
             field = fields.BoundedList("value", child=item_fields[name], min_entries=1, max_entries=fields.MAX_TAGS)
             value = value if isinstance(value, list) else [value]
