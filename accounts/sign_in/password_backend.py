@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_backends
 from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest
 from django.utils.translation import gettext_noop
 
@@ -33,7 +34,7 @@ class PasswordBackend(ModelBackend):
     """Django's check of a password, when a slot is free. It comes after the check of lockouts (axes)."""
 
     # The base class has parameters of its own for the user name and the password.
-    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> Any:  # type: ignore[override]
+    def authenticate(self, request: HttpRequest | None, **credentials: Any) -> AbstractBaseUser | None:  # type: ignore[override]
         address = rate_limit_key(client_address(request)) if request else None
         with PASSWORD_CHECKS.slot(address):
             return super().authenticate(request, **credentials)

@@ -1,7 +1,6 @@
 """The base class of all expected errors, and their kinds."""
 
 import enum
-from typing import Any
 
 
 def gettext_noop(message: str) -> str:
@@ -43,4 +42,4 @@ class RagError(Exception):
     def __init__(self, message: str = "", **data: object) -> None:
         self.message = message or self.default_message
         super().__init__(self.message)
-        self.data: dict[str, Any] = data
+        self.data = data

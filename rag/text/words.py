@@ -13,7 +13,7 @@ import threading
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Protocol
 
 import snowballstemmer
 
@@ -100,20 +100,26 @@ def _stem(word: str, algorithm: str) -> str:
     is_foreign = algorithm in _OTHER_SCRIPTS and word.isascii()
     used = "english" if is_foreign else algorithm
     plain = word.replace("’", "'")
-    return str(_stemmers.get(used).stemWord(basic_form(plain) if used == "english" else plain))
+    return _stemmers.get(used).stemWord(basic_form(plain) if used == "english" else plain)
 
 
 def _algorithm(lang: str) -> str:
     return languages.snowball_algorithm(lang) or "english"
 
 
+class _Stemmer(Protocol):
+    """A stemmer of the library, which has no types."""
+
+    def stemWord(self, word: str) -> str: ...  # noqa: N802
+
+
 class _Stemmers(threading.local):
     """Stemmers of the current thread: a stemmer stores the word that it processes, so it cannot be shared."""
 
     def __init__(self) -> None:
-        self._by_algorithm: dict[str, object] = {}
+        self._by_algorithm: dict[str, _Stemmer] = {}
 
-    def get(self, algorithm: str) -> Any:
+    def get(self, algorithm: str) -> _Stemmer:
         if algorithm not in self._by_algorithm:
             self._by_algorithm[algorithm] = snowballstemmer.stemmer(algorithm)
         return self._by_algorithm[algorithm]

@@ -1,7 +1,6 @@
 """The serializer of the cache."""
 
 import json
-from typing import Any
 
 
 class JSONSerializer:
@@ -10,5 +9,5 @@ class JSONSerializer:
     def dumps(self, value: object) -> bytes:
         return json.dumps(value).encode()
 
-    def loads(self, data: bytes) -> Any:
+    def loads(self, data: bytes) -> object:
         return json.loads(data)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, InternalError, OperationalError, connections, transaction
 from django.db.backends.postgresql import base, operations
+from django.db.backends.utils import CursorWrapper
 from psycopg import Error, generators
 from psycopg.pq import ExecStatus, Format, TransactionStatus
 
@@ -127,7 +128,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             with self.connection.cursor() as cursor:
                 cursor.execute(_SET_SESSION_ROLE, [role])
 
-    def chunked_cursor(self) -> Any:
+    def chunked_cursor(self) -> CursorWrapper:
         """Return a cursor for many rows: an ordinary one if the next part could come from another session."""
         return self.cursor() if self.is_pooled else super().chunked_cursor()
 

@@ -7,7 +7,6 @@ Most database roles may not read these columns (grants.sql). Queries select NULL
 import contextlib
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 from django.db import models
 from django.db.models.functions import Cast
@@ -54,7 +53,7 @@ class _HiddenAttribute(DeferredAttribute):
 
 
 class _HiddenMixin:
-    descriptor_class: Any = _HiddenAttribute
+    descriptor_class: type[DeferredAttribute] = _HiddenAttribute
     django_name: str
 
     def __init__(self, *arguments: object, read_as: Identity | None = None, **options: object) -> None:

@@ -7,7 +7,7 @@ rendered alone, unless others refer to the changed field, and an index is one mo
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.core.checks import Tags
 from django.core.checks.registry import registry
@@ -16,8 +16,11 @@ from django.db import connections, models
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.migrations.state import ModelState, ProjectState
 
+# Of the methods that are replaced here, and of what they read, Django's stubs know nothing.
 _STATE: Any = ProjectState
 _find_related = _STATE._find_reload_model
+
+Option: TypeAlias = models.Index | models.BaseConstraint
 
 
 class Command(migrate.Command):
@@ -66,7 +69,12 @@ def _add_model(state: Any, model_state: ModelState) -> None:
 
 
 def _add_field(
-    state: Any, app_label: str, model_name: str, name: str, field: "models.Field[Any, Any]", preserve_default: bool
+    state: Any,
+    app_label: str,
+    model_name: str,
+    name: str,
+    field: "models.Field[object, object]",
+    preserve_default: bool,
 ) -> None:
     if not preserve_default:
         field = field.clone()
@@ -89,7 +97,7 @@ def _find_reload_model(state: Any, app_label: str, model_name: str, delay: bool 
     return {(app_label, model_name)}
 
 
-def _append_option(state: Any, app_label: str, model_name: str, option_name: str, entry: Any) -> None:
+def _append_option(state: Any, app_label: str, model_name: str, option_name: str, entry: Option) -> None:
     entries = state.models[app_label, model_name].options[option_name]
     _set_option(state, app_label, model_name, option_name, [*entries, entry])
 
@@ -99,7 +107,7 @@ def _remove_option(state: Any, app_label: str, model_name: str, option_name: str
     _set_option(state, app_label, model_name, option_name, [entry for entry in entries if entry.name != name])
 
 
-def _set_option(state: Any, app_label: str, model_name: str, option_name: str, entries: list[Any]) -> None:
+def _set_option(state: Any, app_label: str, model_name: str, option_name: str, entries: list[Option]) -> None:
     """Set the indexes or constraints of a model and of its rendered form: AlterField reads them there."""
     state.models[app_label, model_name].options[option_name] = entries
     if "apps" in state.__dict__:

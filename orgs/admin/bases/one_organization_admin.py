@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import ManyToManyField, Model
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext
@@ -79,7 +80,9 @@ class OneOrganizationAdmin(OrganizationRowsAdmin):
         }
         return TemplateResponse(request, "admin/orgs/choose_organization.html", context)
 
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_manytomany(
+        self, db_field: "ManyToManyField[Model, Model]", request: HttpRequest, **kwargs: Any
+    ) -> "forms.ModelMultipleChoiceField[Model] | None":
         return super().formfield_for_manytomany(db_field, request, widget=forms.CheckboxSelectMultiple, **kwargs)
 
     @admin.display(description=_("roles"))

@@ -12,7 +12,7 @@ from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import DataError, transaction
 from django.db.models import Field as DbField
-from django.db.models import Model, QuerySet
+from django.db.models import ForeignKey, ManyToManyField, Model, QuerySet
 from django.db.models.fields.related import RelatedField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
@@ -192,14 +192,18 @@ class ScopedAdmin(ObjectPagesMixin):
         """Offer rows of other models without icons that open their pages in another window."""
         return without_links(super().formfield_for_dbfield(db_field, request, **kwargs))
 
-    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_foreignkey(
+        self, db_field: "ForeignKey[object, object]", request: HttpRequest, **kwargs: Any
+    ) -> "forms.ModelChoiceField[Model] | None":
         if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:
             kwargs["queryset"] = queryset
         if db_field.name == "organization" and (only := only_organization(request)):
             kwargs |= {"initial": only, "widget": forms.HiddenInput}
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
 
-    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: object) -> Any:
+    def formfield_for_manytomany(
+        self, db_field: "ManyToManyField[Model, Model]", request: HttpRequest, **kwargs: Any
+    ) -> "forms.ModelMultipleChoiceField[Model] | None":
         if (queryset := self.selectable_rows(request, db_field.remote_field.model)) is not None:
             kwargs["queryset"] = queryset
         return super().formfield_for_manytomany(db_field, request, **kwargs)

@@ -76,7 +76,8 @@ def _import_golden_questions(request: HttpRequest, source: DataSource) -> None:
     try:
         count = golden_questions.import_csv(source, file.read(golden_questions.MAX_BYTES + 1), by=get_caller(request))
     except RagError as error:
-        for line in [error.message, *error.data.get("errors", [])]:
+        errors = error.data.get("errors")
+        for line in [error.message, *(errors if isinstance(errors, list) else [])]:
             messages.error(request, line)
     else:
         text = ngettext(

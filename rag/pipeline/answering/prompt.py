@@ -36,6 +36,7 @@ _MAX_CHARACTERS_PER_TOKEN = 4
 class _Template(string.Template):
     """A template with `{{ context }}` and `{{ query }}` only. There are no expressions that a client could run."""
 
+    # A text, of which the library makes a pattern.
     pattern: ClassVar[Any] = (
         r"\{\{(?:(?P<escaped>(?!))|\s*(?P<named>[A-Za-z_]\w*)\s*\}\}|(?P<braced>(?!))|(?P<invalid>))"
     )

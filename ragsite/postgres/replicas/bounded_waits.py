@@ -4,7 +4,7 @@ import contextlib
 import functools
 import traceback
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from psycopg import Connection, OperationalError
 from psycopg.abc import PQGen
@@ -23,12 +23,12 @@ CONNECTION_TIMEOUTS = {
 ANSWER_SECONDS, SEARCH_SECONDS = 2.0, 10.0
 
 
-def limit_answer_seconds(connection: Any, max_seconds: Callable[[], float]) -> None:
+def limit_answer_seconds(connection: Connection[object], max_seconds: Callable[[], float]) -> None:
     """End the connection if the server takes more than `max_seconds()` to answer a statement.
 
     TCP does not notice every silent server: its host may still confirm what arrives, for example if a disk hangs.
     """
-    connection.wait = functools.partial(_wait, connection, max_seconds)
+    vars(connection)["wait"] = functools.partial(_wait, connection, max_seconds)
 
 
 @contextlib.contextmanager
@@ -45,7 +45,7 @@ def close_failed_attempt() -> Iterator[None]:
         raise
 
 
-def _wait(connection: Any, max_seconds: Callable[[], float], generator: PQGen[T], **options: Any) -> T:
+def _wait(connection: Connection[object], max_seconds: Callable[[], float], generator: PQGen[T], **options: float) -> T:
     try:
         return Connection.wait(connection, generator, **{"timeout": max_seconds()} | options)
     except OperationalError:

@@ -14,6 +14,7 @@ import psycopg
 import structlog
 from django.conf import settings
 from django.db import Error, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.errors import SerializationFailure
 
 from ragsite.observability import measurement_buffer
@@ -45,7 +46,7 @@ _has_read: ContextVar[bool] = ContextVar("has_read", default=False)
 class _Reading:
     """What is being executed on a replica."""
 
-    primary: Any = None  # the connection that it replaces
+    primary: BaseDatabaseWrapper | None = None  # the connection that it replaces
     has_primary_failed: bool = False
 
 
@@ -93,7 +94,7 @@ class Replica:
                 self.leave_out()
 
     @contextlib.contextmanager
-    def in_search(self) -> Iterator[object]:
+    def in_search(self) -> Iterator[BaseDatabaseWrapper]:
         """Execute the statements of callers in this block on it. Yields the connection to the primary."""
         replica = self.connection
         replica.max_wait_seconds = SEARCH_SECONDS
@@ -175,7 +176,7 @@ def is_on_replica() -> bool:
 def on_primary() -> Iterator[None]:
     """Execute the statements of callers in this block on the primary, even within `read`."""
     reading = _reading.get()
-    if reading is None:
+    if reading is None or reading.primary is None:
         yield
         return
     with role_connections.use_for_callers(reading.primary):

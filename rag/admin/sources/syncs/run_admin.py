@@ -109,7 +109,7 @@ class SyncRunAdmin(ReadOnlyMixin, ScopedAdmin):
     def refuse_removal(self, request: HttpRequest, queryset: QuerySet[SyncRun]) -> None:
         self._apply(request, queryset, run_actions.refuse_removal)
 
-    def _apply(self, request: HttpRequest, queryset: QuerySet[Any], action: Callable[[SyncRun], None]) -> None:
+    def _apply(self, request: HttpRequest, queryset: QuerySet[SyncRun], action: Callable[[SyncRun], None]) -> None:
         done = 0
         for run in queryset:
             try:
