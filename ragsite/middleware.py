@@ -15,7 +15,7 @@ from django.utils import translation
 from rag.contracts import fallback_errors
 from rag.contracts.common import rate_limits
 from rag.errors import TooManyReads
-from rag.pages.base import render_error
+from rag.pages.base import refuse_beyond, render_error
 from rag.providers.limits import read_limiter
 from ragsite.http import request_warnings
 from ragsite.http.bodies.parsers import CHUNKED_META_KEY, release_slot
@@ -176,6 +176,8 @@ class DatabaseIdentityMiddleware:
                 read_limiter.begin(request.META, user.pk if is_staff else None)
             except TooManyReads as error:
                 return render_error(request, error)
+            if is_staff and match.url_name != "logout":
+                return refuse_beyond(rate_limits.CHANGES, request)
         return None
 
 

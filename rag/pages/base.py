@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -73,12 +73,8 @@ def rate_limited(rate_limit: RateLimit = CHANGES) -> Callable[[PageView], PageVi
     def decorate(view: PageView) -> PageView:
         @functools.wraps(view)
         def wrapper(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
-            if request.method == "POST" and (seconds := seconds_until_allowed(request, rate_limit)):
-                text = gettext("You have sent many requests within a minute. Try again in {seconds} seconds.")
-                text = text.format(seconds=seconds)
-                response = render_problem(request, 429, gettext("Too many requests"), text)
-                response["Retry-After"] = str(seconds)
-                return response
+            if too_many := refuse_beyond(rate_limit, request):
+                return too_many
             return view(request, *args, **kwargs)
 
         return wrapper
@@ -86,9 +82,24 @@ def rate_limited(rate_limit: RateLimit = CHANGES) -> Callable[[PageView], PageVi
     return decorate
 
 
+def refuse_beyond(rate_limit: RateLimit, request: HttpRequest) -> HttpResponse | None:
+    """Count a POST request. Return the response to one beyond the limit; None if the request may be served."""
+    if request.method != "POST" or not (seconds := seconds_until_allowed(request, rate_limit)):
+        return None
+    text = gettext("You have sent many requests within a minute. Try again in {seconds} seconds.")
+    response = render_problem(request, 429, gettext("Too many requests"), text.format(seconds=seconds))
+    response["Retry-After"] = str(seconds)
+    return response
+
+
 def wants_stream(request: HttpRequest) -> bool:
     """Return whether the request comes from the page's script, which reads a stream."""
     return EVENT_STREAM in request.headers.get("Accept", "")
+
+
+def wants_json(request: HttpRequest) -> bool:
+    """Return whether the request comes from the script of an upload, which reads `message` of a JSON object."""
+    return request.headers.get("Accept", "").startswith("application/json")
 
 
 def render_error(request: HttpRequest, error: RagError) -> HttpResponse:
@@ -122,6 +133,8 @@ def render_problem(request: HttpRequest, status: int, title: str, text: str) -> 
     """Render a page, or the part of one, that says what is wrong."""
     if wants_stream(request):
         return HttpResponse(problem_fragment(text), status=status)
+    if wants_json(request):
+        return JsonResponse({"message": text}, status=status)
     context = {"status": status, "title": title, "text": text, "request_id": request_id()}
     return render(request, "site/error.html", context, status=status)
 

@@ -1,5 +1,7 @@
 """All pages of the admin: only rows that their user may manage, and the words of labels and headings."""
 
+from typing import Any
+
 import pytest
 
 from accounts.models import User
@@ -101,3 +103,14 @@ def test_an_empty_list_offers_nothing_to_do_with_its_rows(world: World) -> None:
     page = staff_browser(world.users["owner"]).get("/admin/rag/webhookdelivery/").content.decode()
     assert "Each message to a webhook is listed here" in page
     assert 'name="action"' not in page
+
+
+def test_requests_that_may_change_something_are_limited(world: World, settings: Any) -> None:
+    settings.RAG_RATE_LIMITS = True
+    settings.RAG_REQUESTS_PER_MINUTE = {**settings.RAG_REQUESTS_PER_MINUTE, "changes": 1}
+    owner, editor = staff_browser(world.users["owner"]), staff_browser(world.users["editor"])
+    page = "/admin/rag/datasource/add/"
+    replies = [owner.post(page, {}), owner.post(page, {}), owner.get(page), editor.post("/admin/rag/document/", {})]
+    assert [reply.status_code for reply in replies] == [200, 429, 200, 200]
+    assert replies[1].headers["Retry-After"]
+    assert owner.post("/admin/logout/", {}).status_code == 200, "whoever reached the limit can sign out"

@@ -19,9 +19,11 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from orgs.access.caller import get_caller
 from rag.admin.base import find_source
+from rag.contracts.common.rate_limits import INGESTIONS
 from rag.errors import RagError, UnknownJob
 from rag.models import Action, DataSource, IngestionJob
 from rag.models.content.documents import MAX_PATH_BYTES
+from rag.pages.base import rate_limited, wants_json
 from rag.services.ingestion import build_submissions
 from rag.services.jobs import job_lookup
 from rag.services.jobs.submit_documents import build_upload, rewind, submit_documents
@@ -44,7 +46,7 @@ class UploadPageMixin:
 
     def get_urls(self) -> list[URLPattern]:
         # Exempt until the upload handler is set: reading the form's CSRF token reads the files as well.
-        view = self.admin_site.admin_view(csrf_exempt(self.upload))
+        view = self.admin_site.admin_view(csrf_exempt(rate_limited(INGESTIONS)(self.upload)))
         inherited: list[URLPattern] = super().get_urls()  # type: ignore[misc]  # a mixin of ModelAdmin
         return [path("<path:object_id>/upload/", view, name="rag_datasource_upload"), *inherited]
 
@@ -85,14 +87,14 @@ class UploadPageMixin:
         except _UploadRejected as error:
             return self._reject(request, source, error)
         url = _job_url(request, job)
-        if _wants_json(request):
+        if wants_json(request):
             return JsonResponse({"job": str(job.pk), "url": url})
         job_link = format_html('<a href="{}">{}</a>', url, job.pk) if url else str(job.pk)
         messages.success(request, format_html(gettext("Uploaded. Job {} ingests the documents."), job_link))
         return HttpResponseRedirect(request.path)
 
     def _reject(self, request: HttpRequest, source: DataSource, rejection: _UploadRejected) -> HttpResponse:
-        if _wants_json(request):
+        if wants_json(request):
             return JsonResponse({"message": str(rejection)}, status=rejection.status)
         messages.error(request, str(rejection))
         return self._render_page(request, source, status=rejection.status)
@@ -213,7 +215,3 @@ def _job_url(request: HttpRequest, job: IngestionJob) -> str:
     """Return the URL of the job's page; empty if this request's user may not see it."""
     is_visible = IngestionJob.objects.visible_to(get_caller(request), Action.MANAGE).filter(pk=job.pk).exists()
     return reverse("admin:rag_ingestionjob_change", args=[job.pk]) if is_visible else ""
-
-
-def _wants_json(request: HttpRequest) -> bool:
-    return request.headers.get("Accept", "").startswith("application/json")

@@ -187,3 +187,16 @@ def test_documents_and_sources_are_parsed_again(world: World) -> None:
     assert factories.process_queue() == 1
     assert "Queued 1 document " in client.post("/admin/rag/datasource/", action, follow=True).content.decode()
     assert set(IngestionJob.objects.values_list("source", "force_reparse")) == {(source.pk, True)}
+
+
+def test_uploads_count_as_ingestions_of_the_organisation(world: World, settings: Any) -> None:
+    settings.RAG_RATE_LIMITS = True
+    world.home.ingestions_per_minute = 2
+    world.home.save()
+    client, source = staff_browser(world.users["owner"]), world.source()
+    assert [client.post(page(source), {"files": [file()]}).status_code for _ in range(2)] == [302, 302]
+    refused = client.post(page(source), {"files": [file()]})
+    assert (refused.status_code, "many requests" in refused.content.decode()) == (429, True)
+    by_script = client.post(page(source), {"files": [file()]}, headers={"Accept": "application/json"})
+    assert (by_script.status_code, "many requests" in by_script.json()["message"]) == (429, True)
+    assert IngestionJob.objects.count() == 2
