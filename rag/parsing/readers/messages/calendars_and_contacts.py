@@ -3,7 +3,7 @@
 import html
 import quopri
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rag.parsing.encodings.decode_text import decode_text
 from rag.parsing.markdown_builder import MarkdownBuilder
@@ -83,12 +83,21 @@ def _entries(text: str) -> Iterator[list[tuple[str, str]]]:
 def _unfold(text: str) -> Iterator[str]:
     """Yield logical lines: a line that begins with a space continues the one before, as does a soft line break."""
     text = re.sub(r"\r?\n[ \t]", "", text)
-    text = re.sub(r"(?im)^([^\r\n:]*QUOTED-PRINTABLE[^\r\n]*)(?:=\r?\n[^\r\n]*)+", _join_soft_breaks, text)
-    yield from text.splitlines()
+    for line in _join_soft_breaks(text.split("\n")):
+        yield from line.splitlines()
 
 
-def _join_soft_breaks(match: re.Match[str]) -> str:
-    return re.sub(r"=\r?\n", "", match.group())
+def _join_soft_breaks(lines: Iterable[str]) -> Iterator[str]:
+    """Join a line in quoted-printable that ends with = with the next one."""
+    parts: list[str] = []
+    for line in (line.removesuffix("\r") for line in lines):
+        is_quoted_printable = bool(parts) or "QUOTED-PRINTABLE" in line.partition(":")[0].upper()
+        if is_quoted_printable and line.endswith("="):
+            parts.append(line.removesuffix("="))
+            continue
+        yield "".join((*parts, line))
+        parts = []
+    yield "".join(parts)
 
 
 def _value(name: str, parameters: str, value: str) -> str:

@@ -1,7 +1,12 @@
 """Calendars and contacts."""
 
 from rag.parsing import formats
+from rag.parsing.readers.messages.calendars_and_contacts import read_calendar
+from rag.parsing.sandbox.limits import Limits
 from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
+
+_LIMITS = Limits(timeout_seconds=60, memory_bytes=2**30, text_bytes=2**28)
 
 
 def test_calendars_are_lists_of_events(read: Read) -> None:
@@ -33,3 +38,17 @@ def test_descriptions_in_html_are_read_as_text(read: Read) -> None:
     event = "BEGIN:VEVENT\nSUMMARY:Board\nDESCRIPTION:<p>Agenda&nbsp;2:</p><ul><li>Budget</li></ul>\nEND:VEVENT\n"
     parsed = read(f"BEGIN:VCALENDAR\n{event}END:VCALENDAR\n".encode(), "a.ics")
     assert parsed.text == "# Board\n\nDescription: Agenda 2:\nBudget"
+
+
+def test_soft_line_breaks_end_with_their_line(read: Read) -> None:
+    lines = ("SUMMARY;ENCODING=quoted-printable:K=C3=", "=B6ln =", "am Rhein", "LOCATION:a =", "PRIORITY:1")
+    event = "\r\n".join(("BEGIN:VCALENDAR", "BEGIN:VEVENT", *lines, "END:VEVENT", "END:VCALENDAR"))
+    assert read(event.encode(), "a.ics").text == "# Köln am Rhein\n\nLocation: a =\nPriority: 1"
+
+
+def test_a_line_that_names_quoted_printable_often_takes_linear_time() -> None:
+    def text_of(length: int, number: int) -> bytes:
+        name = b"QUOTED-PRINTABLE"
+        return b"BEGIN:VEVENT\nSUMMARY:%d\n%s\nEND:VEVENT\n" % (number, name * (length // len(name)))
+
+    assert takes_linear_time(lambda content: read_calendar(content, _LIMITS), text_of, 200_000)
