@@ -260,3 +260,10 @@ def test_questions_of_a_reader_are_suggested_first(world: World) -> None:
     first, *others = re.findall(r">([^<]+\?)</a>", page)
     assert first == "How do I feed an elephant?"
     assert others == ["What is the meaning of term 0?", "What is the meaning of term 1?"]
+
+
+def test_each_field_of_a_comparison_has_its_label(world: World, settings: Any) -> None:
+    settings.LLM_MODEL, settings.LLM_MODELS = "small", ["large"]
+    page = browser(world.users["member"]).get("/compare").content.decode()
+    labels = ("Search", "Reranking", "Passages", "Language model")
+    assert [page.count(f">{label}</label>") for label in labels] == [2, 2, 2, 2]
