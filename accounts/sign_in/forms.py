@@ -14,6 +14,11 @@ from . import second_factor
 class SignInForm(AuthenticationForm):
     """Django's sign-in form with a field for the code of the second factor."""
 
+    # Django's text asks to mind upper and lower case, which makes no difference in an address.
+    error_messages = {
+        **AuthenticationForm.error_messages,
+        "invalid_login": _("The e-mail address or the password is wrong."),
+    }
     code = forms.CharField(
         required=False,
         max_length=second_factor.MAX_CODE_LENGTH,
@@ -40,6 +45,11 @@ class SignInForm(AuthenticationForm):
 
 class StaffSignInForm(SignInForm, AdminAuthenticationForm):
     """The form of the admin, which only accepts staff."""
+
+    error_messages = {
+        **SignInForm.error_messages,
+        "invalid_login": _("The e-mail address or the password is wrong, or this account may not open the admin."),
+    }
 
 
 class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]  # generic in its stubs only

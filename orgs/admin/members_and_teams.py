@@ -31,7 +31,11 @@ class RoleForm(VersionedForm):
     """Offers the permissions as boxes to tick."""
 
     permissions = forms.MultipleChoiceField(
-        choices=Permission.choices, widget=forms.CheckboxSelectMultiple, required=False, help_text=_("What it allows.")
+        label=_("Permissions"),
+        choices=Permission.choices,
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=_("What it allows."),
     )
 
     class Meta:

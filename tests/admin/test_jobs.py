@@ -151,3 +151,9 @@ def test_managers_of_a_source_cancel_its_jobs(world: World, owner: Client, forei
     job.refresh_from_db()
     assert (job.status, job.documents.get().state) == ("cancelled", "cancelled")
     assert foreign.jobs.get().status == "queued"
+
+
+def test_open_documents_are_counted_in_the_language_of_the_page(world: World, owner: Client) -> None:
+    job = submit_texts(world, world.source(), "alpha.md", "beta.md")
+    reply = owner.get(f"{JOBS}{job.pk}/change/", HTTP_ACCEPT_LANGUAGE="de")
+    assert ">wartend</a>" in reply.content.decode()

@@ -99,3 +99,8 @@ def test_only_those_who_manage_the_sources_open_the_pages(admin: Client, world: 
         client = staff_browser(world.users[name])
         assert {client.get(url).status_code for url in (LIST, DELIVERIES, f"{LIST}add/")} == {403}
         assert client.get(f"{LIST}{webhook.pk}/change/").status_code == 403
+
+
+def test_the_events_have_a_german_label(admin: Client) -> None:
+    german = admin.get(f"{LIST}add/", HTTP_ACCEPT_LANGUAGE="de").content.decode()
+    assert ("Ereignisse:" in german, "Events:" in german) == (True, False)

@@ -150,7 +150,8 @@ class IngestionJobAdmin(LargeListMixin, JobAdminBase):
         if not counts:
             return "–"
         links = [
-            (number, link_to_documents(name, job=job.pk, condition=name)) for name, number in sorted(counts.items())
+            (number, link_to_documents(STATE_LABELS[name], job=job.pk, condition=name))
+            for name, number in sorted(counts.items())
         ]
         advice = f" {gettext(job_lookup.STARVED_ADVICE)}" if Condition.STARVED in counts else ""
         return format_html("{}.{}", format_html_join(", ", "{} {}", links), advice)

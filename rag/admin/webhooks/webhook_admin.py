@@ -29,7 +29,9 @@ from ragsite.postgres import encryption
 class WebhookForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable at runtime
     """Offers the events as boxes to tick, and refuses addresses that would not be connected to."""
 
-    events = forms.MultipleChoiceField(choices=WebhookEvent.choices, widget=forms.CheckboxSelectMultiple)
+    events = forms.MultipleChoiceField(
+        label=_("Events"), choices=WebhookEvent.choices, widget=forms.CheckboxSelectMultiple
+    )
 
     def clean_url(self) -> str:
         try:

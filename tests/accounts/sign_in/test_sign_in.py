@@ -105,3 +105,12 @@ def test_typed_values_are_not_stored(staff: User) -> None:
     sign_in(staff.email, "a mistyped secret", code="123456")
     row = AccessAttempt.objects.get()
     assert not any(word in f"{row.get_data} {row.post_data}" for word in ("mistyped", "123456", staff.email))
+
+
+def test_a_wrong_password_is_called_wrong(staff: User) -> None:
+    """Django's German text only asks to enter both, and says that upper case matters in the address."""
+    wrong = {"username": staff.email, "password": "wrong"}
+    refused = "Die E-Mail-Adresse oder das Passwort ist falsch"
+    for address, end in (("/sign-in", "."), ("/admin/login/", ", oder dieses Konto darf die Verwaltung nicht öffnen.")):
+        page = Client().post(address, wrong, HTTP_ACCEPT_LANGUAGE="de").content.decode()
+        assert f"{refused}{end}" in page

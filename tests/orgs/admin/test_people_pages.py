@@ -128,3 +128,8 @@ def test_a_page_that_was_open_meanwhile_brings_no_access_back(owner: Client, wor
     assert owner.post(address, values).status_code == 302
     membership.refresh_from_db()
     assert (membership.is_active, membership.roles.exists()) == (True, True)
+
+
+def test_the_permissions_of_a_role_have_a_german_label(owner: Client) -> None:
+    german = page(owner, f"{ROLES}add/", HTTP_ACCEPT_LANGUAGE="de")
+    assert ("Berechtigungen:" in german, "Permissions:" in german) == (True, False)
