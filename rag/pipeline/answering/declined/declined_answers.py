@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rag.errors import InsufficientContext
 from rag.pipeline.answering.extractive.extract import compare_sentences, extract_quotes
-from rag.pipeline.answering.extractive.render_quotes import render_quotes
+from rag.pipeline.answering.extractive.render_quotes import plain_heading, render_quotes
 from rag.pipeline.grounding.cross_language_grounding import is_in_other_language
 from rag.pipeline.grounding.gaps import select_reportable_gaps
 from rag.text.markup.pictures import disable_pictures
@@ -68,9 +68,8 @@ def describe_closest(query: str, context: Context) -> str:
         return ""
     end = next(number for number, quote in enumerate(quotes, start=1) if not quote.continues)
     passage = passages[quotes[0].number - 1]
-    where = " › ".join(
-        " ".join(part.split()) for part in dict.fromkeys((passage.title, *passage.headings[-1:])) if part
-    )
+    heading = plain_heading(quotes[0].heading) or next(iter(passage.headings[-1:]), "")
+    where = " › ".join(" ".join(part.split()) for part in dict.fromkeys((passage.title, heading)) if part)
     where = end_directions(disable_pictures(where))
     space = "\n" if quotes[0].is_block else " "
     return f"{sentences_for(query).closest.format(where=where)}{space}{render_quotes(quotes[:end])}" if where else ""

@@ -44,6 +44,11 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
     return pictures.keep_pictures_in_code(text, to_html=to_html)
 
 
+def plain_heading(heading: str) -> str:
+    """Return a heading as it is written in a document, without the marks that make it one."""
+    return _HEADING_MARKS.sub("", heading.strip())
+
+
 def render_lines(structure: PassageStructure, run: Sequence[int], *, is_cut: bool) -> list[str]:
     """Return consecutive parts as lines of an answer.
 
@@ -88,7 +93,7 @@ def _label(structure: PassageStructure, index: int) -> str:
     """Return the heading above a list or table, as its introduction."""
     heading = structure.heading_index(index)
     title = structure.visible_text(heading) if heading is not None else next(iter(structure.passage.headings[-1:]), "")
-    title = _plain(structure, _HEADING_MARKS.sub("", title.strip()))
+    title = _plain(structure, plain_heading(title))
     return f"{title}:" if title and title[-1].isalnum() else title
 
 

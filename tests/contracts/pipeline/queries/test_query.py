@@ -115,6 +115,14 @@ def test_a_closest_passage_that_is_a_row_begins_a_line(member: Client, live_worl
     assert "”:\n- parking of helicopters" in body["answer"]
 
 
+def test_the_closest_passage_is_below_its_own_heading(member: Client, live_world: World) -> None:
+    """Short sections are one chunk, whose first heading is not that of the others."""
+    text = "# Yard\n\n## May dogs come?\n\nOnly on a lead.\n\n## Helicopters\n\nThe helicopters are parked in the yard."
+    ingest_text(live_world.home.sources.get(slug="library"), "yard.md", text)
+    body = ask(member, query="Which emperor paid the parking of helicopters in Venice?").body
+    assert "in “yard.md › Helicopters”: The helicopters are parked" in body["answer"]
+
+
 def test_the_title_of_the_closest_passage_changes_nothing_around_it(member: Client, live_world: World) -> None:
     """Clients load no picture that the title names, and its direction of writing ends with the title."""
     title = "\u202eFees ![bell](https://x.example)"
