@@ -44,9 +44,10 @@ ton tous tout toute toutes très tu un une vers via voici voilà vos votre vous 
 """
 _SPANISH = """
 a al algo algún alguna algunas algunos ambos ante antes aquel aquella aquellas aquellos así aún aunque bajo bien cada
-como cómo con contra cual cuál cuales cuáles cualquier cuando cuándo cuánto cuántos de debe debo del desde donde
-dónde dos durante e el él ella ellas ellos en entre era eran eres es esa esas ese eso esos esta está estaba estamos
-están estar estas este esto estos fue fueron ha había han has hasta hay he la las le les lo los más me mi mis
+como cómo con contra cual cuál cuales cuáles cualquier cuando cuándo cuanta cuánta cuantas cuántas cuanto cuánto
+cuantos cuántos de debe debo del desde donde dónde dos durante e el él ella ellas ellos en entre era eran eres es esa
+esas ese eso esos esta está estaba estamos están estar estas este esto estos fue fueron ha había han has hasta hay he
+la las le les lo los más me mi mis
 mientras mismo muy nada ni no nos nosotros nuestra nuestro o os otra otras otro otros para pero poco por porque pues
 puede pueden puedo que qué quien quién quienes se sea ser si sí sido sin sobre solo sólo son soy su sus también tan
 tanto te tener tengo ti tiene tienen todo todos tu tú tus un una unas uno unos usted ustedes y ya yo
@@ -56,18 +57,18 @@ a abbiamo ad agli ai al alcuni alcune all alla alle allo allora altra altre altr
 chi ci ciò col come con contro cosa così cui d da dagli dai dal dall dalla dalle dallo degli dei del dell della delle
 dello dentro di dopo dove due e è ed egli era erano essere fa fino fra fu già gli ha hai hanno ho i il in io l la le
 lei li lo loro lui ma me mentre mi mia mie miei mio molto ne negli nei nel nell nella nelle nello no noi non nostra
-nostro o ogni oltre per perché perciò più poco poi prima può qual quale quali quando quanti quanto quella quelle
-quelli quello questa queste questi questo qui quindi sarà se sei sempre senza si sia siamo siete solo sono sopra sotto
-sta stata stati stato su sua sue sugli sui sul sull sulla sulle sullo suo suoi ti tra tu tua tuo tutta tutte tutti
-tutto un una uno v vi voi
+nostro o ogni oltre per perché perciò più poco poi prima può qual quale quali quando quanta quante quanti quanto
+quella quelle quelli quello questa queste questi questo qui quindi sarà se sei sempre senza si sia siamo siete solo
+sono sopra sotto sta stata stati stato su sua sue sugli sui sul sull sulla sulle sullo suo suoi ti tra tu tua tuo
+tutta tutte tutti tutto un una uno v vi voi
 """
 _PORTUGUESE = """
 a à ao aos aquela aquelas aquele aqueles aquilo as às até cada com como da das de dela dele deles depois do dos e é
 ela elas ele eles em entre era eram essa essas esse esses esta está estão estar estas estava este estes eu foi foram
 há isso isto já lhe lhes mais mas me mesmo meu meus minha minhas muito na não nas nem no nos nós nossa nosso num numa
 o onde os ou outra outras outro outros para pela pelas pelo pelos pode podem por porque porquê qual quais quando
-quanto quantos que quê quem são se sem ser será seu seus si sido só sob sobre sua suas também tão te tem têm ter teu
-toda todas todo todos tu tua um uma umas uns você vocês
+quanta quantas quanto quantos que quê quem são se sem ser será seu seus si sido só sob sobre sua suas também tão te tem
+têm ter teu toda todas todo todos tu tua um uma umas uns você vocês
 """
 _DUTCH = """
 aan al alle alleen als altijd andere ben bij dan dat de deze die dit doen door dus een eens elk elke en er geen geweest

@@ -23,6 +23,13 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("lang", "question"), [("es", "¿Cuántas noches?"), ("it", "Quante notti?"), ("pt", "Quantas noites?")]
+)
+def test_question_words_of_both_genders_are_no_content(lang: str, question: str) -> None:
+    assert words.content_words(question, lang) == [question.split()[1].rstrip("?").lower()]
+
+
 def shared_stems(question: str, text: str, lang: str, question_lang: str | None = None) -> set[str]:
     """The stems that a text shares with the content words of a question, in the text's language."""
     question_words = words.content_words(question, lang if question_lang is None else question_lang)
