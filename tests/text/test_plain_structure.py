@@ -1,7 +1,10 @@
 """The structure of plain texts: underlined headings, terms with their explanations, and code after `::`."""
 
+import pytest
+
 from rag.parsing import parse
 from rag.text.sentences.quotable_units import UnitKind, split_units
+from tests.support.checks.growth import takes_linear_time
 
 README = """\
 .. image:: https://badges.example/v1.svg
@@ -73,12 +76,23 @@ def test_a_line_is_a_term_only_above_its_explanation() -> None:
     assert terms("A text.\n\n-a\n--all\n  Show all of them.\n-v\n  Say more.") == ["-a", "--all", "-v"]
     assert terms("kettle\nThe kettle boils two litres of water.") == ["kettle"]
     assert not terms("Bring the following things:\n  a passport")
+    assert not terms("A text.\n\n5.2 An exchange with a tenant of any council is\n    possible at any time.")
     assert not terms("cut off at the beginning of a chunk and goes on\n    below, where it ends.")
 
 
 def test_a_word_between_bars_is_no_cell() -> None:
     assert [unit.kind for unit in split_units("This sets the |max age|__ of a response.")] == [UnitKind.SENTENCE]
     assert [unit.kind for unit in split_units("tea | 5 | hot")] == [UnitKind.ROW]
+    assert [unit.kind for unit in split_units("It is tea | or not.")] == [UnitKind.SENTENCE]
+
+
+def test_two_named_cells_are_a_row() -> None:
+    assert [unit.kind for unit in split_units("Item: visa | Amount: 5 €")] == [UnitKind.ROW]
+
+
+@pytest.mark.parametrize("part", ["a: b | ", "a: ", "a: b |"])
+def test_named_cells_are_found_in_linear_time(part: str) -> None:
+    assert takes_linear_time(split_units, lambda size, _: part * (size // len(part)), 20_000)
 
 
 def test_the_titles_of_tabs_are_not_shown() -> None:

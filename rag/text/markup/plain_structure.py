@@ -14,6 +14,8 @@ _CAPITALS = re.compile(r"[A-Z][A-Z ,/&'-]{2,60}")
 # A term has at most this length; less if its explanation is not indented.
 _MAX_TERM_CHARACTERS, _MAX_LONE_TERM_CHARACTERS = 70, 30
 _MIN_EXPLANATION_WORDS = 5
+# "5.2 A mutual exchange is", wrapped and indented, is the beginning of a clause.
+_CLAUSE_NUMBER = re.compile(r"\d{1,2}(?:\.\d{1,2}){1,3}\.?\s")
 _NO_TERM_ENDINGS = (".", ",", ";", ":", "!", "?", "。", "：", "\\")
 _OPTION_MARKS = "-/+"
 _ITEM_MARKS = ("- ", "* ", "+ ", "•")
@@ -98,7 +100,10 @@ def find_terms(lines: Sequence[str]) -> frozenset[int]:
         if not line.strip():
             group, is_explanation = [], False
         elif group and _indentation(line) > _indentation(lines[group[0]]):
-            if not is_explanation and _are_terms(lines, group) and not line.lstrip().startswith(_ITEM_MARKS):
+            explanation = line.lstrip()
+            is_clause = explanation[0].islower() and bool(_CLAUSE_NUMBER.match(lines[group[-1]].lstrip()))
+            is_term = not is_clause and not explanation.startswith(_ITEM_MARKS)
+            if not is_explanation and is_term and _are_terms(lines, group):
                 terms.update(group)
             is_explanation = True
         elif group and is_explanation and _indentation(line) == _indentation(lines[group[0]]):

@@ -75,7 +75,10 @@ _COMMAND = re.compile(r"\$ \S")
 _HEADING = re.compile(r"#{1,6}\s|(?P<marks>=(?: ?=){0,5}) ?[^=\s][^=]{0,200}(?P=marks)$")
 _ITEM = re.compile(r"(?:[-*+•‣◦–]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S")
 # A word between bars within a sentence is not a cell: reStructuredText marks replaced texts like this.
-_ROW = re.compile(r"\||(?![^|]*\s\|[^\s|](?:[^|]*[^\s|])?\|)[^|]*\|[^|]*\||[^\t]*\S\t+\S")
+# A row of a CSV file has the names of its columns: "fee: visa | amount: 5 €".
+_ROW = re.compile(
+    r"\||(?![^|]*\s\|[^\s|](?:[^|]*[^\s|])?\|)[^|]*\|[^|]*\||[^\t]*\S\t+\S|[^|:]{1,80}: [^|]+ \| [^|:]{1,80}: [^|]+$"
+)
 _CODE = re.compile(
     r"(?:def|class|import|return|async|elif|except|function|const|let|var|public|private|protected|static|func|fn|pub"
     r"|package|struct|enum|interface)\s+\S.*[:;{(),]?$|from \S+ import |(?:else|try|finally):$|@\w+|//|/\*|\*/|#include"
