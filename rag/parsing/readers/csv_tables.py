@@ -49,16 +49,24 @@ def _readable(rows: Iterable[list[str]]) -> list[str]:
     cleaned = ([" ".join(cell.split()) for cell in row] for row in rows)
     non_empty = (row for row in cleaned if any(row))
     head = list(itertools.islice(non_empty, _SAMPLE_ROWS))
-    start = _start_of_table(head)
+    start = start_of_table(head)
     preamble = [" | ".join(filter(None, row)) for row in head[:start]]
     return [*preamble, *_rows_of_table(itertools.chain(head[start:], non_empty))]
 
 
-def _start_of_table(rows: Sequence[list[str]]) -> int:
-    """Return the number of lines above a table, such as its title: rows with one value above rows with several."""
+def start_of_table(rows: Sequence[list[str]]) -> int:
+    """Return how many of the first rows of a file are above its table, such as its title and its date.
+
+    They have one value, or few, above a row that has names for nearly all columns.
+
+    Args:
+        rows: The first rows that have a value, each with an empty text for a cell without one.
+    """
     widths = [sum(map(bool, row)) for row in rows]
-    start = next((number for number, width in enumerate(widths) if width > 1), 0)
-    return start if start and widths[start] >= max(widths) - 1 and len(rows) > start + 1 else 0
+    widest = max(widths, default=0)
+    start = next((number for number, width in enumerate(widths) if width > 1 and width >= widest - 1), 0)
+    max_width = (widest - 1) // 2 if start and _is_header(rows[start]) else 1
+    return start if max(widths[:start], default=0) <= max(1, max_width) and len(rows) > start + 1 else 0
 
 
 def _rows_of_table(non_empty: Iterator[list[str]]) -> list[str]:

@@ -1,14 +1,22 @@
 """Spreadsheets: Excel workbooks of all versions, and OpenDocument spreadsheets."""
 
+import re
 from dataclasses import replace
 
 from rag.parsing import formats, zip_files
+from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.readers import extracted_markdown
+from rag.parsing.readers.csv_tables import start_of_table
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 from . import open_document_slides, prepare_for_xberg
 from .legacy_title import read_title
+
+# The first row of a table, its rule, and the rows that show where its header is.
+_TOP = re.compile(r"^(\|[^\n]*\|)\n(\|(?: --- \|)+)((?:\n\|[^\n]*\|){2,20})", re.M)
+_MIN_COLUMNS = 3
+_BAR = re.compile(r"(?<!\\)\|")
 
 
 def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
@@ -20,4 +28,22 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     if media_type == formats.ODS:
         content = prepare_for_xberg.prepare_open_spreadsheet(content)
     parsed = extracted_markdown.read(content, media_type, limits)
+    text = _TOP.sub(_with_header, parsed.text)
+    if text != parsed.text:
+        parsed = replace(parse_markdown(text), title=parsed.title)
     return replace(parsed, title=read_title(content)) if media_type == formats.XLS else parsed
+
+
+def _with_header(top: re.Match[str]) -> str:
+    """Return the top of a table with its header, which may be below a title, as the first row: the rest is above it."""
+    lines = [top[1], *top[3].split("\n")[1:]]
+    rows = [(line, [cell.strip() for cell in _BAR.split(line)[1:-1]]) for line in lines]
+    rows = [(line, cells) for line, cells in rows if any(cells)]
+    start = start_of_table([cells for _, cells in rows])
+    names = list(filter(None, rows[start][1])) if start else []
+    # In a table of two columns the first row rather has a name and a value.
+    if len(names) < _MIN_COLUMNS or any(name[0].isdigit() for name in names):
+        return top[0]
+    above = [" | ".join(filter(None, cells)) for _, cells in rows[:start]]
+    header, *others = [line for line, _ in rows[start:]]
+    return "\n\n".join([*above, "\n".join([header, top[2], *others])])

@@ -48,6 +48,12 @@ def test_lines_above_the_header_are_no_header(read: Read, mark: str) -> None:
     )
 
 
+def test_a_line_of_two_values_above_a_wide_header_is_no_header(read: Read) -> None:
+    table = "Day,Payee,Amount,Tax,Sum\n03.01.,Works,84,16,100\n05.01.,Baker,6,1,7"
+    parsed = read(f"As of,1 May,,,\n{table}".encode(), "a.csv").text
+    assert parsed.startswith("As of | 1 May\nDay: 03.01. | Payee: Works | ")
+
+
 def test_a_row_with_one_value_within_a_table_is_no_title(read: Read) -> None:
     assert read(b"Name,Price\nApple,3\nRoots\nBeet,2", "a.csv").text == (
         "Name: Apple | Price: 3\nName: Roots\nName: Beet | Price: 2"

@@ -15,6 +15,28 @@ def test_a_workbook_has_a_heading_and_table_per_sheet(read: Read) -> None:
     assert parsed.pages == ()
 
 
+@pytest.mark.parametrize("above", [[["Tours 2025"]], [["Tours 2025"], [""], ["As of", "1 May"]]])
+def test_rows_above_the_header_are_no_header(read: Read, above: list[list[str]]) -> None:
+    table = [["Place", "Part", "Waste", "Paper", "Car"], ["Lake", "all", "Monday", "Friday", "W 3"]]
+    more = ["Hill", "north", "Tuesday", "Friday", "W 5"]
+    parsed = read(files.xlsx({"S": [[*row, *[""] * (5 - len(row))] for row in above] + [*table, more]}), "a.xlsx")
+    assert "Tours 2025\n\n" in parsed.text
+    assert "| Place | Part | Waste | Paper | Car |\n| --- | --- | --- | --- | --- |\n| Lake | all |" in parsed.text
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["Pump", ""], ["Length", "5 m"], ["Weight", "68 kg"], ["Power", "2 kW"]],
+        [["Tours", "", ""], ["Lake", "all", "5"], ["Hill", "all", "7"], ["Bay", "all", "9"]],
+        [["Place", "Part", "Waste"], ["Lake", "", ""], ["Hill", "north", "Monday"], ["Bay", "south", "Friday"]],
+    ],
+)
+def test_a_first_row_without_names_below_it_stays(read: Read, rows: list[list[str]]) -> None:
+    parsed = read(files.xlsx({"S": rows}), "a.xlsx")
+    assert parsed.text.startswith(f"## S\n\n| {rows[0][0]} |")
+
+
 def test_large_sheets_are_complete(read: Read) -> None:
     rows = [[f"row {number}", "x", "y", "z"] for number in range(30_000)]
     assert "row 29999" in read(files.xlsx({"S": [["A", "B", "C", "D"], *rows]}), "a.xlsx").text
