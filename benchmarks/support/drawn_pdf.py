@@ -28,7 +28,16 @@ class Rule:
     y2: float
 
 
-def draw(pages: Sequence[Sequence[Text | Rule]], *, title: str = "") -> bytes:
+@dataclass(frozen=True, slots=True)
+class Square:
+    """A filled square. `x`, `y`: its lower left corner."""
+
+    x: float
+    y: float
+    size: float
+
+
+def draw(pages: Sequence[Sequence[Text | Rule | Square]], *, title: str = "") -> bytes:
     """Return a PDF with these pages. `title`: what the file declares as its title."""
     listed = " ".join(f"{6 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
@@ -50,7 +59,9 @@ def draw(pages: Sequence[Sequence[Text | Rule]], *, title: str = "") -> bytes:
     return _write(objects)
 
 
-def _operators(item: Text | Rule) -> str:
+def _operators(item: Text | Rule | Square) -> str:
+    if isinstance(item, Square):
+        return f"{item.x:.2f} {item.y:.2f} {item.size:.2f} {item.size:.2f} re f"
     if isinstance(item, Rule):
         return f"0.7 w {item.x1:.2f} {item.y1:.2f} m {item.x2:.2f} {item.y2:.2f} l S"
     font = f"/F{int(item.bold)} {item.size:.1f} Tf"

@@ -34,6 +34,11 @@ _RAISED = re.compile(r"(?<![\\^])\^([^\s^\[\]]{1,20})\^(?!\^)")
 _LOWERED = re.compile(r"(?<![\\~])~([^\s~]{1,20})~(?!~)")
 _NOTE, _DEFINED_NOTE = re.compile(r"\[\^(\d{1,9})\]"), re.compile(r"^\[\^(\d{1,9})\]:", re.M)
 _LONE_NOTE = re.compile(r"^\[\^\d{1,9}\][ \t]*\n\s*\n", re.M)
+# A page may end within a paragraph: in a line of text, without the end of a sentence, above one that goes on.
+_MIN_DIVIDED_CHARACTERS = 40
+_LINE_OF_TEXT = re.compile(r"(?![#|>]|`{3}|~{3})\S")
+_SENTENCE_END = re.compile(r"[.!?:;…。！？؟|][\"'”’»)\]*_]*$")
+_GOES_ON = re.compile(r"(?![^\W\d_][.)]\s)[^\W\d_]")
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
 
 
@@ -46,21 +51,33 @@ def read(content: bytes, media_type: str, limits: Limits) -> ParsedDocument:
     return with_title(parse_markdown(text.strip()), clean_title(extracted.title))
 
 
-def join_pages(pages: Iterable[tuple[int, str]], title: str, *, preamble: str = "") -> ParsedDocument:
+def join_pages(
+    pages: Iterable[tuple[int, str]], title: str, *, preamble: str = "", may_divide: bool = False
+) -> ParsedDocument:
     """Join the pages of a document to one text.
 
     Args:
         pages: The number and the Markdown of each page, in their order.
         title: The document's title, if it has one.
         preamble: The Markdown before the first page.
+        may_divide: Whether a page may end within a paragraph, as those of a text do, but not slides.
     """
-    text, starts = strip_formatting(preamble).strip(), []
+    text, starts = strip_formatting(preamble).strip(), list[Page]()
     for number, page in pages:
         if words := strip_formatting(page).strip():
-            text += "\n\n" if text else ""
+            is_divided = may_divide and bool(starts) and _is_divided(text, words)
+            text += "\n" if is_divided else "\n\n" if text else ""
             starts.append(Page(len(text), number))
             text += words
     return with_title(parse_markdown(text), title, tuple(starts))
+
+
+def _is_divided(text: str, following: str) -> bool:
+    """Return whether a paragraph at the end of a page goes on at the beginning of the following one."""
+    last = text[text.rfind("\n") + 1 :]
+    is_text = len(last) >= _MIN_DIVIDED_CHARACTERS and bool(_LINE_OF_TEXT.match(last))
+    goes_on = following[0].islower() and bool(_GOES_ON.match(following))
+    return is_text and goes_on and not _SENTENCE_END.search(last[-10:])
 
 
 def with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ()) -> ParsedDocument:

@@ -46,7 +46,8 @@ def _read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     title = extracted_markdown.clean_title(extracted.title)
     # Page breaks are those of the last save. They are used only if the pages contain the whole text.
     if len(extracted.pages) > 1 and _WORD.findall(" ".join(extracted.pages)) == _WORD.findall(extracted.markdown):
-        return extracted_markdown.join_pages(enumerate(map(_without_marks, extracted.pages), 1), title)
+        pages = enumerate(map(_without_marks, extracted.pages), 1)
+        return extracted_markdown.join_pages(pages, title, may_divide=True)
     text = remove_unknown_notes(strip_formatting(_without_marks(extracted.markdown))).strip()
     return extracted_markdown.with_title(parse_markdown(text), title)
 

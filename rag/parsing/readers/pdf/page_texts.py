@@ -11,7 +11,7 @@ import pypdfium2 as pdfium
 from . import form_fields, headers_and_footers, running_text, table_places
 from .aligned_tables import find_aligned_tables, find_rows
 from .ruled_tables import find_ruled_tables
-from .text_lines import PageLines, TextLine
+from .text_lines import PageLines, TextLine, mark_bullets
 from .work_budget import WorkBudget, WorkExceeded
 
 # The text of a page is compared with each of its tables.
@@ -81,7 +81,8 @@ class _Pages:
             return as_read
         lines = headers_and_footers.leave_out(lines, self._repeated, text)
         rows = find_rows(page_lines, lines)
-        written = running_text.as_markdown(self._with_values(page, lines), rows, styles)
+        lines = self._with_values(page, mark_bullets(page, lines))
+        written = running_text.as_markdown(lines, rows, styles)
         # Fonts may have letters that only one of the libraries knows.
         if _count_letters(written) < _MIN_SHARE_OF_LETTERS * _count_letters(text):
             return as_read

@@ -36,7 +36,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     texts = {int(number): page for number, page in zip(parts[::2], parts[1::2], strict=True)}
     recognized = recognize_pages(improve(content, texts), content, limits)
     title = extracted_markdown.clean_title(extracted.title)
-    parsed = extracted_markdown.join_pages(recognized.texts.items(), title, preamble=preamble)
+    parsed = extracted_markdown.join_pages(recognized.texts.items(), title, preamble=preamble, may_divide=True)
     if not parsed.text.strip():
         if is_cut_off:
             raise ParseFailed(_DAMAGED)

@@ -86,6 +86,7 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
         styles: The styles of the document.
     """
     blocks: list[tuple[int, list[str]]] = []
+    in_lists: set[int] = set()  # the numbers of the blocks that are an item right below another one
     item: TextLine | None = None
     for number, line in enumerate(lines):
         level = _level(lines, number, styles) if number not in rows else 0
@@ -98,12 +99,17 @@ def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles)
                 is_row=number in rows or number - 1 in rows or (line.is_fixed and lines[number - 1].is_fixed),
             )
         else:
-            item = line if _ITEM.match(line.text) and line.start >= 0 else None
+            following = line if _ITEM.match(line.text) and line.start >= 0 else None
+            if item and following and not level and _is_next_line(lines[number - 1], line, styles):
+                in_lists.add(len(blocks))
+            item = following
             blocks.append((level, [_BULLET.sub("- ", _LINE_SYNTAX.sub(r"\\\1", text))]))
-    return "\n\n".join(
+    texts = [
         f"{'#' * level} {' '.join(parts)}" if level else _HYPHEN_AT_END.sub("", "\n".join(parts))
         for level, parts in blocks
-    )
+    ]
+    separators = ["\n" if number in in_lists else "\n\n" for number in range(1, len(texts))]
+    return "".join(part for pair in zip(["", *separators], texts, strict=False) for part in pair)
 
 
 def _level(lines: Sequence[TextLine], number: int, styles: Styles) -> int:
@@ -148,6 +154,12 @@ def _continues(
         return False
     is_indented = line.left - previous.left > _INDENTATION * line.height and _ends_sentence(previous.text)
     return pitch < _WIDER_PITCH * styles.pitch and not is_indented
+
+
+def _is_next_line(previous: TextLine, line: TextLine, styles: Styles) -> bool:
+    """Return whether a line is as far below another one as the lines of a paragraph are."""
+    pitch = (previous.end - line.bottom) / line.height
+    return _is_same_height(previous, line) and 0.5 < pitch < _WIDER_PITCH * styles.pitch
 
 
 def _ends_sentence(text: str) -> bool:

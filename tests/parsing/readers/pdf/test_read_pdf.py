@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.support import drawn_pdf
-from benchmarks.support.drawn_pdf import Text
+from benchmarks.support.drawn_pdf import Square, Text
 from rag.types import Page
 from tests.parsing import files
 from tests.parsing.conftest import Read
@@ -36,3 +36,46 @@ def test_larger_lines_of_a_laid_out_pdf_are_headings(read: Read, declared: str, 
     assert headings == [(1, "The Old Bridge"), (2, "How it was built"), (2, "How it is kept")]
     assert parsed.text[parsed.pages[1].start :].startswith("## How it is kept\n\nThe bridge crosses")
     assert "narrowest place, and it has stood there for two hundred years." in parsed.text
+
+
+def test_drawn_bullets_begin_items(read: Read) -> None:
+    """Browsers draw the bullets of a printed page, and write only the text."""
+    items = [
+        "Green waste: free up to 1 cubic metre",
+        "Rubble: 4 euros for 50 litres, which the",
+        "scale measures",
+        "Tyres",
+    ]
+    page: list[Text | Square] = [Text(56, 750, "Please bring these things to the yard in the morning only:")]
+    page += [Text(76, 730 - 13 * number, item) for number, item in enumerate(items)]
+    page += [Square(64, 732 - 13 * number, 3.5) for number in (0, 1, 3)]
+    text = read(drawn_pdf.draw([page]), "a.pdf").text
+    assert text.endswith(
+        "\n\n- Green waste: free up to 1 cubic metre\n"
+        "- Rubble: 4 euros for 50 litres, which the scale measures\n- Tyres"
+    )
+
+
+@pytest.mark.parametrize(("x", "size", "number"), [(64, 12, 1), (20, 3.5, 1), (64, 3.5, 600)])
+def test_drawings_are_no_bullets(read: Read, x: float, size: float, number: int) -> None:
+    """They are large, or far from the text, or many."""
+    page: list[Text | Square] = [Text(76, 750 - 13 * line, f"line {line} of the yard") for line in range(4)]
+    page += [Square(x, 752 - 13 * line, size) for line in range(4) for _ in range(number)]
+    assert "- line" not in read(drawn_pdf.draw([page]), "a.pdf").text
+
+
+@pytest.mark.parametrize(
+    ("last", "first", "joined"),
+    [
+        ("The board is asked to agree a market supplement", "of 2,500 a year for surveyors.", True),
+        ("The board is asked to agree a market supplement.", "of 2,500 a year for surveyors.", False),
+        ("The board is asked to agree a market supplement", "Surveyors get it for two years.", False),
+        ("The board is asked to agree a market supplement", "b) surveyors get it for two years.", False),
+        ("The board agrees", "of 2,500 a year for surveyors.", False),
+    ],
+)
+def test_a_paragraph_goes_on_on_the_next_page(read: Read, last: str, first: str, joined: bool) -> None:
+    parsed = read(drawn_pdf.draw([[Text(56, 60, last)], [Text(56, 780, first)]]), "a.pdf")
+    assert parsed.text == ("\n" if joined else "\n\n").join([last, first])
+    assert [page.number for page in parsed.pages] == [1, 2]
+    assert parsed.text[parsed.pages[1].start :] == first

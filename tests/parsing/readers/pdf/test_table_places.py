@@ -172,7 +172,7 @@ def test_lists_beside_each_other_in_a_frame_are_no_table(read: Read) -> None:
     lists = [[f"- {kind} number {number} of the year" for number in range(6)] for kind in ("walk", "talk")]
     text = read(_frame(*lists), "a.pdf").text
     assert "|" not in text
-    assert "- walk number 2 of the year\n\n- walk number 3" in text
+    assert "- walk number 2 of the year\n- walk number 3" in text
 
 
 def test_paragraphs_beside_each_other_in_a_frame_are_no_table(read: Read) -> None:
