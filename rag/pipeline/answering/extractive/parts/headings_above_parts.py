@@ -19,6 +19,7 @@ from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import stems
 from rag.types import Passage
 
+from .quoted_mails import find_quoted_lines
 from .split_into_parts import (
     SENTENCE_ENDINGS,
     Part,
@@ -194,11 +195,22 @@ class PassageLayout:
         position = bisect_right(self._mail_headers, (start, len(self.passage.text)))
         return position > 0 and start < self._mail_headers[position - 1][1]
 
+    def is_in_quoted_mail(self, index: int) -> bool:
+        """Return whether a part is from an earlier mail that a reply quotes."""
+        line = bisect_right(self._line_starts, self.parts[index].start) - 1 if self._quoted_lines else 0
+        return line in self._quoted_lines
+
+    @functools.cached_property
+    def _quoted_lines(self) -> frozenset[int]:
+        return find_quoted_lines(self.passage.text, self.passage.path)
+
+    @functools.cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *itertools.accumulate(map(len, self.passage.text.splitlines(keepends=True)))]
+
     @functools.cached_property
     def _mail_headers(self) -> list[tuple[int, int]]:
-        lines = self.passage.text.splitlines(keepends=True)
-        offsets = [0, *itertools.accumulate(map(len, lines))]
-        headers = find_mail_headers([line.rstrip("\r\n") for line in lines])
+        offsets, headers = self._line_starts, find_mail_headers(self.passage.text.splitlines())
         return [(offsets[header.lines.start], offsets[header.lines.stop]) for header in headers]
 
     def is_readable(self, index: int) -> bool:

@@ -67,6 +67,8 @@ _YES_OR_NO_PENALTY = 2.0
 _POINTER_PENALTY = 2.0
 # Penalty for the lines above a mail if the question is not about the mail itself, in standard deviations.
 _MAIL_HEADER_PENALTY = 5.0
+# Penalty for what a mail quotes of earlier ones, in standard deviations.
+_QUOTED_MAIL_PENALTY = 1.0
 
 
 def word_weights(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
@@ -225,6 +227,8 @@ def _form_bonus(structure: PassageStructure, index: int, question: AnalysedQuest
         bonus -= _POINTER_PENALTY
     if not question.asks_about_mail and structure.is_mail_header(index):
         bonus -= _MAIL_HEADER_PENALTY
+    if structure.is_in_quoted_mail(index):
+        bonus -= _QUOTED_MAIL_PENALTY
     if structure.parts[index].kind is UnitKind.SENTENCE:
         bonus -= _incompleteness_penalty(text)
     if groups and group is groups[0] and structure.section_of(index) > 0 and structure.term_above(group[0]) is None:

@@ -76,7 +76,8 @@ def select_changed_statement(
 ) -> tuple[dict[int, set[int]], tuple[int, int]] | None:
     """Select the part that says what is valid now, instead of what would be quoted.
 
-    It is in another passage and says that something changes, or it is the same statement in a document of a later year.
+    It is in another passage and says that something changes, or it is the same statement in a document of a later year,
+    or it is what a mail says in reply to the mail that it quotes.
     It has the question's words in the name of the best row or item, or all of them in another best part, and another
     value of a kind that this part has, such as a price.
 
@@ -111,13 +112,17 @@ def select_changed_statement(
     asked_years = _find_years(" ".join(question.words))
 
     def is_change(other: QuoteCandidate, score: float) -> bool:
-        if score < lowest or other.passage_number == best.passage_number or not subjects <= other.stems:
+        is_answer = _answers(structures, other, best)
+        is_elsewhere = is_answer or other.passage_number != best.passage_number
+        if score < lowest or not is_elsewhere or not subjects <= other.stems:
             return False
         others = find_values(_CHANGE.sub(" ", _text(structures, other)))
         years, best_years = _years(structures, other), _years(structures, best)
         if not any(kind in kinds for kind, _ in others - values) or _is_earlier(asked_years, years):
             return False
         if _is_earlier(best_years, years) and _say_the_same(structures, best, other):
+            return True
+        if is_answer:
             return True
         is_valid = not (_is_earlier(years, best_years) or _tells_of_change(structures, best))
         return is_valid and _tells_of_change(structures, other)
@@ -129,6 +134,13 @@ def select_changed_statement(
     number, index = change.passage_number, change.index
     parts = with_surroundings(structures[number - 1], index, question, MAX_SECOND)
     return {number: parts}, (number, index if index in parts else min(parts))
+
+
+def _answers(structures: Sequence[PassageStructure], candidate: QuoteCandidate, quoted: QuoteCandidate) -> bool:
+    """Return whether a part is from a mail, and the other one from a mail that it quotes."""
+    structure, other = (structures[part.passage_number - 1] for part in (candidate, quoted))
+    is_same_mail = structure.passage.document_id == other.passage.document_id
+    return is_same_mail and other.is_in_quoted_mail(quoted.index) and not structure.is_in_quoted_mail(candidate.index)
 
 
 def _find_subjects(structures: Sequence[PassageStructure], best: QuoteCandidate) -> frozenset[str]:
