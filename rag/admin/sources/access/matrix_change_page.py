@@ -16,7 +16,7 @@ from orgs.models import Membership
 from rag.admin.base import find_source
 from rag.errors import InvalidRequest
 from rag.models import Action, DataSource
-from rag.services.access import matrix_changes
+from rag.services.access import grant_changes
 from ragsite.postgres.models import as_uuid
 
 
@@ -45,8 +45,8 @@ def change_access(request: HttpRequest) -> HttpResponse:
         "membership": membership,
         "is_allowed": queryable.filter(pk=source.pk).exists(),
         "is_active": membership.is_active and membership.user.is_active,
-        "fixed": matrix_changes.describe_fixed_access(source),
-        "changes": matrix_changes.list_changes(source, membership),
+        "fixed": grant_changes.describe_fixed_access(source),
+        "changes": grant_changes.list_changes(source, membership),
         "may_change_members": manageable_organizations(request).filter(pk=source.organization_id).exists(),
         "matrix_url": matrix,
     }
@@ -57,7 +57,7 @@ def _make_change(request: HttpRequest, source: DataSource, membership: Membershi
     if not isinstance(request.user, User):
         raise PermissionDenied
     try:
-        change = matrix_changes.make_change(source, membership, key, actor=request.user)
+        change = grant_changes.make_change(source, membership, key, actor=request.user)
     except InvalidRequest as error:
         messages.error(request, error.message)
         return

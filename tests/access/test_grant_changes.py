@@ -12,8 +12,8 @@ from orgs.access.caller import Caller
 from orgs.access.permissions import Visibility
 from orgs.models import Membership, Role, Team
 from rag.models import Action, DataSource, Grant
-from rag.services.access import matrix_changes
-from rag.services.access.matrix_changes import list_changes
+from rag.services.access import grant_changes
+from rag.services.access.grant_changes import list_changes
 from tests.support.browsers import staff_browser
 from tests.support.data.rows import insert_rows
 from tests.support.factories import World
@@ -75,7 +75,7 @@ def test_a_source_has_200_grants_of_each_kind(world: World) -> None:
 
 
 def test_an_expired_grant_is_replaced_at_the_limit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_changes, "MAX_GRANTS_PER_KIND", 1)
+    monkeypatch.setattr(grant_changes, "MAX_GRANTS_PER_KIND", 1)
     source, member = world.source(visibility=Visibility.PRIVATE), membership(world, "member")
     Grant.objects.create(source=source, user=member.user, expires_at=timezone.now() - timedelta(days=1))
     change = {**fields(source, member), "change": f"open-user-{member.user_id}"}
