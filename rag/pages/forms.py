@@ -120,7 +120,7 @@ class AskForm(forms.Form):
 
     def to_options(self, *, stream: bool) -> AnswerOptions:
         generation = GenerationOptions(self.cleaned_data["model"], stream=stream)
-        return AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS, generation=generation)
+        return AnswerOptions(max_prompt_tokens=DEFAULT_PROMPT_TOKENS, generation=generation)
 
 
 class CompareForm(AskForm):

@@ -36,12 +36,12 @@ class AnswerOptions:
     """How to answer a question.
 
     Attributes:
-        max_tokens: Token budget of the prompt.
+        max_prompt_tokens: Token budget of the prompt.
         template: The prompt template; empty for the default one.
         strict: Raise an error if the sources do not support an answer, instead of returning a refusal.
     """
 
-    max_tokens: int
+    max_prompt_tokens: int
     template: str = ""
     strict: bool = False
     generation: GenerationOptions = field(default_factory=GenerationOptions)

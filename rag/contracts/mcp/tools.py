@@ -96,7 +96,7 @@ def _ask(request: Request, arguments: JsonObject) -> dict[str, object]:
     text = arguments["question"]
     question, options = (
         Question(text, top_k=_ASK_TOP_K, rerank=True, deduplicate=True),
-        AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS),
+        AnswerOptions(max_prompt_tokens=DEFAULT_PROMPT_TOKENS),
     )
     events = chat_completion_replies.answer(question, [Message("user", text)], _selection(request, arguments), options)
     answer = permitted_queries.run_to_completion(events).answer

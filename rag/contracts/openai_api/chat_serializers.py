@@ -133,7 +133,7 @@ def build_question(dialogue: Sequence[Message]) -> Question:
 
 def build_options(values: ValidatedFields) -> AnswerOptions:
     generation = GenerationOptions(temperature=values.get("temperature"), stream=bool(values["stream"]))
-    return AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS, generation=generation)
+    return AnswerOptions(max_prompt_tokens=DEFAULT_PROMPT_TOKENS, generation=generation)
 
 
 def has_instructions(values: ValidatedFields) -> bool:

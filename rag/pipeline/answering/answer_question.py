@@ -127,7 +127,7 @@ def _build_context(
     return build_prompt(
         question.text,
         passages,
-        max_tokens=options.max_tokens,
+        max_tokens=options.max_prompt_tokens,
         template=options.template,
         model=resolve_model_name(options.generation),
         sanitized=sanitized,

@@ -44,7 +44,7 @@ def ask(
             ask_replies.ask(
                 Question(question, top_k=5, rerank=True),
                 SourceSelection(caller, **selection),
-                AnswerOptions(max_tokens=2000),
+                AnswerOptions(max_prompt_tokens=2000),
             )
         )
 

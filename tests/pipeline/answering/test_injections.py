@@ -120,7 +120,7 @@ def ask_member(world: World, model: str = "") -> AnswerResult:
     selection = SourceSelection(Caller(world.users["member"]))
     question = Question(QUESTION, top_k=50, rerank=False, deduplicate=True)
     return permitted_queries.run_to_completion(
-        permitted_queries.ask(question, selection, AnswerOptions(max_tokens=8000, generation=generation))
+        permitted_queries.ask(question, selection, AnswerOptions(max_prompt_tokens=8000, generation=generation))
     )
 
 

@@ -119,7 +119,7 @@ def test_words_of_a_dialogue_that_the_client_keeps_are_not_stored(world: World) 
                 Question("And wage?", top_k=5, rerank=True),
                 dialogue,
                 SourceSelection(caller),
-                AnswerOptions(max_tokens=2000),
+                AnswerOptions(max_prompt_tokens=2000),
             )
         )
     assert list(stored()) == [], "nobody knows what the question about flamingos searched"
@@ -162,7 +162,7 @@ def ask(world: World, text: str, source: str, conversation_id: str = "") -> ask_
     with identity.run_as(caller.database_identity):
         return permitted_queries.run_to_completion(
             ask_replies.ask(
-                Question(text, top_k=5, rerank=True), selection, AnswerOptions(max_tokens=2000), conversation_id
+                Question(text, top_k=5, rerank=True), selection, AnswerOptions(max_prompt_tokens=2000), conversation_id
             )
         )
 

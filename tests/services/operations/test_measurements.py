@@ -71,7 +71,9 @@ def test_a_question_is_measured_with_its_stages_and_without_its_text(world: Worl
     selection = SourceSelection(Caller(world.users["member"]))
     question = Question(text="What do the stripes of zebras confuse?", top_k=5, rerank=True)
     measurement_buffer.take()
-    permitted_queries.run_to_completion(permitted_queries.ask(question, selection, AnswerOptions(max_tokens=1000)))
+    permitted_queries.run_to_completion(
+        permitted_queries.ask(question, selection, AnswerOptions(max_prompt_tokens=1000))
+    )
     recording.store_measurements()
     for stage in ("embed", "search", "rerank", "ground", "generate"):
         assert summary("query_stage", stage).count == 1, stage

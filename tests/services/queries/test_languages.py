@@ -63,7 +63,7 @@ def ask(world: World, text: str) -> AnswerResult:
     selection = SourceSelection(Caller(world.users["member"]))
     question = Question(text, top_k=5, rerank=True)
     return permitted_queries.run_to_completion(
-        permitted_queries.ask(question, selection, AnswerOptions(max_tokens=1000))
+        permitted_queries.ask(question, selection, AnswerOptions(max_prompt_tokens=1000))
     )
 
 

@@ -38,7 +38,7 @@ def source(world: World, request: pytest.FixtureRequest) -> DataSource:
 
 def ask(world: World, text: str) -> AnswerResult:
     question = Question(text, top_k=5, rerank=True)
-    events = permitted_queries.ask(question, select(world), AnswerOptions(max_tokens=1000))
+    events = permitted_queries.ask(question, select(world), AnswerOptions(max_prompt_tokens=1000))
     return permitted_queries.run_to_completion(events)
 
 

@@ -80,7 +80,9 @@ def ask(file: Path) -> None:
                     ranked = [(str(passage.chunk_id), round(passage.score, 6)) for passage in retrieval.passages]
                     answers[name]["questions"].append(ranked)
                 try:
-                    events = permitted_queries.ask(Question(text, top_k=5), selection, AnswerOptions(max_tokens=2_000))
+                    events = permitted_queries.ask(
+                        Question(text, top_k=5), selection, AnswerOptions(max_prompt_tokens=2_000)
+                    )
                     answers[name]["questions"].append(permitted_queries.run_to_completion(events).answer.text)
                 except RagError as error:
                     answers[name]["questions"].append(error.code)

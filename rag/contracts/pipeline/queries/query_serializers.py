@@ -67,7 +67,7 @@ class QueryOut(RetrieveOut):
 
 def build_answer_options(values: ValidatedFields) -> AnswerOptions:
     return AnswerOptions(
-        max_tokens=values.get("maxTokens", DEFAULT_PROMPT_TOKENS),
+        max_prompt_tokens=values.get("maxTokens", DEFAULT_PROMPT_TOKENS),
         template=values.get("template", ""),
         strict=values["strictMode"],
         generation=GenerationOptions(values.get("model", ""), values.get("temperature"), values["stream"]),

@@ -131,7 +131,7 @@ def _run_search(
     retrieval = retrieve.find_passages(question, scopes) if scopes else permitted_queries.NO_RESULTS
     grounding = _NOT_GROUNDED
     if retrieval.passages:
-        _, grounding = assess(question, retrieval, AnswerOptions(max_tokens=DEFAULT_PROMPT_TOKENS))
+        _, grounding = assess(question, retrieval, AnswerOptions(max_prompt_tokens=DEFAULT_PROMPT_TOKENS))
     return retrieval, grounding, explain_document(document, question, retrieval, grounding) if document else None
 
 
