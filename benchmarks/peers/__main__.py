@@ -40,7 +40,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes are stopped
     os.environ.update(_CHUNKS)
     set_up_django()
-    from benchmarks.peers import ingestion, product, searches
+    from benchmarks.peers import given_vectors, ingestion, product, searches
     from benchmarks.support.api_client import ApiClient
     from benchmarks.support.server import Server, free_port
     from rag.providers.embedders.minilm_files import find_model_folder
@@ -60,7 +60,7 @@ def main() -> None:
         ]
         rates = ingestion.measure(api, peers)
         passages = product.Passages.create(_number("BENCH_CHUNKS", 20_000), _number("BENCH_SOURCES", 5_000))
-        loads = ingestion.load(passages, peers, folder)
+        loads = given_vectors.write(passages, peers, folder)
         cells = searches.measure(passages, peers, server.address, _number("BENCH_QUESTIONS", 30))
         megabytes = _memory(peers, folder)
     stores = [figures.StoreFigures(name, *rates[name], loads[name], *megabytes[name]) for name in rates]
