@@ -55,7 +55,7 @@ class Site(AdminSite):
 
     login_form = StaffSignInForm
     login_template = "accounts/sign_in.html"
-    index_template = "accounts/index.html"
+    index_template = "accounts/admin_home.html"
 
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)

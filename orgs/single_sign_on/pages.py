@@ -75,7 +75,7 @@ class Start(SignInPage):
             url = _sign_in_url(request, provider, attempt)
         except IdentityProviderFailed as error:
             return render_failure(request, provider, error)
-        response = render(request, "accounts/to_provider.html", {"url": url, "provider": provider})
+        response = render(request, "accounts/single_sign_on_redirect.html", {"url": url, "provider": provider})
         attempts.remember(response, request, attempt)
         return response
 
