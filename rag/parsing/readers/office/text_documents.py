@@ -34,7 +34,7 @@ def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
 
 
 def _with_asterisks(parsed: ParsedDocument) -> ParsedDocument:
-    """Return the document with the asterisks for which `prepared_files` put another sign."""
+    """Return the document with the asterisks for which `prepare_for_xberg` put another sign."""
     sign = prepare_for_xberg.ASTERISK
     headings = (replace(heading, title=heading.title.replace(sign, "*")) for heading in parsed.headings)
     return replace(parsed, text=parsed.text.replace(sign, "*"), headings=tuple(headings))
