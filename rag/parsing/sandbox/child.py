@@ -14,9 +14,8 @@ import shutil
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from rag.errors import ParseFailed, RagError
 from rag.parsing import container_formats, formats
@@ -93,36 +92,48 @@ def _confine(limits: Limits, folder: Path) -> None:
         resource.setrlimit(resource_limit, (value, value))
 
 
-def _build_response(request: ParseRequest, limits: Limits) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class _Response:
+    """What the fork writes: a file with JSON values, and other files by their names."""
+
+    values: dict[str, object]
+    files: dict[str, bytes] = field(default_factory=dict)
+
+
+def _build_response(request: ParseRequest, limits: Limits) -> _Response:
     """Parse the file of a request, and return what `_parse` returns, or why that failed."""
     try:
         return _parse(request, limits)
     except RagError as error:
-        return {"error": error.code, "message": error.message}
+        return _Response({"error": error.code, "message": error.message})
     except (RecursionError, Exception) as error:
         if isinstance(error, MemoryError):
             raise
         name = formats.display_name(request["media_type"])
         message = f"The {name} is damaged or cut off. Open it, save it again and send that."
-        return {"error": ParseFailed.code, "message": message, "exception": type(error).__name__}
+        return _Response({"error": ParseFailed.code, "message": message, "exception": type(error).__name__})
 
 
-def _parse(request: ParseRequest, limits: Limits) -> dict[str, object]:
+def _parse(request: ParseRequest, limits: Limits) -> _Response:
     """Parse the file of a request.
 
     Returns:
-        The fields of the ParsedDocument as JSON values, except `text`: UTF-8 bytes, which get a file of their own. If
-        a page is drawn, `picture`, which gets a file too.
+        The fields of the ParsedDocument as JSON values, and its text in UTF-8 as a file. If a page is drawn, the file
+        is its picture, and there are no values.
     """
     content = Path(request["file"]).read_bytes()
     if picture := request["picture"]:
         boxes = [LineBox(**box) for box in picture["line_boxes"]]
         if request["media_type"] in formats.PICTURES:
-            return {"picture": draw_cited_picture(content, picture["pages"], boxes)}
-        return {"picture": draw_cited_page(content, picture["pages"], picture["passage"], boxes)}
+            return _Response({}, {"picture": draw_cited_picture(content, picture["pages"], boxes)})
+        return _Response({}, {"picture": draw_cited_page(content, picture["pages"], picture["passage"], boxes)})
     media_type = container_formats.detect_container_type(content, request["media_type"])
     parsed = get_reader(media_type)(content, limits)
-    return {**asdict(parsed), "text": _encode_text(parsed, limits), "media_type": media_type}
+    values = asdict(
+        replace(parsed, text="", headings=parsed.headings[:MAX_HEADINGS], pages=parsed.pages[:MAX_HEADINGS])
+    )
+    del values["text"]
+    return _Response({**values, "media_type": media_type}, {"text": _encode_text(parsed, limits)})
 
 
 def _encode_text(parsed: ParsedDocument, limits: Limits) -> bytes:
@@ -135,14 +146,10 @@ def _encode_text(parsed: ParsedDocument, limits: Limits) -> bytes:
     return text
 
 
-def _write_response(response: dict[str, Any], folder: Path) -> None:
-    if "picture" in response:
-        (folder / "picture").write_bytes(response.pop("picture"))
-    if "text" in response:
-        (folder / "text").write_bytes(response.pop("text"))
-        response["headings"] = response["headings"][:MAX_HEADINGS]
-        response["pages"] = response["pages"][:MAX_HEADINGS]
-    (folder / "response").write_text(json.dumps(response))
+def _write_response(response: _Response, folder: Path) -> None:
+    for name, content in response.files.items():
+        (folder / name).write_bytes(content)
+    (folder / "response").write_text(json.dumps(response.values))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """The export of everything that is stored about a user, as JSON."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import IO, Any
+from typing import IO, TypeVar
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from accounts.audit import events
 from accounts.audit.events import AuditAction, AuditEvent, AuditObject
@@ -14,6 +14,7 @@ from accounts.models import User
 from orgs.models import Invitation
 from rag.models import Grant, IngestionJob
 
+Row = TypeVar("Row", bound=Mapping[str, object])
 _ROWS_PER_QUERY = 500
 _MESSAGE_FIELDS = ("role", "content", "created_at", "is_helpful", "rating_reason", "rating_comment")
 _API_KEY_FIELDS = (
@@ -42,7 +43,7 @@ def export_personal_data(user: User, file: IO[str]) -> None:
     file.write("\n}\n")
 
 
-def _export_parts(user: User) -> Iterator[tuple[str, Iterable[dict[str, object]]]]:
+def _export_parts(user: User) -> Iterator[tuple[str, Iterable[Mapping[str, object]]]]:
     """Yield the name and the rows of each part of the export."""
     yield "profile", [_profile(user)]
     yield "memberships", _memberships(user)
@@ -105,7 +106,7 @@ def _events(user: User) -> Iterator[dict[str, object]]:
         yield {**values, "by_themselves": is_actor, **({"address": event.address} if is_actor else {})}
 
 
-def _iterate(queryset: QuerySet[Any, Any]) -> Iterable[dict[str, object]]:
+def _iterate(queryset: QuerySet[Model, Row]) -> Iterable[Row]:
     return queryset.iterator(chunk_size=_ROWS_PER_QUERY)
 
 
