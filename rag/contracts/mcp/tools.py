@@ -15,7 +15,7 @@ from rag.services.queries import chat_completion_replies, permitted_queries
 from rag.services.queries.source_selection import SourceSelection
 from rag.services.sources import sources_for_mcp
 from rag.types import AnswerOptions, Message, Passage, Question
-from ragsite.http.bodies.json_types import JsonObject
+from ragsite.http.strict_fields import ValidatedFields
 from ragsite.postgres.models import as_uuid
 
 MAX_TEXT_CHARACTERS = 50_000
@@ -41,7 +41,7 @@ class Tool:
     arguments: type[serializers.Serializer[None]]
     properties: Mapping[str, object]
     required: tuple[str, ...]
-    run: Callable[[Request, JsonObject], dict[str, object]]
+    run: Callable[[Request, ValidatedFields], dict[str, object]]
 
     def call(self, request: Request, arguments: object) -> dict[str, object]:
         """Validate the arguments and run the tool. Language models send null for what they leave out."""
@@ -86,13 +86,13 @@ class DocumentIn(serializers.Serializer[None]):
     offset = fields.Integer("offset", min_value=0, max_value=_MAX_OFFSET, default=0)
 
 
-def _search(request: Request, arguments: JsonObject) -> dict[str, object]:
+def _search(request: Request, arguments: ValidatedFields) -> dict[str, object]:
     question = Question(arguments["query"], top_k=arguments["top_k"], rerank=True, deduplicate=True)
     retrieval = permitted_queries.search(question, _selection(request, arguments))
     return {"passages": [_passage_out(passage) for passage in retrieval.passages]}
 
 
-def _ask(request: Request, arguments: JsonObject) -> dict[str, object]:
+def _ask(request: Request, arguments: ValidatedFields) -> dict[str, object]:
     text = arguments["question"]
     question, options = (
         Question(text, top_k=_ASK_TOP_K, rerank=True, deduplicate=True),
@@ -107,12 +107,12 @@ def _ask(request: Request, arguments: JsonObject) -> dict[str, object]:
     return {"answer": answer.text, "confidence": answer.confidence, "citations": citations}
 
 
-def _list_sources(request: Request, arguments: JsonObject) -> dict[str, object]:
+def _list_sources(request: Request, arguments: ValidatedFields) -> dict[str, object]:
     sources, has_more = sources_for_mcp.list_sources(request.caller, request.organization, page=arguments["page"])
     return {"sources": [_source_out(source) for source in sources], "has_more": has_more}
 
 
-def _get_document(request: Request, arguments: JsonObject) -> dict[str, object]:
+def _get_document(request: Request, arguments: ValidatedFields) -> dict[str, object]:
     start, document_id = arguments["offset"], as_uuid(arguments["document_id"])
     part = sources_for_mcp.read_text(
         request.caller, request.organization, document_id, start=start, characters=MAX_TEXT_CHARACTERS
@@ -161,7 +161,7 @@ def _document_reference(passage: Passage) -> dict[str, object]:
     }
 
 
-def _selection(request: Request, arguments: JsonObject) -> SourceSelection:
+def _selection(request: Request, arguments: ValidatedFields) -> SourceSelection:
     return SourceSelection(
         caller=request.caller, organization=request.organization, data_sources=arguments.get("sources", ())
     )
