@@ -13,7 +13,7 @@ from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
@@ -31,7 +31,12 @@ _IN_THE_LOG = _(
 _NOT_SENT = _("The mail server did not take the message for {}. Send the invitation again later.")
 
 
-_STATES = {"open": _("open"), "accepted": _("accepted"), "revoked": _("revoked"), "expired": _("expired")}
+_STATES = {
+    "open": pgettext_lazy("invitation", "open"),
+    "accepted": _("accepted"),
+    "revoked": _("revoked"),
+    "expired": _("expired"),
+}
 
 
 class InvitationForm(OneOrganizationForm):

@@ -133,3 +133,12 @@ def test_a_page_that_was_open_meanwhile_brings_no_access_back(owner: Client, wor
 def test_the_permissions_of_a_role_have_a_german_label(owner: Client) -> None:
     german = page(owner, f"{ROLES}add/", HTTP_ACCEPT_LANGUAGE="de")
     assert ("Berechtigungen:" in german, "Permissions:" in german) == (True, False)
+
+
+def test_an_open_invitation_is_called_so_in_german(owner: Client, world: World) -> None:
+    """The circuit of a model that does not respond is open, too, which is another word in German."""
+    Invitation.objects.create(
+        **{"organization": world.home, "email": "anna@mail.example", "invited_by": world.users["owner"]},
+        **{"token_hash": "x", "sent_at": timezone.now(), "expires_at": timezone.now() + timedelta(days=1)},
+    )
+    assert ">offen<" in page(owner, INVITATIONS, HTTP_ACCEPT_LANGUAGE="de")
