@@ -21,6 +21,7 @@ from rag.errors import (
     ContextOverflow,
     ErrorKind,
     NoAccessibleSources,
+    NoResults,
     RagError,
     TooManyLongRequests,
     TooManyReads,
@@ -33,7 +34,8 @@ from ragsite.postgres import identity
 PageView = Callable[..., HttpResponseBase]
 EVENT_STREAM = "text/event-stream"
 _MAX_QUERY_CHARACTERS = 6000  # gunicorn accepts 8,190 characters in the first line of a request
-_TITLES = {
+_TITLES: dict[ErrorKind | type[RagError], object] = {
+    NoResults: _("Nothing was found"),
     ErrorKind.FORBIDDEN: _("You may not do this"),
     ErrorKind.NOT_FOUND: _("There is no such page"),
     ErrorKind.LIMITED: _("Too many requests"),
@@ -42,6 +44,10 @@ _TITLES = {
 # What pages say instead of the message of an error, which names fields of the contracts, or is English.
 _TEXTS: dict[type[RagError], object] = {
     UnknownConversation: _("There is no such conversation; perhaps it was deleted. Select “Ask” to begin a new one."),
+    NoResults: _(
+        "No document matches your filters, or none has a word of your question. Change the filters or the question, or "
+        "choose other sources."
+    ),
     ContextOverflow: _("Your question is too long for this search. Ask a shorter one, or its parts one by one."),
 }
 # Errors whose own messages pages show, in the language of the page.
@@ -104,8 +110,9 @@ def wants_json(request: HttpRequest) -> bool:
 
 def render_error(request: HttpRequest, error: RagError) -> HttpResponse:
     """Render an expected error: as a part of the page for its script, otherwise as a page."""
-    title, status = str(_TITLES.get(error.kind, _("This did not work"))), http_status(error)
-    response = render_problem(request, status, title, explain(error))
+    title = _TITLES.get(type(error)) or _TITLES.get(error.kind) or _("This did not work")
+    status = http_status(error)
+    response = render_problem(request, status, str(title), explain(error))
     for name, value in retry_headers(error, status).items():
         response[name] = value
     return response

@@ -222,7 +222,9 @@ def test_nothing_is_stored_where_history_is_not_kept(world: World, source: DataS
 def test_filters_and_options_apply(world: World, source: DataSource) -> None:
     client = browser(world.users["member"])
     fields: dict[str, Any] = {"tags": "none", "mode": "lexical", "ranking": "off", "top_k": 3}
-    assert ask(client, **fields).status_code == 404
+    nothing = ask(client, **fields)
+    assert (nothing.status_code, "Nothing was found</h1>" in nothing.content.decode()) == (404, True)
+    assert "No document matches your filters" in nothing.content.decode()
     assert "300 kilograms" in ask(client, **{**fields, "tags": ""}).content.decode()
     assert ask(client, top_k=1000).status_code == 400
 
