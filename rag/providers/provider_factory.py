@@ -36,6 +36,8 @@ _EMBEDDING_THREADS = 1
 _RERANK_TIMEOUT_SECONDS = 10.0
 _ENTAILMENT_TIMEOUT_SECONDS = 10.0
 _QDRANT_TIMEOUT_SECONDS = 10.0
+# What language models are measured as that only clients name: each measured name is kept for ever.
+_OTHER_MODELS = "other"
 # The endpoint's health is requested at most once in this time.
 _HEALTH_CACHE_SECONDS = 5
 
@@ -103,12 +105,13 @@ def language_model(name: str = "", *, timeout: float | None = None) -> LanguageM
         settings.LLM_BASE_URL,
         settings.LLM_API_KEY,
         settings.LLM_TIMEOUT if timeout is None else timeout,
+        _OTHER_MODELS if name and name not in offered else "",
     )
 
 
 @functools.lru_cache(maxsize=16)
-def _language_model(name: str, base_url: str, api_key: str, timeout: float) -> LanguageModel:
-    return OpenAILanguageModel(name=name, base_url=base_url, api_key=api_key, timeout=timeout)
+def _language_model(name: str, base_url: str, api_key: str, timeout: float, measured_as: str) -> LanguageModel:
+    return OpenAILanguageModel(name=name, base_url=base_url, api_key=api_key, timeout=timeout, measured_as=measured_as)
 
 
 def agent_loop() -> AgentLoop | None:

@@ -13,6 +13,7 @@ from rag.providers.language_models.openai import OpenAILanguageModel
 from rag.providers.language_models.reasoning import AnswerFilter, remove_reasoning
 from rag.text.markup.pictures import PictureFilter
 from rag.types import Message
+from ragsite.observability import measurement_buffer
 from tests.support.checks.growth import takes_linear_time
 from tests.support.servers.provider_server import ProviderServer
 
@@ -153,6 +154,20 @@ def test_the_registry_returns_the_requested_or_the_default_model(language_model:
         provider_factory.language_model("other")
     settings.LLM_MODEL = ""
     assert provider_factory.language_model("second") is None
+
+
+def test_models_that_only_clients_name_are_measured_together(model_provider: ProviderServer, settings: Any) -> None:
+    """Clients could otherwise add names to the metrics and to the page Operations without end."""
+    settings.LLM_MODEL, settings.LLM_BASE_URL, settings.LLM_API_KEY = "test-model", model_provider.base_url, "secret"
+    measurement_buffer.take()
+    for name in ("", "test-model", "made up 1", "made up 2"):
+        named = provider_factory.language_model(name)
+        assert named is not None
+        named.complete(HELLO)
+        assert list(named.stream(HELLO))
+    counts = {key.name: totals.count for key, totals in measurement_buffer.take().totals.items() if key.kind == "model"}
+    assert counts == {"test-model": 4, "other": 4}
+    assert [request["model"] for request in model_provider.requests[-2:]] == ["made up 2"] * 2
 
 
 @pytest.mark.parametrize(

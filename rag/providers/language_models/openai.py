@@ -36,8 +36,9 @@ Reply = TypeVar("Reply")
 class OpenAILanguageModel:
     """Generates with a model of an endpoint. A call ends within `timeout` seconds."""
 
-    def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float) -> None:
+    def __init__(self, *, name: str, base_url: str, api_key: str, timeout: float, measured_as: str = "") -> None:
         self.name = name
+        self._measured_as = measured_as
         self._base_url = base_url
         self._api_key = api_key
         self._timeout = timeout
@@ -45,7 +46,7 @@ class OpenAILanguageModel:
     def complete(self, messages: Sequence[Message], *, temperature: float | None = None) -> str:
         # Importing and creating the client takes seconds, which must not count against the deadline.
         _ = self._client
-        with LANGUAGE_MODEL_CALLS.call(self.name, GenerationFailed) as span:
+        with LANGUAGE_MODEL_CALLS.call(self.name, GenerationFailed, measured_as=self._measured_as) as span:
             _add_messages(span, messages)
             deadline = time.monotonic() + self._timeout
             text = self._retry(deadline, lambda: self._complete_once(messages, temperature, deadline))
@@ -56,7 +57,7 @@ class OpenAILanguageModel:
         # Importing takes seconds, which must not count against the deadline.
         import openai  # noqa: F401
 
-        with LANGUAGE_MODEL_CALLS.call(self.name, GenerationFailed) as span:
+        with LANGUAGE_MODEL_CALLS.call(self.name, GenerationFailed, measured_as=self._measured_as) as span:
             _add_messages(span, messages)
             yield from iterate_async(lambda: self._generate(messages, temperature))
 
