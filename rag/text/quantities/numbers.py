@@ -11,6 +11,7 @@ from .quantity_words import MONTHS
 
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
+_THOUSANDS = re.compile(r"(?<=\d)[.,'’\u00a0\u202f](?=\d{3}(?!\d))")
 # A word, or several with hyphens: twelve, soixante-dix-huit.
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 # "treinta y cinco", "vingt et un" and "vingt-et-un" are one number.
@@ -52,6 +53,11 @@ def normalized_numbers(text: str, lang: str = "") -> set[str]:
     values_of_names = _VALUES.get(snowball_algorithm(lang), _ENGLISH)
     words = _WORD.findall(_JOINED.sub(r"\1-", text.lower()))
     return values.union(*(_values_of_word(word, values_of_names) for word in words))
+
+
+def join_thousands(text: str) -> str:
+    """Return a text whose numbers have no signs between their thousands: 1.100 and 1,100 are 1100."""
+    return _THOUSANDS.sub("", text)
 
 
 def normalize_number(number: str) -> str:

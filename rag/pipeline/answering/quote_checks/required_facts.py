@@ -32,7 +32,7 @@ _MONTH_NAMES = any_of(month for months in MONTHS.values() for month in months)
 # Numbers that are neither prices nor parts of a telephone number.
 _TIME_OR_DATE = re.compile(
     r"(?<![\d.,:/])(?:\d\d?[./]\d\d?[./](?:\d\d){1,2}|\d\d?[:.]\d\d(?: ?(?:uhr|h|[ap]\.?m\.?)\b|(?<=:\d\d))"
-    rf"|\d\d?(?:st|nd|rd|th|\.)? (?:{_MONTH_NAMES})\b(?: {YEAR})?"
+    rf"|\d\d?(?:st|nd|rd|th|er|\.)? (?:de )?(?:{_MONTH_NAMES})\b(?: (?:de )?{YEAR})?"
     rf"|\b(?:in|im|en|since|from|until|by|seit|ab|bis|depuis|dès|desde|hasta) {YEAR}\b"
     r"(?! (?:per|pro|par|por)\b))",
     re.IGNORECASE,

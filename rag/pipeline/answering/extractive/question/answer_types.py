@@ -65,9 +65,12 @@ _QUESTIONS = {
     AnswerType.YEAR: r"(?:which|what) years? (?:was|were|is|did|does|has|have)|in welchem jahr (?!de[rs]\b)"
     r"|quelle année|qué año",
     # "Can I keep it when I leave?" does not ask for a time.
-    AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|depuis|desde) )?(?:when|wann|quand|cuándo)"
+    AnswerType.TIME: r"\A\W*(?:(?:and|since|until|by|seit|bis|ab|von|depuis|dès|jusqu['’]à|à partir de|desde|hasta) )?"
+    r"(?:when|wann|quand|cuándo)"
     r"|what time|(?:which|what) (?:day|date|month)|what (?:is|was) the (?:year|date)|how (?:soon|late|early|often)"
-    r"|um wie viel uhr|wie oft|à quelle heure|a qué hora",
+    r"|(?:um|ab|bis|von) wie ?viel uhr|wie oft|(?:an )?welche[mnrs]? (?:(?:wochen|werk|feier)?tag|datum|monat)"
+    r"|(?:jusqu['’])?à quelle heure|quelle heure|quel(?:le)?s? (?:jour|date|mois)"
+    r"|(?:a|de|desde|hasta) qué hora|qué (?:día|fecha|mes)",
     AnswerType.DURATION: r"how long|wie lange|combien de temps|cuánto tiempo",
     AnswerType.PRICE: r"how much (?:does|do|did|is|are) .{1,80} costs?|what (?:does|do|did) .{1,80} costs?"
     r"|how (?:expensive|high (?:is|are) .{0,40}(?:bonus|fee|price|rent|salary|cost)s?)"
@@ -93,8 +96,8 @@ _FREE = (
 _TIMES = (
     r"(?:1\d|20)\d\d", r"\d\d?:\d\d", r"\d\d?\.\d\d? ?(?:uhr|h|[ap]\.?m\.?)", r"\d\d?\.\d\d?\.(?:\d\d)*",
     r"(?:[01]?\d|2[0-4]) ?h(?:\d\d)?", r"\d\d?(?:st|nd|rd|th)", r"\d\d? (?:[ap]\.?m\.?|uhr)",
-    rf"\d\d?\.? (?:{_MONTHS})", rf"(?:in )?(?:{_MONTHS}) \d", rf"(?:in|im|en) (?:{_MONTHS})", any_of(DAYS),
-    "noon|midnight|mittags?|mitternachts?|midi|minuit|mediodía|medianoche",
+    rf"\d\d?(?:\.|er)? (?:de )?(?:{_MONTHS})", rf"(?:in )?(?:{_MONTHS}) \d", rf"(?:in|im|en) (?:{_MONTHS})",
+    any_of(DAYS), "noon|midnight|mittags?|mitternachts?|midi|minuit|mediodía|medianoche",
     "daily|weekly|monthly|yearly|annually|täglich|wöchentlich|monatlich|jährlich",
     r"(?:every|each|once an?|twice an?|within|after|before|pro|jeden?|alle|nach|chaque|cada) (?:\w+ ){0,2}"
     rf"(?:{_UNITS})",
@@ -170,10 +173,19 @@ def has_count(text: str, question: str, lang: str) -> bool:
     if not counted or any(amount.unit == unit for amount in find_amounts(text)):
         return True
     stems, is_number = {stem(word, lang) for word in counted}, _ANSWER_PATTERNS[AnswerType.NUMBER].match
-    words = _NUMBER_OR_WORD.findall(text.lower())
+    lowered = text.lower()
+    matches = list(_NUMBER_OR_WORD.finditer(lowered))
+    words = [match.group() for match in matches]
     nouns = [index for index, word in enumerate(words) if stem(word, lang) in stems or word.endswith(counted[0])]
+
+    def counts(place: int, noun: int) -> bool:
+        is_article = (
+            place > noun and lowered[matches[place].end() : matches[place].end() + 2].strip().isalpha()
+        )  # "a room has a desk"
+        return bool(is_number(words[place]) or (not is_article and _ONE_OR_NONE.fullmatch(words[place])))
+
     return any(
-        is_number(word) or _ONE_OR_NONE.fullmatch(word)
+        counts(place, index)
         for index in nouns
-        for word in words[max(0, index - _MAX_WORDS_BEHIND) : index + _MAX_WORDS_BEFORE + 1]
+        for place in range(max(0, index - _MAX_WORDS_BEHIND), min(len(words), index + _MAX_WORDS_BEFORE + 1))
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rag.pipeline.retrieval.query.split_question import QUESTION_WORDS
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.amounts import Amount, find_amounts
+from rag.text.quantities.numbers import join_thousands
 from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
 
@@ -189,8 +190,9 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         langs: The languages of the passages, as documents declare them.
     """
     lang = query_language(question, langs)
-    numbers = (word for word in split_words(question, lang) if word.isdigit())  # "exit code 3"
-    words = tuple(dict.fromkeys([*content_words(question, lang), *numbers]))
+    joined = join_thousands(question)
+    numbers = (word for word in split_words(joined, lang) if word.isdigit())  # "exit code 3"
+    words = tuple(dict.fromkeys([*content_words(joined, lang), *numbers]))
     return AnalysedQuestion(
         words,
         asks_about_mail=bool(_MAIL_QUESTION.search(question[:_MAX_CHARACTERS])),

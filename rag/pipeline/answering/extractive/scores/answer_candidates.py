@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.split_into_parts import ends_with_colon
+from rag.text.quantities.numbers import join_thousands
 from rag.text.words import stem, stems_among
+
+# A number of more digits may have signs between its thousands.
+_MAX_GROUP = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +49,10 @@ def find_candidates(structures: Sequence[PassageStructure], question_words: Iter
 def _candidates(number: int, structure: PassageStructure, question_words: Sequence[str]) -> list[QuoteCandidate]:
     passage = structure.passage
     question_stems = {stem(word, passage.lang) for word in question_words}
+    has_thousands = any(word.isdigit() and len(word) > _MAX_GROUP for word in question_words)
 
     def stems_in(text: str) -> frozenset[str]:
-        return frozenset(stems_among(text, question_stems, passage.lang))
+        return frozenset(stems_among(join_thousands(text) if has_thousands else text, question_stems, passage.lang))
 
     above = stems_in("\n".join([passage.title, *passage.headings]))
     heading: frozenset[str] = frozenset()

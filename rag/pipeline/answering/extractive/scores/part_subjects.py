@@ -36,6 +36,8 @@ def begins_with_term(structures: Sequence[PassageStructure], candidate: QuoteCan
 def names_row(structures: Sequence[PassageStructure], candidate: QuoteCandidate, short_tokens: frozenset[str]) -> bool:
     """Return whether a part is a table's row and the question has all content words of its first cell.
 
+    If that is a number or a range, the words of the first cell with letters are enough: "27-30 | Safari tent".
+
     Args:
         structures: The structures of the numbered passages.
         candidate: The part.
@@ -44,9 +46,15 @@ def names_row(structures: Sequence[PassageStructure], candidate: QuoteCandidate,
     structure = structures[candidate.passage_number - 1]
     if structure.parts[candidate.index].kind is not UnitKind.ROW:
         return False
-    cell, lang = split_cells(structure.text(candidate.index))[0][:_MAX_SUBJECT_CHARACTERS], structure.passage.lang
-    subject = {stem(word, lang) for word in content_words(cell, lang)}
-    return bool(subject) and subject <= candidate.stems and find_short_tokens(cell) <= short_tokens
+    cells = [cell[:_MAX_SUBJECT_CHARACTERS] for cell in split_cells(structure.text(candidate.index))]
+    names = {cells[0], next((cell for cell in cells if any(map(str.isalpha, cell))), "")}
+    lang = structure.passage.lang
+
+    def is_named(cell: str) -> bool:
+        subject = {stem(word, lang) for word in content_words(cell, lang)}
+        return bool(subject) and subject <= candidate.stems and find_short_tokens(cell) <= short_tokens
+
+    return any(map(is_named, names))
 
 
 def find_rarest_code(

@@ -137,3 +137,22 @@ def test_a_part_with_the_number_is_better_than_a_similar_one_without(question: s
     page = passage(text, start=0, end=len(text))
     similarity = Similarity({similar: 1.0}, {similar: 1.0, number: 0.5}, text)
     assert render_quotes(extract_quotes(question, [page], similarity)) == number
+
+
+@pytest.mark.parametrize(("named", "other"), [("tent", "hut"), ("hut", "tent")])
+def test_a_row_is_named_by_its_first_cell_with_letters(named: str, other: str) -> None:
+    row = f"| 31-40 | Safari {other} | 6 | large |"
+    text = f"| Number | Model | Beds | Air |\n| --- | --- | --- | --- |\n| 27-30 | Safari {named} | 5 | no |\n{row}"
+    page = passage(text, start=0, end=len(text))
+    quotes = extract_quotes(f"How large is the safari {named}?", [page], Similarity({row: 0.1}, {}, text))
+    assert f"Model: Safari {named}" in render_quotes(quotes)
+
+
+@pytest.mark.parametrize(("number", "written"), [("1,100", "1.100"), ("1100", "1,100"), ("1.100", "1'100")])
+def test_numbers_are_the_same_with_other_signs_between_their_thousands(number: str, written: str) -> None:
+    """1.100 was the words 1 and 100, which the bag and item (1) have, too."""
+    best, other = f"- container {written} litres: 38 euros", "- bag 100 litres: 1 euro"
+    text = f"(1) Bins are round.\n\n{other}\n{best}"
+    page = passage(text, start=0, end=len(text))
+    quotes = extract_quotes(f"What does one of {number} litres cost?", [page], Similarity({}, {}, text))
+    assert render_quotes(quotes).endswith(best.removeprefix("- "))
