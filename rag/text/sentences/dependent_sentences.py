@@ -1,4 +1,4 @@
-"""Says which sentence cannot be understood without the one before."""
+"""Says which sentence cannot be understood without the one before, or without the question that it answers."""
 
 import re
 
@@ -15,6 +15,13 @@ _REFERRING_PHRASE = re.compile(
     r"|(?:with|after|before|for|by|without|once|if|when|as|at|on) (?:this|that|these|those|it|them))\b",
     re.IGNORECASE,
 )
+# "Only on a lead.", "You do, unless …": what this is about is in the question.
+_SHORT_ANSWER = re.compile(
+    r"(?:yes|no|not|only|never|always|ja|nein|nur|nie|immer|oui|non|seulement|jamais|toujours|sí|solo|sólo|nunca|siempre"
+    r"|(?:you|we|they) (?:do|don['’]t|can|can['’]t|may|must|will|won['’]t)(?=[,.;]))(?![\w'’])",
+    re.IGNORECASE,
+)
+_MAX_SHORT_ANSWER_WORDS = 6
 # Pronouns and conjunctions that refer to what was said before, by language (Snowball's names).
 _DEPENDENT_WORDS = {
     "english": """
@@ -53,3 +60,14 @@ def depends_on_predecessor(sentence: str, lang: str = "") -> bool:
         return True
     known = _WORDS.get(languages.snowball_algorithm(lang) or "english", frozenset())
     return first.group().lower().replace("’", "'") in known
+
+
+def needs_question(sentence: str, lang: str = "") -> bool:
+    """Return whether the first sentence of an answer may not say what was asked: "Only on a lead.", "Up to 2 tonnes."
+
+    Args:
+        sentence: The sentence.
+        lang: Its language, as documents declare it; empty for English.
+    """
+    is_short = len(sentence.split(None, _MAX_SHORT_ANSWER_WORDS)) <= _MAX_SHORT_ANSWER_WORDS
+    return is_short or bool(_SHORT_ANSWER.match(sentence)) or depends_on_predecessor(sentence, lang)

@@ -70,7 +70,9 @@ def _select(
     quotes = [
         quote
         for number, structure in enumerate(structures, start=1)
-        for quote in quote_parts(number, structure, _without_yes(structure, selection, number, question))
+        for quote in quote_parts(
+            number, structure, _without_yes(structure, selection, number, question), question.words
+        )
     ]
     return structures, selection, quotes
 

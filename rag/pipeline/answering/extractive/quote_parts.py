@@ -1,24 +1,34 @@
 """Makes quotes of the chosen parts of a passage: parts without a gap between them are one quote."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
+from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS, without_question_label
+from rag.text.sentences.dependent_sentences import needs_question
 from rag.text.sentences.quotable_units import UnitKind
+from rag.text.words import content_words, stem
 from rag.types import Citation
 
 from .parts.needed_parts import PassageStructure
 from .quotes import Quote
-from .render_quotes import render_lines
+from .render_quotes import plain_heading, render_lines
 from .scores.section_headings import is_in_section
 
+# If a question and the one that is asked have more words in common, of those of the shorter one, they are the same.
+_MAX_COMMON = 0.5
 
-def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]) -> list[Quote]:
+
+def quote_parts(
+    number: int, structure: PassageStructure, indexes: Iterable[int], words: Sequence[str] = ()
+) -> list[Quote]:
     """Quote parts of a passage, in reading order; parts without a gap between them become one quote.
 
     Args:
         number: The passage's number in the prompt, from 1.
         structure: The passage.
         indexes: The indexes of the parts.
+        words: The content words of the question.
     """
     ordered = sorted(indexes)
     if not ordered:
@@ -32,7 +42,10 @@ def quote_parts(number: int, structure: PassageStructure, indexes: Iterable[int]
     selected = set(ordered)
     followed = [_belong_together(structure, run[-1], following[0]) for run, following in pairwise(runs)]
     return [
-        _quote_run(number, structure, run, continues=continues, is_cut=_is_cut(structure, run, selected))
+        replace(
+            _quote_run(number, structure, run, continues=continues, is_cut=_is_cut(structure, run, selected)),
+            question=_question_above(structure, run[0], words),
+        )
         for run, continues in zip(runs, [*followed, False], strict=True)
     ]
 
@@ -54,6 +67,18 @@ def _is_cut(structure: PassageStructure, run: Sequence[int], selected: set[int])
     block = [index for index in structure.block_of(run[-1]) if structure.is_readable(index)]
     is_list = structure.parts[run[-1]].kind in (UnitKind.ITEM, UnitKind.ROW) and len(block) > 1
     return is_list and set(block[:2]) <= set(run) and not set(block) <= selected
+
+
+def _question_above(structure: PassageStructure, index: int, words: Sequence[str]) -> str:
+    """Return the question of an FAQ right above its answer, if this needs it and it is not the one that is asked."""
+    is_first = index > 0 and structure.heading_index(index) == index - 1
+    title = structure.labelled_question_above(index) or (structure.visible_text(index - 1) if is_first else "")
+    title = " ".join(plain_heading(without_question_label(title)).split())
+    lang, is_sentence = structure.passage.lang, structure.parts[index].kind is UnitKind.SENTENCE
+    if not (is_sentence and title.endswith(QUESTION_ENDINGS) and needs_question(structure.text(index), lang)):
+        return ""
+    stems, sought = ({stem(word, lang) for word in text} for text in (content_words(title, lang), words))
+    return title if len(stems & sought) <= _MAX_COMMON * min(len(stems), len(sought)) else ""
 
 
 def _quote_run(number: int, structure: PassageStructure, run: Sequence[int], *, continues: bool, is_cut: bool) -> Quote:

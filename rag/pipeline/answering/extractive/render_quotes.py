@@ -30,11 +30,12 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
     """Join quotes into one text, each followed by its citation: `A sentence. [1]`.
 
     Rows, items and code are on lines of their own. Bracketed numbers inside a quote are written (3), because [3] would
-    be a citation, except in code.
+    be a citation, except in code. An answer with citations also has the questions that its quotes need.
     """
     text = ""
     previous_is_block = False
-    neutralized = citation_markers.neutralize_in_quotes([quote.text for quote in quotes])
+    texts = [_with_question(quote) if format_citation else quote.text for quote in quotes]
+    neutralized = citation_markers.neutralize_in_quotes(texts)
     for quote, rendered in zip(quotes, neutralized, strict=True):
         if format_citation and not quote.continues:
             separator = "\n" if rendered.endswith(("```", "~~~")) else " "
@@ -42,6 +43,11 @@ def render_quotes(quotes: Sequence[Quote], format_citation: CitationFormatter | 
         text += ("\n" if quote.is_block or previous_is_block else " ") + rendered if text else rendered
         previous_is_block = quote.is_block
     return pictures.keep_pictures_in_code(text, to_html=to_html)
+
+
+def _with_question(quote: Quote) -> str:
+    question, separator = _readable(quote.question), "\n" if quote.is_block else " "
+    return f"{question}{separator}{quote.text}" if question else quote.text
 
 
 def plain_heading(heading: str) -> str:

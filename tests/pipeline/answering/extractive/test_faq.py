@@ -78,3 +78,23 @@ def test_of_lines_with_a_question_and_its_answer_one_is_quoted() -> None:
 def test_two_questions_in_a_paragraph_are_no_list() -> None:
     text = "Do dogs pay?  Dogs travel free of charge.\nWho likes cats?  Cats travel free of charge, too."
     assert "Cats travel" in answer("Do dogs travel free of charge?", passage(text))
+
+
+_PETS = "## May my dog come?\n\nOnly on a lead.\n\n## Who pays for a broken window?\n\nYou do, unless it was a crime."
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is a crime?", "Who pays for a broken window? You do, unless it was a crime. [1]"),
+        ("Who pays for the broken window?", "You do, unless it was a crime. [1]"),
+        ("Are cats kept on a lead?", "May my dog come? Only on a lead. [1]"),
+    ],
+)
+def test_a_short_answer_to_another_question_is_quoted_with_it(question: str, expected: str) -> None:
+    assert answer(question, passage(_PETS)) == expected
+
+
+def test_a_sentence_that_says_what_it_is_about_is_quoted_without_its_question() -> None:
+    text = "## May my dog come?\n\nDogs may come to all rooms of the house if they are kept on a lead."
+    assert answer("Where are dogs kept on a lead?", passage(text)).startswith("Dogs may come")
