@@ -1,6 +1,7 @@
 """The rows, cells and headers of tables in texts."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import groupby, pairwise, zip_longest
 
@@ -23,10 +24,23 @@ _DIRECTIVE = re.compile(r"\.\. [\w-]+::")
 def split_cells(row: str) -> list[str]:
     """Return the cells of a table's row, separated by bars, tabs or several spaces. The lines of a cell are joined."""
     first, *others = [_split_line(line) for line in row.split("\n")]
-    if _has_aligned_columns(row):  # the other lines continue the last cells
-        others = [[*[""] * (len(first) - len(cells)), *cells] for cells in others]
+    if _has_aligned_columns(row):
+        others = _below_columns(row.split("\n"))
     columns = zip_longest(first, *others, fillvalue="")
     return [" ".join(part for part in parts if part and not _DIRECTIVE.fullmatch(part)) for parts in columns]
+
+
+def _below_columns(lines: Sequence[str]) -> list[list[str]]:
+    """Return the cells of the lines that continue the first one: each is one cell, below the column that it is in.
+
+    The first line has lost its indentation, so the other lines begin as far right or farther than their columns.
+    """
+    starts = [0, *(gap.end() for gap in COLUMN_GAP.finditer(lines[0]))]
+    indentations = [len(line) - len(line.lstrip()) for line in lines[1:]]
+    return [
+        [*[""] * (bisect_right(starts, indentation) - 1), line.strip()]
+        for indentation, line in zip(indentations, lines[1:], strict=True)
+    ]
 
 
 def _split_line(line: str) -> list[str]:

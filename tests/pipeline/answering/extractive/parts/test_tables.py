@@ -146,3 +146,17 @@ def test_of_a_table_below_a_matching_heading_only_the_matching_row_is_quoted() -
     both = "- Eco — range: 90 km\n- Sport — range: 50 km [1]"
     assert answer(f"{question}?", MODES) == both
     assert answer(f"{question} in Eco and in Sport?", MODES) == both
+
+
+@pytest.mark.parametrize("indentation", ["", "    "])
+def test_a_wrapped_cell_with_aligned_columns_continues_in_its_column(indentation: str) -> None:
+    lines = [
+        "Band A  homeless, or in danger at home     within 3 months",
+        "Band B  overcrowded by two rooms or more,  6 to 12 months",
+        "        or cannot climb the stairs",
+        "Band C  overcrowded by one room            about 3 years",
+    ]
+    page = passage("## Bands\n\n" + "\n".join(indentation + line for line in lines))
+    assert answer("Who is in band B?", page) == (
+        "Bands:\n- Band B — overcrowded by two rooms or more, or cannot climb the stairs — 6 to 12 months [1]"
+    )
