@@ -9,6 +9,7 @@ import re
 from rag.text.function_words import ALL_FUNCTION_WORDS
 from rag.text.quantities.amounts import find_amounts, find_unit
 from rag.text.quantities.quantity_words import CURRENCIES, DAYS, MONTHS, NUMBER_WORDS, TIME_UNITS, any_of
+from rag.text.quantities.years import YEAR
 from rag.text.words import stem
 
 
@@ -139,6 +140,12 @@ _NUMBER_OR_WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _MAX_WORDS_BEHIND, _MAX_WORDS_BEFORE = 4, 3
 _ONE_OR_NONE = re.compile(r"one|no|none|(?:k?eine?|ein)[nmr]?|une?|una|aucune?|ningun[ao]|ningún", re.IGNORECASE)
 _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
+# These numbers count nothing.
+_DATE_OR_VERSION = re.compile(
+    rf"\b(?:version|v\.?) ?\d[\d.]*|(?<![\w.])\d\d?(?:st|nd|rd|th|er|\.)? (?:de )?(?:{_MONTHS})\b(?: (?:de )?{YEAR})?"
+    rf"|\b(?:{_MONTHS}) {YEAR}|(?<![\w.])\d\d?\.\d\d?\.\d{{2,4}}(?!\w)",
+    re.IGNORECASE,
+)
 _MAX_QUESTION_CHARACTERS, _MAX_ANSWER_CHARACTERS = 500, 2_000
 
 
@@ -149,8 +156,14 @@ def expected_answer_type(question: str) -> AnswerType | None:
 
 
 def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:
-    """Return whether a text contains an answer of this type. The number before a list item is none."""
-    return bool(_ANSWER_PATTERNS[answer_type].search(_ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])))
+    """Return whether a text contains an answer of this type. The number before a list item is none.
+
+    Neither are dates and versions if a number of things is asked for.
+    """
+    text = _ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS])
+    if answer_type is AnswerType.NUMBER:
+        text = _DATE_OR_VERSION.sub(" ", text)
+    return bool(_ANSWER_PATTERNS[answer_type].search(text))
 
 
 def has_count(text: str, question: str, lang: str) -> bool:

@@ -41,6 +41,8 @@ from tests.support.checks.growth import takes_linear_time
         ("How many days does it take?", AnswerType.NUMBER, "It takes sixteen days.", "It takes long."),
         ("Wie lange gilt das?", AnswerType.DURATION, "Das gilt achtzehn Monate.", "Es gilt für 18 Personen."),
         ("How many keys are there?", AnswerType.NUMBER, "There are twelve keys.", "1. Take the key."),
+        ("How many keys are there?", AnswerType.NUMBER, "12 keys.", "Policy on keys (version 3.2)"),
+        ("How many keys are there?", AnswerType.NUMBER, "On 3 May 12 keys.", "Approved on 18 September 2024."),
         ("How many keys may I have?", AnswerType.NUMBER, "Keys are unlimited.", "Keys are limited."),
         ("Wie viele Gäste dürfen kommen?", AnswerType.NUMBER, "Beliebig viele.", "Viele Gäste kommen."),
         (
