@@ -5,27 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
-from rag.pipeline.answering.extractive.parts.neighbouring_parts import (
-    rest_of_section,
-    section_beginning,
-    with_first_steps,
-    without_lone_lead_ins,
-)
-from rag.pipeline.answering.extractive.parts.repetitions import is_repeated, without_repetitions, words_of
-from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
+from rag.pipeline.answering.extractive.parts.neighbouring_parts import rest_of_section
+from rag.pipeline.answering.extractive.parts.repetitions import is_repeated, words_of
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate, find_candidates
 from rag.pipeline.answering.extractive.scores.scoring import score_candidates, total, word_weights
-from rag.pipeline.answering.extractive.scores.section_headings import SectionHeading, find_headings
+from rag.pipeline.answering.extractive.scores.section_headings import find_headings
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
-from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
-from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 
 from .changed_statements import select_changed_statement
-from .compared_subjects import names_both, select_comparison
+from .compared_subjects import select_comparison
 from .extend_quote import MAX_SECOND, quote_limit, with_all_steps, with_second_part, with_section, with_surroundings
-from .matching_row import find_matching_row
 from .second_best_parts import second_best_parts
+from .select_section import select_section
 from .subsections import with_subsections
 
 # A part elsewhere is quoted, too, only if the question asks two things, the part adds at least this share of the
@@ -35,15 +27,6 @@ _MAX_CANDIDATES = 2
 _MIN_NEW_WORDS, _MIN_SECOND_SCORE, _MIN_COMPARED = 1 / 3, -1.1, 10
 # Maximum length of all selected candidates together. The first one is selected whatever its length.
 _MAX_TOTAL_CHARACTERS = 400
-# From this match on, the beginning of a heading's section is the answer. If the best part is in a passage that the
-# search ranks higher, the heading needs the second match, and the third if that passage is far more relevant: from this
-# difference of the relevances' logits on.
-_MIN_HEADING_MATCH, _MIN_MATCH_LATER, _MIN_MATCH_FAR = 0.70, 0.80, 0.85
-_MIN_FAR_DIFFERENCE = 1.5
-# A heading that is a question, in the best passage, needs this much less: the search has chosen its section.
-_BEST_PASSAGE_BONUS = 0.12
-# But a heading elsewhere that says the same as the question is better than one that has some more words.
-_MAX_PREFERRED_MATCH = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +56,12 @@ def select_parts(
     weights = word_weights(candidates)
     headings = find_headings(structures, question, weights, similarity)
     scores = score_candidates(candidates, structures, weights, similarity, headings, question)
-    section = _select_section(headings, structures, question, candidates, scores)
-    in_section = section.parts if section else None
+    section = select_section(headings, structures, question, candidates, scores)
+    in_section = section[0] if section else None
     if change := select_changed_statement(in_section, candidates, scores, structures, question):
         return Selection(*change)
     if section:
-        return section
+        return Selection(*section)
     comparison = select_comparison(question.compared, structures, candidates, scores) if question.compared else None
     if comparison:
         return Selection(*comparison)
@@ -104,88 +87,6 @@ def select_parts(
     selected = with_subsections(selected, structures, question)
     number, quoted = chosen[0].passage_number, selected[chosen[0].passage_number]
     return Selection(selected, (number, chosen[0].index if chosen[0].index in quoted else min(quoted)))
-
-
-def _select_section(
-    headings: Sequence[SectionHeading],
-    structures: Sequence[PassageStructure],
-    question: AnalysedQuestion,
-    candidates: Sequence[QuoteCandidate],
-    scores: Sequence[float],
-) -> Selection | None:
-    """Select the section whose heading matches best; None if no heading matches well enough."""
-    sections = [heading for heading in headings if _accepts_section(heading, structures, question)]
-    section = max(sections, key=lambda heading: _section_match(heading, structures, question), default=None)
-    if section is None:
-        return None
-    best_candidate, _ = max(zip(candidates, scores, strict=True), key=lambda scored: scored[1])
-    if _section_match(section, structures, question) < _min_match(section, structures, best_candidate):
-        return None
-    structure = structures[section.passage_number - 1]
-    if (row := find_matching_row(structure, section.index, question)) is not None:
-        return Selection({section.passage_number: structure.complete(row)}, (section.passage_number, row))
-    score_by_part = {
-        candidate.index: score
-        for candidate, score in zip(candidates, scores, strict=True)
-        if candidate.passage_number == section.passage_number
-    }
-    best = max(score_by_part, key=lambda index: (score_by_part[index], -index), default=None)
-    parts = section_beginning(structure, section.index, quote_limit(question), best)
-    answer_type = question.answer_type
-    if not parts or (answer_type and not any(has_answer_of_type(structure.text(part), answer_type) for part in parts)):
-        return None
-    if question.is_procedure and answer_type is None:
-        parts = with_first_steps(structure, min(parts), parts, quote_limit(question))
-    readable = without_lone_lead_ins(structure, with_all_steps(structure, parts, question))
-    selected = {section.passage_number: without_repetitions(structure, readable)}
-    return Selection(with_subsections(selected, structures, question))
-
-
-def _min_match(
-    section: SectionHeading, structures: Sequence[PassageStructure], best_candidate: QuoteCandidate
-) -> float:
-    """Return the match that a heading needs, where this is the best part."""
-    if section.passage_number <= best_candidate.passage_number:
-        return _MIN_HEADING_MATCH
-    best, other = (
-        logit(structures[number - 1].passage.relevance)
-        for number in (best_candidate.passage_number, section.passage_number)
-    )
-    return _MIN_MATCH_FAR if best - other >= _MIN_FAR_DIFFERENCE else _MIN_MATCH_LATER
-
-
-def _accepts_section(
-    heading: SectionHeading, structures: Sequence[PassageStructure], question: AnalysedQuestion
-) -> bool:
-    """Return whether the first part of a section may answer this kind of question.
-
-    If the question compares two things, the heading must name both.
-    """
-    structure = structures[heading.passage_number - 1]
-    if question.compared and not names_both(
-        structure.visible_text(heading.index), question.compared, structure.passage.lang
-    ):
-        return False
-    beginning = sorted(section_beginning(structure, heading.index, 1))
-    return not structure.is_fragment(beginning) and all(
-        question.accepts(structure.text(part)) for part in beginning[:1]
-    )
-
-
-def _section_match(
-    heading: SectionHeading, structures: Sequence[PassageStructure], question: AnalysedQuestion
-) -> float:
-    """Return how well a heading matches the question, where its section may be the whole answer.
-
-    A question in the best passage has an advantage, unless a number is to be defined: tables and texts list those.
-    """
-    is_preferred = heading.passage_number == 1 and not question.term.isdigit()
-    is_question = (
-        structures[heading.passage_number - 1].visible_text(heading.index).rstrip(" #=*_").endswith(QUESTION_ENDINGS)
-    )
-    if not (is_preferred and is_question):
-        return heading.match
-    return max(heading.match, min(heading.match + _BEST_PASSAGE_BONUS, _MAX_PREFERRED_MATCH))
 
 
 def _add_following(
