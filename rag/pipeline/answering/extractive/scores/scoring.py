@@ -2,7 +2,6 @@
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -18,6 +17,7 @@ from rag.types.token_vectors import TokenVectors
 
 from .answer_candidates import QuoteCandidate
 from .part_subjects import begins_with_term, find_rarest_code, names_row
+from .question_words import total
 from .rows_by_amount import rows_by_amount
 from .section_headings import SectionHeading, section_match
 from .sentence_similarity import SentenceSimilarity, highest
@@ -69,12 +69,6 @@ _POINTER_PENALTY = 2.0
 _MAIL_HEADER_PENALTY = 5.0
 # Penalty for what a mail quotes of earlier ones, in standard deviations.
 _QUOTED_MAIL_PENALTY = 1.0
-
-
-def word_weights(candidates: Sequence[QuoteCandidate]) -> dict[str, float]:
-    """Return the inverse document frequency of each stem of the question, with candidates as documents."""
-    frequencies = Counter(stem for candidate in candidates for stem in candidate.stems | candidate.heading_stems)
-    return {stem: math.log(1 + len(candidates) / frequency) for stem, frequency in frequencies.items()}
 
 
 def score_candidates(
@@ -251,9 +245,3 @@ def _standardize(values: Sequence[float], weight: float) -> list[float]:
     mean = math.fsum(values) / count
     deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / count)  # statistics.pstdev is slow
     return [weight * (value - mean) / deviation if deviation > 1e-9 else 0.0 for value in values]
-
-
-def total(weights: Mapping[str, float], stems: frozenset[str]) -> float:
-    """Return the sum of the weights of these stems."""
-    # fsum does not depend on the order of a set, which differs from process to process.
-    return math.fsum(weights[stem] for stem in stems)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import characters_of, readable_parts
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
-from rag.pipeline.answering.extractive.scores.scoring import total
+from rag.pipeline.answering.extractive.scores.question_words import total
 from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 from rag.text.sentences.quotable_units import UnitKind
 from rag.text.words import stem, stems_among

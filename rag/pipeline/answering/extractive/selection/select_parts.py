@@ -9,7 +9,8 @@ from rag.pipeline.answering.extractive.parts.neighbouring_parts import rest_of_s
 from rag.pipeline.answering.extractive.parts.repetitions import is_repeated, words_of
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate, find_candidates
-from rag.pipeline.answering.extractive.scores.scoring import score_candidates, total, word_weights
+from rag.pipeline.answering.extractive.scores.question_words import total, word_weights
+from rag.pipeline.answering.extractive.scores.scoring import score_candidates
 from rag.pipeline.answering.extractive.scores.section_headings import find_headings
 from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 
