@@ -4,15 +4,19 @@ Only what is sure: three rows or more, and no part that reaches into two columns
 text are no tables.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from .table_places import has_long_cells
 from .text_lines import PageLines, Segment, TextLine
 
 _MIN_ROWS, _MAX_ROWS, _MAX_COLUMNS = 3, 500, 20
 # In heights of a letter: how far apart the base lines of two rows may be.
-_MAX_PITCH = 3.0
+_MAX_PITCH, _MAX_LINE_PITCH = 3.0, 1.7
+# In heights of a letter: how far apart the base lines of parts may be that are beside each other.
+_SAME_LINE = 0.3
 # In points: how far apart the beginnings of a cell's lines may be.
 _TOLERANCE = 2.0
 # What the items of a list begin with, and what leads to the page number in a table of contents.
@@ -21,24 +25,73 @@ _SECTION = re.compile(r"(?:§ ?)?[A-Z\d]{1,3}(?:\.\d{1,3}){0,4}[.)]?")
 _LEADER = re.compile(r"(?:\. ?){4}|…{2}|_{4}")
 
 
-def find_aligned_tables(page: PageLines, lines: Sequence[TextLine]) -> Iterator[list[list[str]]]:
-    """Yield the cells of each table without lines."""
-    run: list[list[Segment]] = []
-    previous: TextLine | None = None
-    for line in lines:
-        parts = page.segments(line)
-        is_row = 2 <= len(parts) <= _MAX_COLUMNS and not _LEADER.search(line.text)
-        if run and previous and _continues_cell(parts, run[-1]) and _follows(line, previous):
-            run[-1] = [_joined(part, parts[0]) if _is_above(part, parts[0]) else part for part in run[-1]]
-            previous = line
-            continue
-        if run and not (is_row and previous and _follows(line, previous) and len(run) < _MAX_ROWS):
+@dataclass(frozen=True, slots=True)
+class AlignedTable:
+    """A table without lines: its cells, and the lines of the page that they were made of."""
+
+    rows: list[list[str]]
+    lines: frozenset[TextLine]
+
+
+@dataclass(slots=True)
+class _Cell:
+    """The lines of a cell, each below the one before. `top` and `bottom`: the base lines of the first and the last."""
+
+    parts: list[Segment]
+    top: float
+    bottom: float
+
+    def joined(self) -> Segment:
+        text = "\n".join(part.text for part in self.parts)
+        return Segment(text, min(part.left for part in self.parts), max(part.right for part in self.parts))
+
+
+@dataclass(slots=True)
+class _Row:
+    """Cells beside each other, from the left to the right."""
+
+    cells: list[_Cell]
+    lines: list[TextLine]
+
+    @property
+    def top(self) -> float:
+        return max(cell.top for cell in self.cells)
+
+    @property
+    def bottom(self) -> float:
+        return min(cell.bottom for cell in self.cells)
+
+
+def find_aligned_tables(page: PageLines, lines: Sequence[TextLine]) -> Iterator[AlignedTable]:
+    """Yield the tables without lines. Programs write each cell with all of its lines, and then the next one."""
+    run: list[_Row] = []
+    for row in _find_rows(page, lines):
+        if run and not (len(row.cells) > 1 and _follows(row, run[-1]) and len(run) < _MAX_ROWS):
             yield from _as_table(run)
             run = []
-        if is_row:
-            run.append(parts)
-        previous = line
+        if len(row.cells) > 1:
+            run.append(row)
     yield from _as_table(run)
+
+
+def _find_rows(page: PageLines, lines: Sequence[TextLine]) -> Iterator[_Row]:
+    """Yield what may be rows: parts of lines that are beside each other, with those that continue them below."""
+    row, ceiling = _Row([], []), math.inf
+    for line in lines:
+        parts = page.segments(line)
+        if not 0 < len(parts) <= _MAX_COLUMNS or _LEADER.search(line.text):
+            parts = []
+        if row.cells and len(parts) == 1 and (cell := _continued_cell(row, parts[0], line)):
+            cell.parts.append(parts[0])
+            cell.bottom = line.bottom
+        elif row.cells and parts and _is_beside(row, parts[0], line, ceiling):
+            row.cells += [_Cell([part], line.bottom, line.bottom) for part in parts]
+        else:
+            ceiling = row.bottom if row.cells and _is_near(row, line) else math.inf
+            yield row
+            row = _Row([_Cell([part], line.bottom, line.bottom) for part in parts], [])
+        row.lines.append(line)
+    yield row
 
 
 def find_rows(page: PageLines, lines: Sequence[TextLine]) -> frozenset[int]:
@@ -51,31 +104,65 @@ def find_rows(page: PageLines, lines: Sequence[TextLine]) -> frozenset[int]:
     return frozenset(number for number in wide if number - 1 in wide or number + 1 in wide)
 
 
-def _follows(line: TextLine, previous: TextLine) -> bool:
-    """Return whether a line is the next one below, in letters of about the same size."""
-    pitch = previous.bottom - line.bottom
-    is_below = 0.5 * line.height < pitch <= _MAX_PITCH * max(line.height, previous.height)
-    return is_below and 0.8 < line.height / previous.height < 1.25
+def _continued_cell(row: _Row, part: Segment, line: TextLine) -> _Cell | None:
+    """Return the cell of which a line is the next line: the last one, or one that is not the first of its row."""
+    is_only = len(row.cells) == 1
+    if not _is_same_height(line, row.lines[-1]):
+        return None
+    for place in range(len(row.cells) - 1, -1 if is_only else 0, -1):
+        cell, above = row.cells[place], row.cells[place].parts[-1]
+        pitch = (cell.bottom - line.bottom) / line.height
+        shifts = (above.left - part.left, above.right - part.right, _middle(above) - _middle(part))
+        is_below = 0.5 < pitch <= (_MAX_LINE_PITCH if is_only else _MAX_PITCH)
+        if is_below and min(map(abs, shifts)) <= _TOLERANCE and _is_between(row, place, part):
+            return cell
+    return None
 
 
-def _continues_cell(parts: Sequence[Segment], row: Sequence[Segment]) -> bool:
-    """Return whether a line is the next line of one cell of a row, but not of its first one."""
-    return len(parts) == 1 and any(_is_above(part, parts[0]) for part in row[1:])
+def _is_between(row: _Row, place: int, part: Segment) -> bool:
+    """Return whether a part is between the cells beside the one with this number."""
+    starts_after = not place or part.left > row.cells[place - 1].joined().right
+    return starts_after and (place + 1 == len(row.cells) or part.right < row.cells[place + 1].joined().left)
 
 
-def _is_above(part: Segment, following: Segment) -> bool:
-    return abs(part.left - following.left) <= _TOLERANCE
+def _middle(part: Segment) -> float:
+    return (part.left + part.right) / 2
 
 
-def _joined(part: Segment, following: Segment) -> Segment:
-    return Segment(f"{part.text}\n{following.text}", part.left, max(part.right, following.right))
+def _is_beside(row: _Row, part: Segment, line: TextLine, ceiling: float) -> bool:
+    """Return whether a line is the first one of the next cell: right of the row, between its top and its bottom.
+
+    Cells may also be in the middle of a row, so that the next one begins above them, but below the row before.
+    """
+    tolerance = _SAME_LINE * line.height
+    is_above = line.bottom > row.top + tolerance
+    is_within = row.bottom - tolerance <= line.bottom < ceiling - 0.5 * line.height
+    return part.left > row.cells[-1].joined().right and is_within and not (is_above and ceiling == math.inf)
 
 
-def _as_table(rows: Sequence[Sequence[Segment]]) -> Iterator[list[list[str]]]:
+def _is_near(row: _Row, line: TextLine) -> bool:
+    return 0.5 * line.height < row.bottom - line.bottom <= 2 * _MAX_PITCH * line.height
+
+
+def _follows(row: _Row, previous: _Row) -> bool:
+    """Return whether a row is the next one below, in letters of about the same size."""
+    line, above = row.lines[0], previous.lines[-1]
+    pitch = previous.bottom - row.top
+    is_below = 0.5 * line.height < pitch <= _MAX_PITCH * max(line.height, above.height)
+    return is_below and _is_same_height(line, above)
+
+
+def _is_same_height(line: TextLine, above: TextLine) -> bool:
+    return 0.8 < line.height / above.height < 1.25
+
+
+def _as_table(rows: Sequence[_Row]) -> Iterator[AlignedTable]:
     """Yield the table that the rows are, else the one without the first of them, which may be its title."""
-    tables = (_cells(rows[first:]) for first in (0, 1) if len(rows) - first >= _MIN_ROWS)
-    if table := next(filter(None, tables), None):
-        yield table
+    for first in (0, 1):
+        parts = [[cell.joined() for cell in row.cells] for row in rows[first:]]
+        if len(parts) >= _MIN_ROWS and (cells := _cells(parts)):
+            yield AlignedTable(cells, frozenset(line for row in rows[first:] for line in row.lines))
+            return
 
 
 def _cells(rows: Sequence[Sequence[Segment]]) -> list[list[str]]:

@@ -4,7 +4,9 @@ Other pages stay as xberg read them, by the places of their letters.
 """
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pypdfium2 as pdfium
 
@@ -19,6 +21,7 @@ _MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
 # Of a whole document: one to three seconds. A page with a large table takes some thousand steps.
 _MAX_STEPS = 5_000_000
 _MIN_SHARE_OF_LETTERS = 0.8
+_HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 # How many pages show the sizes of text and headings.
 _MAX_PAGES_OF_STYLES = 50
 # Of a whole document, and how many of its lines are compared with a field of a form in a step: 20 to 30 seconds.
@@ -73,14 +76,17 @@ class _Pages:
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
         known = {_words(row) for rows in ruled for row in rows}
         aligned = [
-            rows for rows in find_aligned_tables(page_lines, lines) if known.isdisjoint(_words(row) for row in rows)
-        ]
-        tables = [*ruled, *aligned[: _MAX_TABLES - len(ruled)]]
+            table
+            for table in find_aligned_tables(page_lines, lines)
+            if known.isdisjoint(_words(row) for row in table.rows)
+        ][: _MAX_TABLES - len(ruled)]
+        tables = [*ruled, *(table.rows for table in aligned)]
+        in_tables = frozenset[TextLine]().union(*(table.lines for table in aligned))
         as_read = self._insert(tables, text)
-        if not (lines and running_text.is_in_order(lines)):
+        if not (lines and running_text.is_in_order([line for line in lines if line not in in_tables])):
             return as_read
         lines = headers_and_footers.leave_out(lines, self._repeated, text)
-        rows = find_rows(page_lines, lines)
+        rows = find_rows(page_lines, lines) | {number for number, line in enumerate(lines) if line in in_tables}
         lines = self._with_values(page, mark_bullets(page, lines))
         written = running_text.as_markdown(lines, rows, styles)
         # Fonts may have letters that only one of the libraries knows.
@@ -88,7 +94,12 @@ class _Pages:
             return as_read
         written = self._insert(tables, written)
         # xberg may have found a table whose columns are neither between lines nor in order.
-        return written if table_places.count_rows(written) >= table_places.count_rows(as_read) else as_read
+        if not table_places.count_rows(as_read):
+            return written
+        inserted = [rows for rows in tables if table_places.markdown(rows) in written]
+        titles = frozenset(_HEADING.findall(written))
+        count_rows = partial(table_places.count_rows, known=inserted, titles=titles)
+        return written if count_rows(written) >= count_rows(as_read) else as_read
 
     def _insert(self, tables: Sequence[table_places.Rows], text: str) -> str:
         return table_places.insert(text, tables, self._budget) if tables else text

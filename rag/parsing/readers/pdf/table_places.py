@@ -77,18 +77,35 @@ def is_layout(rows: Rows) -> bool:
     )
 
 
-def count_rows(text: str) -> int:
+def count_rows(text: str, *, known: Sequence[Rows] = (), titles: frozenset[str] = frozenset()) -> int:
     """Return how many rows the Markdown tables of a text have.
 
     Those with few rows do not count, nor those of running text or lists: columns of a page may be read like this.
+
+    Args:
+        text: The text.
+        known: Other tables. One whose words all are in one of these does not count: it is the same.
+        titles: The headings of the page. A table with such a row does not count: it has parts of the page as rows.
     """
-    tables = (rows for _, rows in _markdown_tables(text) if len(rows) >= _MIN_COUNTED_ROWS)
-    return sum(len(rows) for rows in tables if not has_long_cells(rows) and not _has_items(rows))
+    words = [_words(rows) for rows in known]
+    return sum(
+        len(rows)
+        for _, rows in _markdown_tables(text)
+        if len(rows) >= _MIN_COUNTED_ROWS
+        and not (has_long_cells(rows) or _has_items(rows) or any("".join(row).strip() in titles for row in rows))
+        and not any(_words(rows) <= others for others in words)
+    )
+
+
+def _words(rows: Rows) -> frozenset[str]:
+    return frozenset(" ".join(cell for row in rows for cell in row).split())
 
 
 def _has_items(rows: Rows) -> bool:
+    """Return whether most cells are items of a list, or most rows have one text, with or without a mark before it."""
     cells = [cell.strip() for row in rows for cell in row if cell.strip()]
-    return sum(bool(_LIST_ITEM.match(cell)) for cell in cells) * 2 > len(cells)
+    lone = sum(sum(any(map(str.isalnum, cell)) for cell in row) < 2 for row in rows)
+    return sum(bool(_LIST_ITEM.match(cell)) for cell in cells) * 2 > len(cells) or lone * 2 > len(rows)
 
 
 def has_long_cells(rows: Rows) -> bool:

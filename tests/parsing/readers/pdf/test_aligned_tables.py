@@ -73,3 +73,41 @@ def test_columns_of_running_text_are_no_table(read: Read) -> None:
 def test_a_title_above_the_columns_is_no_row(read: Read) -> None:
     text = read(_page([["Stock report of the year", "", "", "Page 1"], _HEADER, *_ROWS]), "a.pdf").text
     assert "| Town | People | Height |\n| --- | --- | --- |\n| Bergen |" in text
+
+
+def test_cells_without_lines_between_them_may_be_wrapped(read: Read) -> None:
+    """Programs write all lines of a cell before the next cell, which begins above them."""
+    cells = [
+        [["Town"], ["What it is known for"], ["Height"]],
+        [["Bergen", "in the west"], ["rain, fish and", "seven hills"], ["12 m"]],
+        [["Oslo"], ["the opera", "and its", "white roof"], ["23 m", "at most"]],
+        [["Hamar"], ["a lake"], ["124 m"]],
+    ]
+    items, y = [Text(56, 780, "Towns", 18, bold=True), Text(56, 750, "The table lists towns of the country.")], 725
+    for row in cells:
+        items += [
+            Text(56 + 110 * column, y - 12 * number, line)
+            for column, cell in enumerate(row)
+            for number, line in enumerate(cell)
+        ]
+        y -= 12 * max(map(len, row)) + 8
+    text = read(drawn_pdf.draw([[*items, Text(56, y - 20, "The figures are those of the last census.")]]), "a.pdf").text
+    assert "| Bergen in the west | rain, fish and seven hills | 12 m |" in text
+    assert "| Oslo | the opera and its white roof | 23 m at most |\n| Hamar | a lake | 124 m |" in text
+
+
+def test_columns_of_paragraphs_are_read_one_after_the_other(read: Read) -> None:
+    """Their lines look like cells with several lines."""
+    columns = [
+        [["The heron nests", "in colonies."], ["It eats fish", "and frogs."], ["It stands still", "for hours."]],
+        [["The stork is", "larger."], ["It nests on", "roofs."], ["It likes", "meadows."]],
+    ]
+    items = [
+        Text(56 + 110 * column, 780 - 44 * place - 12 * number, line)
+        for column, paragraphs in enumerate(columns)
+        for place, paragraph in enumerate(paragraphs)
+        for number, line in enumerate(paragraph)
+    ]
+    text = read(drawn_pdf.draw([items]), "a.pdf").text
+    assert "|" not in text
+    assert text.index("for hours") < text.index("The stork")

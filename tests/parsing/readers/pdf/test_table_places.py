@@ -211,3 +211,28 @@ def test_the_search_takes_linear_time() -> None:
     rows = [["a", "a"], *[["a" * 10, "a" * 10]] * 20, ["a", "b"]]
     step = lambda text: table_places.insert(text, [rows], WorkBudget(10**9))  # noqa: E731
     assert takes_linear_time(step, lambda length, attempt: "a " * (length // 2) + str(attempt), 60_000)
+
+
+def _markdown(rows: Rows) -> str:
+    return table_places.markdown(rows)
+
+
+def test_rows_of_tables_are_counted() -> None:
+    rows = [*_FIRST, ["Plums", "5", "6"]]
+    assert table_places.count_rows(f"Before.\n\n{_markdown(rows)}\n\nAfter.") == 4
+    assert table_places.count_rows(_markdown(_FIRST)) == 0  # few rows
+
+
+def test_the_same_table_that_was_read_differently_does_not_count() -> None:
+    rows = [["Item", "", "North South"], ["Apples", "12", "21"], ["Pears", "34", ""], ["", "", "43"]]
+    assert table_places.count_rows(_markdown(rows)) == 4
+    assert table_places.count_rows(_markdown(rows), known=[_FIRST]) == 0
+    assert table_places.count_rows(_markdown([*rows, ["Plums", "5", "6"]]), known=[_FIRST]) == 5
+
+
+def test_parts_of_a_page_that_were_read_as_rows_do_not_count() -> None:
+    rows = [["Opening hours", ""], ["Monday", "9 to 5"], ["Tuesday", "9 to 6"], ["Sunday", "closed"]]
+    assert table_places.count_rows(_markdown(rows)) == 4
+    assert table_places.count_rows(_markdown(rows), titles=frozenset({"Opening hours"})) == 0
+    lone = [["1. Output", ""], ["The quarry ships slate.", ""], ["•", "tiles"], ["•", "flags"]]
+    assert table_places.count_rows(_markdown(lone)) == 0
