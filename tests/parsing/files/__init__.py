@@ -4,7 +4,7 @@ from .archives import epub, packed
 from .mail import eml, msg, msg_file, msg_message, ole
 from .office import docx, paragraph, pptx, relations, xlsx
 from .open_document import flat_open_document, odf_slide, open_document
-from .pdfs import pdf
+from .pdfs import pdf, pdf_with_fields, pdf_with_letters
 
 __all__ = [
     "docx",
@@ -20,6 +20,8 @@ __all__ = [
     "packed",
     "paragraph",
     "pdf",
+    "pdf_with_fields",
+    "pdf_with_letters",
     "pptx",
     "relations",
     "xlsx",

@@ -45,6 +45,60 @@ def pdf(
     return _pdf_written(objects, trailer)
 
 
+def pdf_with_letters(content: str, letters: str) -> bytes:
+    """Create a PDF with a page whose font has these letters, in the places of `a`, `b` and so on.
+
+    Args:
+        content: The operators of the page; its font is /F1.
+        letters: What the signs stand for. Their shapes are those of Helvetica.
+    """
+    mapped = "\n".join(f"<{97 + number:02x}> <{ord(letter):04x}>" for number, letter in enumerate(letters))
+    unicode = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapType 2 def "
+        "1 begincodespacerange <00> <ff> endcodespacerange "
+        f"{len(letters)} beginbfchar\n{mapped}\nendbfchar endcmap end end"
+    )
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding /ToUnicode 6 0 R >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
+        b"/Resources << /Font << /F1 3 0 R >> >> >>",
+        *(
+            b"<< /Length %d >>\nstream\n%s\nendstream" % (len(part), part)
+            for part in (content.encode(), unicode.encode())
+        ),
+    ]
+    return _pdf_written(objects, b"")
+
+
+def pdf_with_fields(fields: Sequence[tuple[str, str]]) -> bytes:
+    """Create a form with a line and a field beside it for each name and value.
+
+    The value belongs to the field, and its place on the page is an object of its own, as some programs write it.
+    """
+    shown = "".join(
+        f"BT /F1 12 Tf 72 {720 - 30 * number} Td ({name}:) Tj ET " for number, (name, _) in enumerate(fields)
+    )
+    kids = " ".join(f"{7 + 2 * number} 0 R" for number in range(len(fields)))
+    listed = " ".join(f"{6 + 2 * number} 0 R" for number in range(len(fields)))
+    objects = [
+        f"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [{listed}] >> >>".encode(),
+        b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R /Annots [%s] "
+        b"/Resources << /Font << /F1 3 0 R >> >> >>" % kids.encode(),
+        b"<< /Length %d >>\nstream\n%s\nendstream" % (len(shown), shown.encode()),
+    ]
+    for number, (_, value) in enumerate(fields):
+        place, y = 7 + 2 * number, 716 - 30 * number
+        objects += [
+            f"<< /FT /Tx /T (f{number}) /V ({value}) /Kids [{place} 0 R] >>".encode(),
+            f"<< /Type /Annot /Subtype /Widget /Parent {place - 1} 0 R /Rect [350 {y} 500 {y + 18}] /F 4 >>".encode(),
+        ]
+    return _pdf_written(objects, b"")
+
+
 def _pdf_text(page: str) -> bytes:
     shown = "".join(f"({_pdf_escaped(line)}) Tj 0 -16 Td " for line in page.split("\n"))
     return f"BT /F1 12 Tf 72 720 Td {shown} ET".encode("latin-1")

@@ -10,6 +10,7 @@ import pypdfium2.raw as pdfium_c
 from .text_lines import TextLine
 
 _MAX_FIELDS, _MAX_BYTES = 1_000, 20_000
+_WITH_TEXT = {pdfium_c.FPDF_FORMFIELD_TEXTFIELD, pdfium_c.FPDF_FORMFIELD_COMBOBOX, pdfium_c.FPDF_FORMFIELD_LISTBOX}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,17 @@ def insert(fields: Sequence[Field], lines: Sequence[TextLine]) -> list[TextLine]
     return result
 
 
-def read_values(page: pdfium.PdfPage) -> list[Field]:
-    """Return the fields of a page that have a text."""
-    return list(_values(page))
+def read_values(document: pdfium.PdfDocument, page: pdfium.PdfPage) -> list[Field]:
+    """Return the fields of a page that have a text.
+
+    Args:
+        document: The document of the page, whose forms are initialised if it has any.
+        page: The page.
+    """
+    return list(_values(document.formenv, page)) if document.formenv else []
 
 
-def _values(page: pdfium.PdfPage) -> Iterator[Field]:
+def _values(form: pdfium.PdfFormEnv, page: pdfium.PdfPage) -> Iterator[Field]:
     """Yield the fields that have a text and are not hidden."""
     for number in range(min(pdfium_c.FPDFPage_GetAnnotCount(page), _MAX_FIELDS)):
         annotation = pdfium_c.FPDFPage_GetAnnot(page, number)
@@ -53,22 +59,21 @@ def _values(page: pdfium.PdfPage) -> Iterator[Field]:
             continue
         try:
             is_hidden = pdfium_c.FPDFAnnot_GetFlags(annotation) & pdfium_c.FPDF_ANNOT_FLAG_HIDDEN
-            if pdfium_c.FPDFAnnot_GetSubtype(annotation) == pdfium_c.FPDF_ANNOT_WIDGET and not is_hidden:
+            # Check boxes and choices have names as values, which are not texts.
+            if not is_hidden and pdfium_c.FPDFAnnot_GetFormFieldType(form, annotation) in _WITH_TEXT:
                 rectangle = pdfium_c.FS_RECTF()
                 pdfium_c.FPDFAnnot_GetRect(annotation, rectangle)
-                # Check boxes and choices have names as values, which are not texts.
-                if value := " ".join(_text(annotation).split()):
+                if value := " ".join(_text(form, annotation).split()):
                     yield Field(value, rectangle.left, rectangle.bottom, rectangle.top)
         finally:
             pdfium_c.FPDFPage_CloseAnnot(annotation)
 
 
-def _text(annotation: pdfium_c.FPDF_ANNOTATION) -> str:
-    if pdfium_c.FPDFAnnot_GetValueType(annotation, b"V") != pdfium_c.FPDF_OBJECT_STRING:
-        return ""
-    length = pdfium_c.FPDFAnnot_GetStringValue(annotation, b"V", None, 0)
+def _text(form: pdfium.PdfFormEnv, annotation: pdfium_c.FPDF_ANNOTATION) -> str:
+    """Return the text of a field. It may belong to several places, which are objects of their own."""
+    length = pdfium_c.FPDFAnnot_GetFormFieldValue(form, annotation, None, 0)
     if not 2 < length <= _MAX_BYTES:
         return ""
     buffer = (ctypes.c_ushort * (length // 2))()
-    pdfium_c.FPDFAnnot_GetStringValue(annotation, b"V", buffer, length)
+    pdfium_c.FPDFAnnot_GetFormFieldValue(form, annotation, buffer, length)
     return bytes(buffer).decode("utf-16-le", "replace").rstrip("\0")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 import pypdfium2 as pdfium
+import pypdfium2.raw as pdfium_c
 
 from . import form_fields, headers_and_footers, running_text, table_places
 from .aligned_tables import find_aligned_tables, find_rows
@@ -20,8 +21,13 @@ from .work_budget import WorkBudget, WorkExceeded
 _MAX_TABLES, _MAX_PAGE_CHARACTERS = 50, 100_000
 # Of a whole document: one to three seconds. A page with a large table takes some thousand steps.
 _MAX_STEPS = 5_000_000
-_MIN_SHARE_OF_LETTERS = 0.8
+_MIN_SHARE_OF_LETTERS, _MIN_SHARE_OF_REPEATED = 0.8, 0.5
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
+# Parts of words in scripts from Devanagari to Burmese, and in Khmer. Browsers write what several signs stand for
+# together: pdfium puts spaces after these signs, and some of them twice.
+_DRAWN_AS_ONE = re.compile(r"[\u0900-\u109f\u1780-\u17ff]+")
+# A space that xberg puts between the vowel AM of Thai and the next letter.
+_BEFORE_LETTER_OF_WORD = re.compile(r"(?<=\u0e33) (?=[\u0e01-\u0e2e\u0e40-\u0e44])")
 # How many pages show the sizes of text and headings.
 _MAX_PAGES_OF_STYLES = 50
 # Of a whole document, and how many of its lines are compared with a field of a form in a step: 20 to 30 seconds.
@@ -38,6 +44,8 @@ def improve(content: bytes, texts: Mapping[int, str]) -> dict[int, str]:
     result, budget = dict(texts), WorkBudget(_MAX_STEPS)
     try:
         with pdfium.PdfDocument(content) as document:
+            if document.get_formtype() != pdfium_c.FORMTYPE_NONE:
+                document.init_forms()
             _Pages(document, result, budget).improve()
     except WorkExceeded:  # this page and those after it stay as they were read
         pass
@@ -92,6 +100,8 @@ class _Pages:
         # Fonts may have letters that only one of the libraries knows.
         if _count_letters(written) < _MIN_SHARE_OF_LETTERS * _count_letters(text):
             return as_read
+        if _is_torn(written, text):
+            return _BEFORE_LETTER_OF_WORD.sub("", as_read)
         written = self._insert(tables, written)
         # xberg may have found a table whose columns are neither between lines nor in order.
         if not table_places.count_rows(as_read):
@@ -105,7 +115,7 @@ class _Pages:
         return table_places.insert(text, tables, self._budget) if tables else text
 
     def _with_values(self, page: pdfium.PdfPage, lines: list[TextLine]) -> list[TextLine]:
-        values = form_fields.read_values(page)
+        values = form_fields.read_values(self._document, page)
         self._characters.take(len(values) * (1 + len(lines) // _LINES_PER_STEP))
         return form_fields.insert(values, lines)
 
@@ -126,6 +136,14 @@ class _Pages:
         page_lines = PageLines(page, _MAX_PAGE_CHARACTERS)
         self._characters.take(1 + len(page_lines.text))
         return page, page_lines, page_lines.lines()
+
+
+def _is_torn(written: str, text: str) -> bool:
+    """Return whether pdfium divided or repeated letters of words in scripts whose letters are drawn as one."""
+    words, others = _DRAWN_AS_ONE.findall(written), _DRAWN_AS_ONE.findall(text)
+    letters, other_letters = sum(map(len, words)), sum(map(len, others))
+    is_whole = other_letters >= _MIN_SHARE_OF_REPEATED * letters
+    return is_whole and (len(words) > len(others) or letters > other_letters)
 
 
 def _count_letters(text: str) -> int:

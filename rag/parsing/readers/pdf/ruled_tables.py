@@ -13,6 +13,7 @@ import pypdfium2.raw as pdfium_c
 
 from . import table_places
 from .grids import TOLERANCE, Line, distinct, find_grids
+from .right_to_left import is_right_to_left
 from .work_budget import WorkBudget
 
 # Lines of drawings are not those of tables.
@@ -43,7 +44,8 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list
         has_columns = sum(any(column) for column in zip(*rows, strict=True)) >= 2
         has_short_cells = all(len(cell) <= _MAX_CELL_CHARACTERS for row in rows for cell in row)
         if len(rows) >= 2 and has_columns and has_short_cells and not table_places.is_layout(rows):
-            yield rows
+            is_reversed = is_right_to_left("".join(cell for row in rows for cell in row))
+            yield [row[::-1] for row in rows] if is_reversed else rows
 
 
 def _row(

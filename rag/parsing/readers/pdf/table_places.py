@@ -202,7 +202,7 @@ def _find(rows: Rows, compared: str, places: Sequence[int], budget: WorkBudget) 
                 end = _end_of_row(row_readings, compared, places, end)
                 if end < 0:
                     break
-            if end > 0 and _is_separate(places, start) and _is_separate(places, end):
+            if end > 0 and all(_is_separate(compared, places, at) for at in (start, end)):
                 yield start, end
             start = compared.find(reading, start + 1)
 
@@ -226,14 +226,16 @@ def _end_of_row(readings: Sequence[str], compared: str, places: Sequence[int], s
     """Return where a row that starts here ends in the compared text, or -1. `readings`: how it may have been read."""
     if compared[start : start + 1] == " ":
         start += 1
-    elif not _is_separate(places, start):
+    elif not _is_separate(compared, places, start):
         return -1
     return next((start + len(reading) for reading in readings if compared.startswith(reading, start)), -1)
 
 
-def _is_separate(places: Sequence[int], start: int) -> bool:
+def _is_separate(compared: str, places: Sequence[int], start: int) -> bool:
     """Return whether a word or figure may start here: it does not continue what is before it."""
-    return not 0 < start < len(places) or places[start] - places[start - 1] > 1
+    if not 0 < start < len(places) or " " in compared[start - 1 : start + 1]:
+        return True
+    return places[start] - places[start - 1] > 1
 
 
 def _overlap(place: tuple[int, int, Rows], other: tuple[int, int, Rows]) -> bool:

@@ -1,8 +1,11 @@
 """Tables of PDF files whose cells are between lines."""
 
+import re
+
 from benchmarks.ingestion import tables
 from benchmarks.support import drawn_pdf
 from benchmarks.support.drawn_pdf import Rule, Text
+from tests.parsing import files
 from tests.parsing.conftest import Read
 
 
@@ -32,3 +35,15 @@ def test_text_around_a_table_keeps_its_order(read: Read) -> None:
 def test_words_that_are_divided_within_a_cell_are_joined(read: Read) -> None:
     rows = [["Name", "What it is"], ["Bee", "a really remark- able insect"], ["Wasp", "the other one"]]
     assert "| Bee | a really remarkable insect |" in read(drawn_pdf.draw([tables.page(rows, ruled=True)]), "a.pdf").text
+
+
+def test_columns_of_hebrew_begin_at_the_right(read: Read) -> None:
+    """Letters `a` to `f` are Hebrew, written from the left to the right as they are seen; `g` and `h` are figures."""
+    rules = " ".join(f"72 {y} m 272 {y} l S" for y in (600, 620, 640))
+    rules += " " + " ".join(f"{x} 600 m {x} 640 l S" for x in (72, 172, 272))
+    cells = ((180, 625, "abcdef"), (80, 625, "gh"), (180, 605, "fedcba"), (80, 605, "hg"))
+    shown = " ".join(f"BT /F1 12 Tf {x} {y} Td ({text}) Tj ET" for x, y, text in cells)
+    text = read(
+        files.pdf_with_letters(f"0.7 w {rules} {shown}", "\u05d0\u05d1\u05d2\u05d3\u05d4\u05d512"), "a.pdf"
+    ).text
+    assert re.findall(r"\| \S+ \| (\d+) \|", text) == ["12", "21"]

@@ -10,6 +10,7 @@ from rag.parsing.readers.pdf.form_fields import Field, insert
 from rag.parsing.readers.pdf.right_to_left import in_reading_order
 from rag.parsing.readers.pdf.running_text import Styles, as_markdown, find_styles, is_in_order, join_divided_words
 from rag.parsing.readers.pdf.text_lines import TextLine
+from tests.parsing import files
 from tests.parsing.conftest import Read
 from tests.support.checks.growth import takes_linear_time
 
@@ -133,3 +134,25 @@ def test_pages_after_the_limit_of_characters_stay_as_they_were_read(monkeypatch:
     monkeypatch.setattr(page_texts, "_MAX_PAGES_OF_STYLES", 1)
     monkeypatch.setattr(page_texts, "_MAX_CHARACTERS", 30)
     assert page_texts.improve(content, {1: "as read", 2: "as read"}) == {1: "Herons nest in colonies.", 2: "as read"}
+
+
+def test_values_of_fields_whose_places_are_objects_of_their_own_are_read(read: Read) -> None:
+    content = files.pdf_with_fields([("Where you would like to sit", "22F"), ("The gate from which you leave", "14")])
+    text = read(content, "a.pdf").text
+    assert text == "Where you would like to sit: 22F\n\nThe gate from which you leave: 14"
+
+
+def test_words_in_devanagari_are_not_divided_at_signs_that_browsers_write_as_one(read: Read) -> None:
+    """The sign of the vowel is drawn on its own, and both have one text."""
+    shown = "(a) Tj 7 0 Td /Span << /ActualText <feff0915093e> >> BDC (b) Tj 7 0 Td (c) Tj EMC 3 0 Td (d) Tj"
+    content = f"BT /F1 12 Tf 72 700 Td {shown} 12 0 Td {shown} ET"
+    words = "\u092a\u0915\u093e\u0932"
+    assert read(files.pdf_with_letters(content, words), "a.pdf").text == f"{words} {words}"
+
+
+def test_spaces_after_letters_of_thai_take_linear_time() -> None:
+    def improve(text: str) -> None:
+        content = files.pdf_with_letters(f"BT /F1 1 Tf 2 700 Td ({'ab' * len(text)}) Tj ET", "\u0e33\u0e01")
+        assert " " not in page_texts.improve(content, {1: text})[1]
+
+    assert takes_linear_time(improve, lambda length, seed: "\u0e33 \u0e01" * (length // 3), 20_000)

@@ -236,3 +236,8 @@ def test_parts_of_a_page_that_were_read_as_rows_do_not_count() -> None:
     assert table_places.count_rows(_markdown(rows), titles=frozenset({"Opening hours"})) == 0
     lone = [["1. Output", ""], ["The quarry ships slate.", ""], ["•", "tiles"], ["•", "flags"]]
     assert table_places.count_rows(_markdown(lone)) == 0
+
+
+@pytest.mark.parametrize("after", ["(all figures are estimates)", "2024 was a good year.", "± 3"])
+def test_a_figure_or_sign_may_follow_a_table(after: str) -> None:
+    assert _insert(f"Harvest {_plain(_FIRST)}\n\n{after}", _FIRST).endswith(f"| Pears | 34 | 43 |\n\n{after}")
