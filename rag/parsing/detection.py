@@ -127,7 +127,8 @@ def _is_mail(head: str) -> bool:
 
 
 def _has_headers(head: str) -> bool:
-    return bool(re.match(r"\s*[!-9;-~]+:", head))
+    """Return whether a text begins with a header. Apple Mail writes the length of the message before it."""
+    return bool(re.match(r"(?:\d{1,9}[ \t]*\r?\n)?\s*[!-9;-~]+:", head))
 
 
 # Beginnings that no other kind of text has.

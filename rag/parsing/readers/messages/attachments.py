@@ -17,17 +17,36 @@ def find_attachments(message: EmailMessage) -> list[EmailMessage]:
     What Outlook packed into one part is unpacked. Parts that nobody reads are left out.
     """
     body = message.get_body(preferencelist=("plain", "html"))
-    attachments, parts = [], [message]
+    attachments: list[EmailMessage] = []
+    parts = [(message, False)]
     while parts:
-        part = parts.pop(0)
+        part, is_other_body = parts.pop(0)
         if part.get_content_maintype() == "multipart" and part.is_multipart():
             children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
-            if part.get_content_subtype() == "alternative":  # the body's text in several formats
-                children = [child for child in children if child is body or child.get_content_maintype() != "text"]
-            parts = children + parts
+            is_alternative = part.get_content_subtype() == "alternative"
+            if is_alternative:  # the body's text in several formats
+                children = [child for child in children if child is body or not _is_text(child)]
+            elif is_other_body and children and _is_text(children[0]):  # with what belongs to it: pictures, files
+                del children[0]
+            is_beside_body = is_alternative and body is not None
+            parts = [
+                (child, is_other_body or (is_beside_body and not any(inner is body for inner in child.walk())))
+                for child in children
+            ] + parts
         elif part is not body and part is not message:
             attachments.append(part)
+    if sum(map(_is_calendar, attachments)) > 1:  # an invitation is often there twice: beside the body, and as a file
+        attachments = [part for part in attachments if not _is_calendar(part) or part.get_filename()]
     return [inner for part in attachments for inner in _unpacked(part)]
+
+
+def _is_text(part: EmailMessage) -> bool:
+    """Return whether a part is a text that may be the body of a message: an invitation is none."""
+    return part.get_content_maintype() == "text" and not _is_calendar(part)
+
+
+def _is_calendar(part: EmailMessage) -> bool:
+    return part.get_content_type() in ("text/calendar", "application/ics")
 
 
 def _unpacked(part: EmailMessage) -> list[EmailMessage]:

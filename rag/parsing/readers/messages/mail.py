@@ -19,6 +19,7 @@ from rag.types import ParsedDocument
 
 from . import outlook, signed_content
 from .attachments import MAX_ATTACHMENTS, fields_of_report, find_attachments
+from .flowed_text import join_flowed
 from .join_documents import Joiner
 
 # Returns the reader of a MIME type. It is passed in, because the registry of readers imports this module.
@@ -35,6 +36,8 @@ _MAX_OPEN_PARTS = 100
 _HEAD_BYTES = 16_384
 _SIGNED_TYPES = {"application/pkcs7-mime", "application/x-pkcs7-mime"}
 _ENCRYPTED = "The e-mail is encrypted. Decrypt it in your e-mail program, save it and send that."
+# What Apple Mail writes before a message: its length. Data of the program follow the message.
+_LENGTH = re.compile(rb"(\d{1,9})[ \t]*\r?\n")
 _LISTED = re.compile(r".* \([\d.]+ ?[KMG]?B\)\s*")
 
 
@@ -65,7 +68,7 @@ def _parse(content: bytes) -> Message:
 
 
 def read_eml(content: bytes, limits: Limits, *, get_reader: GetReader) -> ParsedDocument:
-    """Read a message in MIME format (.eml, RFC 5322).
+    """Read a message in MIME format (.eml, RFC 5322), also one that Apple Mail stored (.emlx).
 
     Args:
         content: The message.
@@ -77,6 +80,8 @@ def read_eml(content: bytes, limits: Limits, *, get_reader: GetReader) -> Parsed
     """
     if b"\x00" in content[:100]:  # UTF-16
         content = decode_text(content).encode("utf-8", "replace")
+    if length := _LENGTH.match(content):
+        content = content[length.end() : length.end() + int(length[1])]
     message = _parse(content)
     if not isinstance(message, EmailMessage) or not message.keys():
         raise ParseFailed("The e-mail is damaged or cut off: it has no headers. Save it again and send that.")
@@ -216,7 +221,10 @@ def _body(message: EmailMessage, limits: Limits) -> ParsedDocument:
     text = _decode(content if isinstance(content, bytes) else b"", part.get_content_charset())
     if part.get_content_subtype() == "html":
         return web.parse_html(text, limits)
-    return ParsedDocument(text=text.replace("\r\n", "\n").strip())
+    text = text.replace("\r\n", "\n")
+    if str(part.get_param("format", "")).lower() == "flowed":
+        text = join_flowed(text, deletes_spaces=str(part.get_param("delsp", "")).lower() == "yes")
+    return ParsedDocument(text=text.strip())
 
 
 def _decode(content: bytes, charset: str | None) -> str:

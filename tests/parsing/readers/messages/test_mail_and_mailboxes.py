@@ -179,3 +179,41 @@ def test_a_mailbox_has_a_heading_for_each_message(read: Read) -> None:
     assert [heading.title for heading in parsed.headings] == ["Über die Brücke"] * 2
     assert "One.\nFrom here." in parsed.text
     assert parsed.text.endswith("Two.")
+
+
+_HEADER = "From: ada@example.com\nSubject: Ferry\nMIME-Version: 1.0\n"
+
+
+def test_the_lines_of_a_flowed_text_are_joined(read: Read) -> None:
+    text = "The barge left \nat noon.\n\n> Did it \n> leave?\n From here it is stuffed.\n-- \nAda\n"
+    mail = f'{_HEADER}Content-Type: text/plain; format="flowed"\n\n{text}'
+    expected = "The barge left at noon.\n\n> Did it leave?\nFrom here it is stuffed.\n-- \nAda"
+    assert read(mail.encode(), "a.eml").text.endswith(f"\n\n{expected}")
+
+
+def test_spaces_at_the_ends_of_flowed_lines_may_be_no_part_of_the_text(read: Read) -> None:
+    mail = f"{_HEADER}Content-Type: text/plain; charset=utf-8; format=flowed; delsp=yes\n\n船は正午に \n出ます。\n"
+    assert read(mail.encode(), "a.eml").text.endswith("\n\n船は正午に出ます。")
+
+
+def test_a_message_that_apple_mail_stored_is_read(read: Read) -> None:
+    mail = f"{_HEADER}\nThe ferry leaves at noon.\n"
+    parsed = read(f"{len(mail)}     \n{mail}<?xml version='1.0'?><plist>8590195713</plist>".encode(), "a.emlx")
+    assert parsed.title == "Ferry"
+    assert parsed.text.endswith("\n\nThe ferry leaves at noon.")
+
+
+def test_an_invitation_beside_the_text_is_read_once_and_the_other_form_of_the_text_is_not(read: Read) -> None:
+    calendar = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Repair of the mill\nEND:VEVENT\nEND:VCALENDAR\n"
+    mail = message("Mill", "It stops in June.")
+    mail.add_alternative("<p>It stops in June, too.</p>", subtype="html")
+    parts = mail.get_payload()
+    assert isinstance(parts, list)
+    assert isinstance(parts[1], EmailMessage)
+    parts[1].add_related(b"# Prices\n", maintype="text", subtype="markdown", filename="prices.md")
+    mail.add_alternative(calendar, subtype="calendar")
+    mail.add_attachment(calendar.encode(), maintype="application", subtype="ics", filename="invite.ics")
+    text = read(mail.as_bytes(), "a.eml").text
+    assert text.count("Repair of the mill") == 1
+    assert "too." not in text
+    assert "# prices.md" in text
