@@ -141,6 +141,13 @@ _BEGINNINGS = [
         (re.compile(rf"\s*<\?xml[^>]*>\s*<office:document\b[^>]*\boffice:mimetype=[\"']{media_type}[\"'-]"), media_type)
         for media_type in formats.OPEN_DOCUMENT
     ),
+    (
+        re.compile(
+            rf"\s*<\?xml[^>]*>\s*(?:<\?mso-application\b[^>]*>\s*)?{_COMMENTS}"
+            r"<(?:\w{1,10}:)?Workbook\b[^>]*[\"']urn:schemas-microsoft-com:office:spreadsheet[\"']"
+        ),
+        formats.XLS,
+    ),
     (re.compile(r"From \S+[^\n]*\d\d:\d\d[^\n]*\d{4}[^\n]*\n[!-9;-~]+:"), formats.MBOX),
 ]
 # A text has a claimed type only if its beginning matches.

@@ -42,6 +42,7 @@ _BOILERPLATE = " | ".join(
         "//*[@hidden or @aria-hidden='true']",
         "//*[@role='navigation' or @role='search' or @role='banner' or @role='contentinfo' or @role='complementary']",
         "//*[contains(concat(' ', @class, ' '), ' mw-editsection ')]",
+        "//div[@id='footer' or @id='page-footer']",
     ]
 )
 _MAIN = "//main | //*[@role='main'] | //article[not(//main) and not(//*[@role='main']) and not(ancestor::article)]"

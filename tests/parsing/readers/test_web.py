@@ -60,3 +60,11 @@ def test_tables_without_a_header_stay_tables(read: Read) -> None:
         "<tr><td>No. 1<td>80 cm</table></body></html>"
     )
     assert "| No. 1 | 80 cm |" in read(page.encode(), "a.htm").text
+
+
+def test_a_footer_that_only_its_id_names_is_left_out(read: Read) -> None:
+    page = (
+        "<html><body><div id=main><h1>Restore</h1><p>Stop the writer before the archive is unpacked.</p></div>"
+        "<div id=footer><p>Generated on 3 May</p></div></body></html>"
+    )
+    assert read(page.encode(), "a.html").text == "# Restore\n\nStop the writer before the archive is unpacked."

@@ -4,13 +4,14 @@ import re
 from dataclasses import replace
 
 from rag.parsing import formats, zip_files
+from rag.parsing.detection import OLE_MAGIC
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.readers import extracted_markdown
 from rag.parsing.readers.csv_tables import start_of_table
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import open_document_slides, prepare_for_xberg
+from . import older_workbooks, open_document_slides, prepare_for_xberg
 from .legacy_title import read_title
 
 # The first row of a table, its rule, and the rows that show where its header is.
@@ -23,7 +24,11 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     """Read a spreadsheet: a heading and a table for each sheet."""
     if media_type == formats.ODS and not content.startswith(zip_files.MAGIC):
         content = open_document_slides.pack_flat(content, media_type)
-    if media_type != formats.XLS:
+    if media_type == formats.XLS:
+        if not content.startswith(OLE_MAGIC):
+            return older_workbooks.read_xml(content, limits)
+        content = older_workbooks.repair_container(content)
+    else:
         zip_files.check_archive(content, limits)
     if media_type == formats.ODS:
         content = prepare_for_xberg.prepare_open_spreadsheet(content)

@@ -1,11 +1,16 @@
 """Workbooks of Excel and OpenDocument."""
 
+import struct
 from collections.abc import Callable
 
 import pytest
 
+from rag.errors import ParseFailed
+from rag.parsing.detection import detect_text_type
 from tests.parsing import files
 from tests.parsing.conftest import Read
+from tests.parsing.files import older_office
+from tests.support.checks.growth import takes_linear_time
 
 
 def test_a_workbook_has_a_heading_and_table_per_sheet(read: Read) -> None:
@@ -65,3 +70,53 @@ def test_open_document_sheets_are_tables(read: Read, build: Callable[..., bytes]
 def test_cells_without_a_type_have_text(read: Read) -> None:
     sheets = SHEETS.replace('<table:table-cell office:value-type="string">', "<table:table-cell>", 1)
     assert "| Name |\n| --- |\n| Apple |" in read(files.open_document("spreadsheet", sheets), "a.ods").text
+
+
+def _workbook() -> bytearray:
+    return bytearray(older_office.xls({"Fruit": [["Name", "Price"], ["Apple", "3"]]}))
+
+
+def test_a_container_whose_table_has_more_entries_than_the_file_has_sectors_is_read(read: Read) -> None:
+    content = _workbook()
+    (table,) = struct.unpack_from("<I", content, 76)
+    for number in range(len(content) // 512 - 1, 128):
+        struct.pack_into("<I", content, 512 * (table + 1) + 4 * number, 2**32 - 2)
+    assert "| Apple | 3 |" in read(bytes(content), "a.xls").text
+
+
+def test_a_container_whose_small_sectors_are_not_full_is_read(read: Read) -> None:
+    content = _workbook()
+    (directory,) = struct.unpack_from("<I", content, 48)
+    size_at = 512 * (directory + 1) + 120
+    (size,) = struct.unpack_from("<I", content, size_at)
+    struct.pack_into("<I", content, size_at, size - 20)
+    assert "| Apple | 3 |" in read(bytes(content), "a.xls").text
+
+
+_XML = """<?xml version="1.0"?><?mso-application progid="Excel.Sheet"?>
+<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet" xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet">
+<Worksheet ss:Name="Towns"><Table><Row><Cell><Data ss:Type="String">Town</Data></Cell><Cell/><Cell><Data
+ss:Type="String">Day</Data></Cell></Row><Row ss:Index="4"><Cell><Data ss:Type="String">Oslo &amp; Bærum</Data></Cell>
+<Cell ss:Index="3"><Data ss:Type="DateTime">2024-05-17T00:00:00.000</Data></Cell></Row></Table></Worksheet>
+</Workbook>"""
+
+
+@pytest.mark.parametrize("name", ["a.xls", "a.xml", "a"])
+def test_a_workbook_that_was_saved_as_xml_is_a_workbook(read: Read, name: str) -> None:
+    parsed = read(_XML.encode(), name)
+    assert [heading.title for heading in parsed.headings] == ["Towns"]
+    assert parsed.text == "## Towns\n\n| Town |  | Day |\n| --- | --- | --- |\n| Oslo & Bærum |  | 2024-05-17 |"
+
+
+def test_a_workbook_of_xml_that_is_cut_off_is_refused(read: Read) -> None:
+    with pytest.raises(ParseFailed, match="cut off"):
+        read(_XML[:-30].encode(), "a.xls")
+
+
+def test_the_beginnings_of_texts_take_linear_time() -> None:
+    def detect(text: str) -> None:
+        detect_text_type(text, content_type="", name="a.xml")
+
+    start = '<?xml version="1.0"?>'
+    assert takes_linear_time(detect, lambda length, seed: start + "<!-- -->" * (length // 8), 16_000)
+    assert takes_linear_time(detect, lambda length, seed: start + "<a:Workbook " * (length // 12), 16_000)
