@@ -138,7 +138,7 @@ class AnalysedQuestion:
         asks_about_mail: Whether it is about a message itself: who wrote it, to whom or when.
         compared: The two things whose difference is asked for; empty if it asks for something else.
         is_negated: Whether it contains a negation ("not", "without", "never" …).
-        codes: The codes and names of models that it has, such as E-12, in lower case.
+        codes: The codes and names of models and variables that it has, such as E-12 and MAX_AGE, in lower case.
         short_tokens: Its single letters and numbers, in lower case.
         amounts: Its numbers with a unit.
     """
@@ -168,9 +168,12 @@ class AnalysedQuestion:
 
 
 def find_codes(text: str) -> tuple[str, ...]:
-    """Return the codes and names of models in a text, such as E-12 or HX5, in lower case, each once and in order."""
+    """Return the codes, names of models and of variables in a text, in lower case, each once and in order.
+
+    They have a letter and a digit, such as E-12 or HX5, or words with an underscore between them: MAX_AGE.
+    """
     words = dict.fromkeys(word.lower() for word in _WORD.findall(text))
-    return tuple(word for word in words if _LETTER.search(word) and _DIGIT.search(word))
+    return tuple(word for word in words if _LETTER.search(word) and (_DIGIT.search(word) or "_" in word.strip("_")))
 
 
 def find_short_tokens(text: str) -> frozenset[str]:

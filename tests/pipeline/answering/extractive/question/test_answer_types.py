@@ -113,8 +113,8 @@ def test_what_a_question_is_answered_by(question: str, is_open: bool, is_procedu
 
 def test_codes_are_found_once_and_in_their_order() -> None:
     """In any other order, processes would prefer different parts for a question with two codes."""
-    text = "E-31 or e-12, F7_b, HX5: not 12-13, -- E-series, 2024 or E-31"
-    assert find_codes(text) == ("e-31", "e-12", "f7_b", "hx5")
+    text = "E-31 or e-12, F7_b, HX5 and MAX_AGE: not 12-13, -- E-series, 2024, _so_ or E-31"
+    assert find_codes(text) == ("e-31", "e-12", "f7_b", "hx5", "max_age")
 
 
 @pytest.mark.parametrize("part", ["-", "a-", "1-"])

@@ -59,6 +59,15 @@ def test_the_part_with_the_code_of_the_question_is_better_than_a_similar_one(que
     assert render_quotes(extract_quotes(question, [page], similarity)).startswith(best)
 
 
+def test_a_name_with_underscores_is_not_that_of_the_same_words_in_another_order() -> None:
+    text = "`found_cups` counts cups.\n\n`cups_found` lists what is blue.\n\nCups are round.\n\nSpoons are thin."
+    similarity = Similarity({"`found_cups` counts cups.": 1.0}, {}, text)
+    page = passage(text, start=0, end=len(text))
+    assert render_quotes(extract_quotes("What has the field cups_found?", [page], similarity)).startswith(
+        "`cups_found`"
+    )
+
+
 def test_of_parts_with_a_code_the_one_with_another_code_of_the_question_is_the_best() -> None:
     """The search may rank the passage about the other model first, and that may have more words of the question."""
     others = "\n\n".join(f"E-{number} The lamp is red." for number in range(20, 25))
