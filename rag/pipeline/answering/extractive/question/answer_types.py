@@ -129,6 +129,22 @@ _ANSWERS = {
     r"|telefon|nummer|number|téléphone|numéro|teléfono|número)\W{1,4}\d[\d ]{1,14}(?!\w)",
     AnswerType.EMAIL_ADDRESS: r"\w@\w|\w ?[(\[](?:at|ät)[)\]] ?\w",
 }
+# "At what age may it be sold?", "In which interval …?", "What is the default limit?": an amount, of whatever it is.
+_MEASURES = (
+    r"(?:age|amount|bound|cap|capacity|depth|discount|distance|dose|duration|fee|frequency|height|humidity|interval|length"
+    r"|limit|maximum|minimum|percentage|percent|period|pressure|share|size|speed|temperature|threshold|thickness|value"
+    r"|voltage|volume|weight|width)s?"
+    r"|\w*(?:alter|anteil|betrag|breite|dauer|frist|gebühr|geschwindigkeit|gewicht|größe|höhe|länge|menge|rabatt"
+    r"|temperatur|tiefe)|âge|délai|durée|hauteur|longueur|poids|remise|taille|température|vitesse|altura|descuento"
+    r"|duración|edad|longitud|peso|plazo|tamaño|temperatura|velocidad"
+)
+_AMOUNT_QUESTION = re.compile(
+    r"\b(?:what|which|welche[rsmn]?|quel(?:le)?s?|cuál(?:es)?|qué)(?:['’]s)?"
+    r"(?: (?:is|are|was|were|ist|sind|est|sont|es|son))?(?: (?:the|your|our|der|die|das|la|le|el))?"
+    rf" (?:(?!(?:of|for|to)\b)[\w-]+ ){{0,2}}(?:{_MEASURES})\b"
+    r"|\bhow (?:close|cold|hot|loud|low|near|short|small|strong|thick|thin|warm)\b",
+    re.IGNORECASE,
+)
 _QUESTION_PATTERNS = {kind: re.compile(rf"(?<!\w)(?:{words})\b", re.IGNORECASE) for kind, words in _QUESTIONS.items()}
 _ANSWER_PATTERNS = {kind: re.compile(words, re.IGNORECASE) for kind, words in _ANSWERS.items()}
 # "How many keys do I get?" asks for a number of keys.
@@ -153,6 +169,16 @@ def expected_answer_type(question: str) -> AnswerType | None:
     """Return the type of answer that a question asks for; None if its words do not say it."""
     text = question[:_MAX_QUESTION_CHARACTERS]
     return next((kind for kind, pattern in _QUESTION_PATTERNS.items() if pattern.search(text)), None)
+
+
+def asks_for_amount(question: str) -> bool:
+    """Return whether a question asks for an amount of something, though not in the words of a type of answer."""
+    return bool(_AMOUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])) and expected_answer_type(question) is None
+
+
+def has_amount(text: str) -> bool:
+    """Return whether a text has a number in digits. The number before a list item is none."""
+    return any(character.isdigit() for character in _ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS]))
 
 
 def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:

@@ -11,7 +11,7 @@ from rag.text.quantities.numbers import join_thousands
 from rag.text.question_language import query_language
 from rag.text.words import as_phrase, content_words, split_words
 
-from .answer_types import AnswerType, expected_answer_type
+from .answer_types import AnswerType, asks_for_amount, expected_answer_type
 
 # "What is a chunk?", "What does INDEX_FULL mean?": what follows is defined.
 _DEFINITION_QUESTION = re.compile(
@@ -141,6 +141,7 @@ class AnalysedQuestion:
         codes: The codes and names of models and variables that it has, such as E-12 and MAX_AGE, in lower case.
         short_tokens: Its single letters and numbers, in lower case.
         amounts: Its numbers with a unit.
+        asks_for_amount: Whether it asks for an amount of something, and has no answer type.
     """
 
     words: tuple[str, ...]
@@ -157,6 +158,7 @@ class AnalysedQuestion:
     codes: tuple[str, ...] = ()
     short_tokens: frozenset[str] = frozenset()
     amounts: tuple[Amount, ...] = ()
+    asks_for_amount: bool = False
 
     def needs_more_than(self, text: str) -> bool:
         """Return whether a text is a mere "Yes.", which is no answer to this kind of question."""
@@ -211,4 +213,5 @@ def analyse_question(question: str, langs: Sequence[str]) -> AnalysedQuestion:
         codes=find_codes(question[:_MAX_CHARACTERS]),
         short_tokens=find_short_tokens(question),
         amounts=tuple(find_amounts(question)),
+        asks_for_amount=asks_for_amount(question),
     )

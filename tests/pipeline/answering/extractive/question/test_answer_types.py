@@ -4,6 +4,7 @@ import pytest
 
 from rag.pipeline.answering.extractive.question.answer_types import (
     AnswerType,
+    asks_for_amount,
     expected_answer_type,
     has_answer_of_type,
     has_count,
@@ -60,6 +61,32 @@ def test_a_part_has_what_the_question_asks_for(question: str, expected: AnswerTy
     assert expected_answer_type(question) is expected
     assert has_answer_of_type(answer, expected)
     assert not has_answer_of_type(other, expected)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("At what age may a calf be sold?", True),
+        ("In which interval is the tank cleaned?", True),
+        ("What is the default limit of the pump?", True),
+        ("What's the temperature?", True),
+        ("How loud is it?", True),
+        ("In welchem Alter darf ein Kalb verkauft werden?", True),
+        ("Quelle est la durée du trajet ?", True),
+        ("¿Qué edad tiene?", True),
+        ("How many calves are there?", False),  # a number is asked for in any case
+        ("What is the name of the limit?", False),
+        ("Which farm sells calves at that age?", False),
+        ("Does the age count?", False),
+    ],
+)
+def test_questions_for_the_amount_of_something(question: str, expected: bool) -> None:
+    assert asks_for_amount(question) is expected
+
+
+@pytest.mark.parametrize("part", ["what ", "a", "what a ", "what the a-", "how "])
+def test_questions_for_amounts_are_found_in_linear_time(part: str) -> None:
+    assert takes_linear_time(asks_for_amount, lambda length, _: (part * length)[:length], 500)
 
 
 @pytest.mark.parametrize("kind", AnswerType)

@@ -165,3 +165,14 @@ def test_numbers_are_the_same_with_other_signs_between_their_thousands(number: s
     page = passage(text, start=0, end=len(text))
     quotes = extract_quotes(f"What does one of {number} litres cost?", [page], Similarity({}, {}, text))
     assert render_quotes(quotes).endswith(best.removeprefix("- "))
+
+
+@pytest.mark.parametrize(
+    ("question", "is_number_best"), [("At what age is a cup sold?", True), ("Why is a cup sold?", False)]
+)
+def test_a_part_with_a_number_is_better_where_an_amount_is_asked_for(question: str, is_number_best: bool) -> None:
+    similar, number = "A cup is sold when it is old.", "After 30 weeks a cup goes."
+    text = f"## Blue\n\n{similar}\n\n## Grey\n\n{number}\n\n## Spoons\n\nSpoons are thin."
+    similarity = Similarity({similar: 0.9, number: 0.8}, {similar: 0.9, number: 0.8}, text)
+    quotes = extract_quotes(question, [passage(text, start=0, end=len(text))], similarity)
+    assert render_quotes(quotes) == (number if is_number_best else similar)
