@@ -202,7 +202,8 @@ class PassageLayout:
 
     @functools.cached_property
     def _quoted_lines(self) -> frozenset[int]:
-        return find_quoted_lines(self.passage.text, self.passage.path)
+        passage = self.passage
+        return find_quoted_lines(passage.text, passage.path, is_beginning=passage.start == 0)
 
     @functools.cached_property
     def _line_starts(self) -> list[int]:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from rag.text.markup.titles.mail_headers import find_mail_headers
+
 _MARK = ">"
 _FORMATS = (".eml", ".msg")
 _ORIGINAL = re.compile(
@@ -17,27 +19,41 @@ _WROTE = re.compile(
 # A text without one of these has no line like those.
 _HINT = re.compile(r"-{2}\s?(?:orig|urspr|mess|mens)|wrote|schrieb|a écrit|escribió", re.IGNORECASE)
 _MAX_LINE_CHARACTERS = 500
+# Above a forwarded mail is less.
+_MIN_WORDS = 8
 
 
-def find_quoted_lines(text: str, path: str) -> frozenset[int]:
+def find_quoted_lines(text: str, path: str, *, is_beginning: bool = False) -> frozenset[int]:
     """Return the numbers of the lines of a mail that are from the mails that it answers.
 
     Args:
         text: The text of a passage.
         path: The path of its document. Without that of a mail, lines are quoted only below one such as "On … wrote:".
+        is_beginning: Whether the document begins with it, so that the first header is that of the mail itself.
     """
+    quoted, lines = _find_quoted(text, path, is_beginning=is_beginning), text.splitlines()
+    header = next(iter(find_mail_headers(lines)), None) if quoted and is_beginning else None
+    others = quoted.union(header.lines if header else ())
+    reply = " ".join(line for number, line in enumerate(lines) if number not in others)
+    return quoted if not is_beginning or len(reply.split()) >= _MIN_WORDS else frozenset()
+
+
+def _find_quoted(text: str, path: str, *, is_beginning: bool) -> frozenset[int]:
     is_mail = path.lower().endswith(_FORMATS)
     if not is_mail and not _HINT.search(text):
         return frozenset()
     lines = text.splitlines()
-    for number, line in enumerate(lines):
+    # Outlook has the header of the mail that is answered above it.
+    headers = [header.lines.start for header in find_mail_headers(lines)] if is_mail else []
+    quoted_header = next((number for number in headers if number > 0 or not is_beginning), len(lines))
+    for number, line in enumerate(lines[:quoted_header]):
         if len(line) > _MAX_LINE_CHARACTERS:
             continue
         is_introduction = bool(_WROTE.fullmatch(line))
         if _ORIGINAL.fullmatch(line) or (is_introduction and not _has_marks_below(lines, number)):
             return frozenset(range(number, len(lines))) | _find_marked(lines[:number], is_mail=is_mail)
         is_mail = is_mail or is_introduction
-    return _find_marked(lines, is_mail=is_mail)
+    return frozenset(range(quoted_header, len(lines))) | _find_marked(lines[:quoted_header], is_mail=is_mail)
 
 
 def _has_marks_below(lines: Sequence[str], number: int) -> bool:

@@ -9,7 +9,9 @@ from tests.support.passages import answer, passage
 OLD = "The works start on 22 September on floor 4."
 NEW = "The works start on 6 October on floor 1."
 NOTICE = "Please empty the cupboards in the hall on the evening before."
+HEADER = "From: Priya <p@x.example>\nSent: 28 August 2025 09:00\nTo: All\nSubject: Works"
 INTRODUCTIONS = [
+    HEADER,
     "-----Original Message-----\nFrom: Priya",
     "-------- Ursprüngliche Nachricht --------",
     "Am 13.01.2025 um 08:05 schrieb Priya Nand:",
@@ -50,6 +52,19 @@ def test_a_reply_is_quoted_instead_of_the_mail_that_it_answers(introduction: str
 def test_a_mail_that_is_quoted_answers_what_the_reply_does_not() -> None:
     text = f"Thanks, we know that. {NOTICE}\n\nOn Monday Priya wrote:\n> {OLD}"
     assert "22 September" in answer("On what date do the works start?", passage(text, path="a.eml"))
+
+
+def test_a_mail_that_is_forwarded_is_not_quoted() -> None:
+    text = f"{HEADER}\n\nSee below.\n\n{HEADER}\n\n{OLD}"
+    assert not find_quoted_lines(text, "a.eml", is_beginning=True)
+    reply = text.replace("See below.", f"{NEW} {NOTICE}")
+    first = len(reply[: reply.rindex(HEADER)].splitlines())
+    assert find_quoted_lines(reply, "a.eml", is_beginning=True) == set(range(first, first + 6))
+
+
+def test_the_header_of_the_mail_itself_quotes_nothing() -> None:
+    text = f"{HEADER}\n\n{NEW} {NOTICE}\n\nPriya"
+    assert not find_quoted_lines(text, "a.eml", is_beginning=True)
 
 
 @pytest.mark.parametrize("part", ["> a\n", "On a wrote:\n> ", "am a schrieb ", "le  ", "-- original message --", "\n"])
