@@ -43,8 +43,8 @@ _UNSUPPORTED = [
 
 # Control characters that no text has in any encoding. ESC is left out: it starts a shift sequence in ISO-2022-JP.
 _CONTROLS = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
-# A letter that the next one is struck over, as manual pages have it.
-_OVERSTRUCK = re.compile(rb"[^\x00-\x1f]\x08")
+# A letter that the next one is struck over, as manual pages have it, and what separates the nodes of Info files.
+_IN_MANUALS = re.compile(rb"[^\x00-\x1f]\x08|\x1f(?=\r?\n)")
 # Atomic: a comment ends at its first "-->". Otherwise each of many comments could end at every later one.
 _COMMENTS = r"(?:(?><!--.*?-->)\s*)*+"
 _HTML_START = re.compile(rf"\s*(<\?xml[^>]*>\s*)?{_COMMENTS}<(!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -196,7 +196,7 @@ def _looks_like_text(head: bytes) -> bool:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")) or unmarked_utf16(head):
         return True
     sample = head[:_SAMPLE_LENGTH]
-    controls = len(_CONTROLS.findall(_OVERSTRUCK.sub(b"", sample)))
+    controls = len(_CONTROLS.findall(_IN_MANUALS.sub(b"", sample)))
     return b"\x00" not in sample and controls <= len(sample) // 200
 
 

@@ -10,6 +10,7 @@ from rag.text.markup.titles import markup_headings
 from rag.text.markup.titles.markdown_in_plain_text import find_markdown_headings
 from rag.text.markup.titles.minor_headings import add_minor_headings
 from rag.text.markup.titles.plain_titles import find_plain_titles
+from rag.text.markup.titles.wiki_headings import find_wiki_headings
 from rag.types import Heading, LongText, ParsedDocument, read_lines_in_parts
 
 from . import formats
@@ -50,8 +51,8 @@ def parse_long(content: LongText, media_type: str) -> ParsedDocument:
 def parse_plain(content: str) -> ParsedDocument:
     """Return a document with this text and its headings. Its media type is empty: the calling code sets it.
 
-    Headings are those of Markdown, underlined as in reStructuredText, those of a manual page, or short lines above
-    paragraphs. As in reStructuredText, their order says which style belongs to which level. Bold titles and
+    Headings are those of Markdown and of wikis, underlined as in reStructuredText, those of a manual page, or short
+    lines above paragraphs. As in reStructuredText, their order says which style belongs to which level. Bold titles and
     questions of an FAQ are below all of these. Commands for terminals, such as those of colours, are left out.
     """
     content = _without_terminal_codes(content)
@@ -60,7 +61,7 @@ def parse_plain(content: str) -> ParsedDocument:
     lines = content.splitlines(keepends=True)
     starts = [0, *itertools.accumulate(map(len, lines))]
     lines = [line.rstrip("\r\n") for line in lines]
-    marked = find_markdown_headings(lines)
+    marked = find_markdown_headings(lines) or find_wiki_headings(lines)
     levels = {"=": 1, "-": 2} if marked else {}  # in Markdown, two styles of underlining have fixed levels
     styled = list(find_headings(lines)) or ([] if marked else find_plain_titles(lines))
     levelled = [(number, title, levels.setdefault(style, len(levels) + 1)) for number, title, style in styled]

@@ -72,3 +72,8 @@ def test_many_comments_are_read_once(start: str, name: str) -> None:
     html = f"{start}<!-- a -->\n<!-- b --> <html><p>Bees hum.</p></html>".encode()
     expected = formats.HTML if name != "a.xml" else "application/xml"
     assert parse.detect_type(html, content_type="", name=name, ocr=True) == expected
+
+
+def test_info_files_are_text(read: Read) -> None:
+    text = "This is kiln.info.\n\n\x1f\nFile: kiln.info,  Node: Top\n\nHeat it.\n\x1f\nTag Table:\n"
+    assert "Heat it." in read(text.encode(), "kiln.info").text

@@ -269,3 +269,25 @@ def test_headings_are_titles_of_lines_of_any_text() -> None:
         starts = [heading.start for heading in parse_plain(text).headings]
         assert starts == sorted(set(starts)), repr(text)
         assert all(start == 0 or text[start - 1] in "\r\n" for start in starts), repr(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "headings"),
+    [
+        ("== Warp ==\nWind it.\n\n=== Buy linen ===\nAt Fife.\n", [(2, "Warp"), (3, "Buy linen")]),
+        ("====== Loom ======\n\n===== Warp =====\n\nWind it.\n", [(1, "Loom"), (2, "Warp")]),
+        ("h1(#loom). Loom\n\nh2. Warp\n\nWind it.\n", [(1, "Loom"), (2, "Warp")]),
+        ("== passed ==\n\nAll tests.\n", []),  # a line of a log
+        ("== 1 ==\n== 2 ==\n", []),
+        ("== Warp ===\n\n=== Buy ==\n", []),
+    ],
+)
+def test_headings_of_wikis_are_headings(text: str, headings: list[tuple[int, str]]) -> None:
+    parsed = parse_plain(text)
+    assert [(heading.level, heading.title) for heading in parsed.headings] == headings
+    assert all(heading.title in text[heading.start :].split("\n")[0] for heading in parsed.headings)
+
+
+@pytest.mark.parametrize("unit", ["== a ", "= =\n", "h1(a. b", "h1. a\n", "=a=\n"])
+def test_headings_of_wikis_take_linear_time(unit: str) -> None:
+    assert takes_linear_time(parse_plain, lambda length, seed: unit * (length // len(unit)), 100_000)

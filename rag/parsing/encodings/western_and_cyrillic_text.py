@@ -130,7 +130,8 @@ def is_misplaced(decoded: str, at: int) -> bool:
     """Return whether a character cannot stand where it stands: a capital letter or a symbol within a word."""
     character, before, after = decoded[at], decoded[max(0, at - 1) : at], decoded[at + 1 : at + 2]
     if character.isalpha() and character not in "ªº":
-        return before.islower() if character.isupper() else after.isupper()
+        is_within = before.islower() or (before.isupper() and after.islower())
+        return is_within if character.isupper() else after.isupper()
     if closing := _CLOSING.get(character):
         return before.isalpha() or not any(mark in decoded for mark in closing)
     if before.isalpha() and after.isalpha():

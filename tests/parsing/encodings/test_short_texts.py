@@ -50,3 +50,9 @@ def test_a_few_sentences_are_read_as_they_were_written(text: str, encoding: str,
     count = data.draw(strategies.integers(5, 60), "number of words")
     chosen = " ".join((words * 4)[first : first + count])
     assert decode_text(chosen.encode(encoding)) == chosen
+
+
+def test_a_capital_letter_between_a_capital_and_a_small_one_is_of_another_encoding() -> None:
+    """In DOS code page 850, these would be "Nömes" and "SÅte"."""
+    text = "Ville,Habitants\nNîmes,148000\nSète,44000\n"
+    assert decode_text(text.encode("mac_roman")) == text
