@@ -37,8 +37,9 @@ COLUMNS = (
     "subject_email", "before", "after", "address", "request_id",
 )  # fmt: skip
 _DAYS = ("at__year", "at__month", "at__day", "at__gte", "at__lt")
-# A spreadsheet would evaluate a cell that starts with one of these as a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet would evaluate a cell that starts with one of these as a formula, some also the full-width ones (OWASP,
+# CSV injection).
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 
 
 class OrganizationFilter(admin.SimpleListFilter):

@@ -23,8 +23,9 @@ Row = tuple[str, str, str]
 MAX_QUESTIONS = 500
 MAX_BYTES = 2 * 1024 * 1024
 _MAX_ERRORS = 20
-# With the apostrophe itself, so that an import restores every text.
-_PROTECTED_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
+# Full-width ones are formulas to some spreadsheets (OWASP, CSV injection). With the apostrophe itself, so that an
+# import restores every text.
+_PROTECTED_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", "'")
 _QUERY_PERMISSION_NEEDED = gettext_noop("a passage may only be given by those who may query the source")
 
 
