@@ -1,6 +1,6 @@
 """Packages that take long to load, and that few files use: each is loaded when a test first uses it.
 
-Every test process collects all files and runs a third of them. In a file that names such a package in an annotation,
+Every test process collects all files and runs a quarter of them. In a file that names such a package in an annotation,
 `from __future__ import annotations` keeps the annotation from loading it.
 """
 
@@ -22,18 +22,35 @@ class Deferred:
 
 if TYPE_CHECKING:
     import agents
+    import boto3
     import mcp
     import openai
     import qdrant_client
     from mcp.client import auth as mcp_auth
     from mcp.client import streamable_http as mcp_http
     from mcp.shared import auth as mcp_metadata
+    from moto import server as moto_server
 
     from rag.parsing.readers import extracted_markdown
+    from rag.parsing.readers.messages import mail
 else:
-    agents, mcp, openai, qdrant_client = map(Deferred, ("agents", "mcp", "openai", "qdrant_client"))
+    agents, boto3, mcp, openai = map(Deferred, ("agents", "boto3", "mcp", "openai"))
+    moto_server, qdrant_client = Deferred("moto.server"), Deferred("qdrant_client")
     mcp_auth, mcp_http = Deferred("mcp.client.auth"), Deferred("mcp.client.streamable_http")
     mcp_metadata = Deferred("mcp.shared.auth")
     extracted_markdown = Deferred("rag.parsing.readers.extracted_markdown")
+    mail = Deferred("rag.parsing.readers.messages.mail")
 
-__all__ = ["agents", "extracted_markdown", "mcp", "mcp_auth", "mcp_http", "mcp_metadata", "openai", "qdrant_client"]
+__all__ = [
+    "agents",
+    "boto3",
+    "extracted_markdown",
+    "mail",
+    "mcp",
+    "mcp_auth",
+    "mcp_http",
+    "mcp_metadata",
+    "moto_server",
+    "openai",
+    "qdrant_client",
+]

@@ -4,10 +4,11 @@ import time
 
 import pytest
 
-from rag.parsing.readers.messages import mail, outlook
+from rag.parsing.readers.messages import outlook
 from tests.parsing import files
 from tests.parsing.conftest import Read
 from tests.parsing.files.mail import Tree
+from tests.support.speed.deferred import mail
 
 SENDER = "ada@example.com"
 MESSAGE_CODE_PAGE, INTERNET_CODE_PAGE = 0x3FFD, 0x3FDE

@@ -4,9 +4,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
-import boto3
 import pytest
-from moto.server import ThreadedMotoServer
 
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
@@ -16,6 +14,7 @@ from rag.services.ingestion.sync import connections
 from ragsite.http import outbound_connections
 from tests.services.ingestion.sync.conftest import contents, run_to_end
 from tests.support.factories import World
+from tests.support.speed.deferred import boto3, moto_server
 
 pytestmark = pytest.mark.django_db
 State = SyncRun.State
@@ -23,7 +22,7 @@ State = SyncRun.State
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server = moto_server.ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     server.start()
     yield f"http://127.0.0.1:{server.get_host_and_port()[1]}"
     server.stop()
