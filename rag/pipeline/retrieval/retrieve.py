@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 
 from rag.models.search import searched_sources
+from rag.providers import provider_factory
 from rag.text.question_language import is_english, is_foreign
 from rag.types import Hit, Mode, Passage, Question, Retrieval, SearchScope, SearchTrace, SourceIds
 from ragsite.observability import measurement_buffer
@@ -42,8 +43,11 @@ def find_passages(question: Question, scopes: Sequence[SearchScope]) -> Retrieva
     Raises:
         EmbeddingFailed: If no embedding model answers, and the mode is not lexical.
         IndexUnavailable: If the store does not answer.
+        InvalidRequest: If no reranker has the name that the question has. Nothing is searched then.
         RerankFailed: If the reranker that the question names does not answer.
     """
+    if question.rerank:
+        provider_factory.reranker(question.rerank_model)
     question = correct_spelling(question, scopes)
     with measurement_buffer.measure("query_stage", "embed"):
         embedded = embed_in_scopes(question, scopes)

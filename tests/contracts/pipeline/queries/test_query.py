@@ -142,8 +142,8 @@ def test_rerank_by_a_configured_endpoint(member: Client, model_provider: Provide
     assert (reply.status, reply.body["error"]) == (503, "RERANK_FAILED")
     model_provider.fail(500)
     assert ask(member).body["warnings"] == ["RERANK_FAILED"]  # the default rerank model is optional
-    reply = ask(member, rerankModel="another")
-    assert (reply.status, reply.body["error"]) == (400, "INVALID_REQUEST")
+    reply = ask(member, rerankModel="another", filters=[{"field": "tags", "value": "without results"}])
+    assert (reply.status, reply.body["error"]) == (400, "INVALID_REQUEST"), "it is refused before the search"
     assert reply.body["details"]["field"] == "rerankModel"
 
 
