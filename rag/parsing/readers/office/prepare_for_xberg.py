@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from lxml import etree
 
@@ -17,7 +17,9 @@ _OFFICE, _TABLE, _TEXT, _STYLE = (
 ASTERISK = "\ue92a"
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
 _HIDDEN_TEXT = re.compile(rb"<w:(?:vanish|moveFrom)\b|<w:pStyle w:val=\"[^\"]{1,60} |\*")
-_CELL_WITHOUT_TYPE = re.compile(rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>")
+_CELL_TO_CHANGE = re.compile(
+    rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>|\bvalue-type=\"(?:percentage|currency|time)\""
+)
 _PICTURE_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures|Thumbnails|embeddings)/")
 _HEADING_STYLE = re.compile(r"Heading_20_(\d{1,2})")
 
@@ -31,8 +33,11 @@ def prepare_word(content: bytes) -> bytes:
 
 
 def prepare_open_spreadsheet(content: bytes) -> bytes:
-    """Return a spreadsheet in which cells with text say that they have text: others have no type of their own."""
-    return _change(content, "content.xml", _CELL_WITHOUT_TYPE, _change_cells)
+    """Return a spreadsheet in which cells with text say that they have text: others have no type of their own.
+
+    Shares, amounts of money and times are texts, too, as they are shown: xberg leaves out their signs.
+    """
+    return _change(content, "content.xml", _CELL_TO_CHANGE, _change_cells)
 
 
 def prepare_open_text(content: bytes) -> bytes:
@@ -53,13 +58,18 @@ def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Call
         except etree.XMLSyntaxError:
             raise ParseFailed(_DAMAGED) from None
         change(root)
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as changed:
-            for name in dict.fromkeys(archive.namelist()):
-                if name == member:
-                    changed.writestr(name, etree.tostring(root, encoding="utf-8", xml_declaration=True))
-                else:  # pictures are not read, and may be large
-                    changed.writestr(name, b"" if _PICTURE_FOLDER.search(name) else archive.read(name))
+    return replace_members(content, {member: etree.tostring(root, encoding="utf-8", xml_declaration=True)})
+
+
+def replace_members(content: bytes, replaced: Mapping[str, bytes]) -> bytes:
+    """Return a container with other contents of some members, and without its pictures, which are not read."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(buffer, "w") as changed:
+        for name in dict.fromkeys(archive.namelist()):
+            if name in replaced:
+                changed.writestr(name, replaced[name])
+            else:
+                changed.writestr(name, b"" if _PICTURE_FOLDER.search(name) else archive.read(name))
     return buffer.getvalue()
 
 
@@ -78,8 +88,11 @@ def _change_word(root: etree._Element) -> None:
 
 def _change_cells(root: etree._Element) -> None:
     for cell in root.iter(f"{_TABLE}table-cell"):
-        if f"{_OFFICE}value-type" not in cell.attrib and cell.find(f"{_TEXT}p") is not None:
+        kind = cell.get(f"{_OFFICE}value-type", "")
+        if kind in ("", "percentage", "currency", "time") and cell.find(f"{_TEXT}p") is not None:
             cell.set(f"{_OFFICE}value-type", "string")
+            for name in ("value", "time-value"):
+                cell.attrib.pop(f"{_OFFICE}{name}", None)
 
 
 def _change_text(root: etree._Element) -> None:

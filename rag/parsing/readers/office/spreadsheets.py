@@ -11,7 +11,7 @@ from rag.parsing.readers.csv_tables import start_of_table
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from . import older_workbooks, open_document_slides, prepare_for_xberg
+from . import number_formats, older_workbooks, open_document_slides, prepare_for_xberg
 from .legacy_title import read_title
 
 # The first row of a table, its rule, and the rows that show where its header is.
@@ -32,6 +32,8 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
         zip_files.check_archive(content, limits)
     if media_type == formats.ODS:
         content = prepare_for_xberg.prepare_open_spreadsheet(content)
+    elif media_type == formats.XLSX:
+        content = number_formats.show_numbers(content)
     parsed = extracted_markdown.read(content, media_type, limits)
     text = _TOP.sub(_with_header, parsed.text)
     if text != parsed.text:

@@ -120,3 +120,17 @@ def test_the_beginnings_of_texts_take_linear_time() -> None:
     start = '<?xml version="1.0"?>'
     assert takes_linear_time(detect, lambda length, seed: start + "<!-- -->" * (length // 8), 16_000)
     assert takes_linear_time(detect, lambda length, seed: start + "<a:Workbook " * (length // 12), 16_000)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "shown"),
+    [
+        ("percentage", 'value="0.19"', "19%"),
+        ("currency", 'value="5"', "5.00 €"),
+        ("time", 'time-value="PT8H"', "08:00"),
+    ],
+)
+def test_open_document_numbers_are_read_as_they_are_shown(read: Read, kind: str, value: str, shown: str) -> None:
+    cell = f'<table:table-cell office:value-type="{kind}" office:{value}><text:p>{shown}</text:p></table:table-cell>'
+    sheet = f'<table:table table:name="S">{_ROW.format("Rate")}<table:table-row>{cell}</table:table-row></table:table>'
+    assert f"| Rate |\n| --- |\n| {shown} |" in read(files.open_document("spreadsheet", sheet), "a.ods").text
