@@ -1,5 +1,10 @@
 """Extractive answers that are the beginning of a section."""
 
+import uuid
+
+from rag.pipeline.answering.extractive.extract import extract_quotes
+from rag.pipeline.answering.extractive.render_quotes import render_quotes
+from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from tests.support.passages import answer, passage
 
 MESSAGE = "Open the page again. You get a message with a link, which works once."
@@ -74,3 +79,23 @@ def test_a_heading_with_another_number_is_about_something_else() -> None:
     other = passage("## What does the number 409 mean?\n\nSomebody else rang the bell at the same time.")
     rest = passage("## Numbers of the porter\n\nThe bell may be rung later: the porter shows the number 429 then.")
     assert answer("What does the number 429 mean?", other, rest).startswith("The bell may be rung later")
+
+
+class Similarity(SentenceSimilarity):
+    """States that all texts are similar to the question."""
+
+    def score_both_ways(self, document_id: uuid.UUID, start: int, end: int) -> float | None:
+        return 0.5
+
+
+def test_a_section_is_no_answer_if_the_best_part_of_another_passage_has_more_of_the_words() -> None:
+    """Most of the question is in the heading, but what it is about is not. Within a passage the heading decides."""
+    encryption = "## Encryption\n\nUse HTTPS: a key needs it."
+    browser = "## Do I need a key?\n\nNo, a key is for programs."
+
+    def answered(question: str, *texts: str) -> str:
+        return render_quotes(extract_quotes(question, [passage(text) for text in texts], Similarity()))
+
+    assert answered("Do I need HTTPS for a key?", encryption, browser).startswith("Use HTTPS")
+    assert answered("Do I need a key?", encryption, browser) == "No, a key is for programs."
+    assert answered("Do I need HTTPS for a key?", f"{encryption}\n\n{browser}") == "No, a key is for programs."

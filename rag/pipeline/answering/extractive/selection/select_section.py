@@ -1,6 +1,6 @@
 """Chooses the section whose heading matches the question, as far as its beginning answers it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rag.pipeline.answering.extractive.parts.needed_parts import PassageStructure
 from rag.pipeline.answering.extractive.parts.neighbouring_parts import (
@@ -12,7 +12,9 @@ from rag.pipeline.answering.extractive.parts.repetitions import without_repetiti
 from rag.pipeline.answering.extractive.question.answer_types import has_answer_of_type
 from rag.pipeline.answering.extractive.question.question_type import AnalysedQuestion
 from rag.pipeline.answering.extractive.scores.answer_candidates import QuoteCandidate
+from rag.pipeline.answering.extractive.scores.question_words import total
 from rag.pipeline.answering.extractive.scores.section_headings import SectionHeading
+from rag.pipeline.answering.extractive.scores.sentence_similarity import SentenceSimilarity
 from rag.pipeline.retrieval.reranking.title_and_heading_similarity import logit
 from rag.text.markup.titles.faq_questions import QUESTION_ENDINGS
 
@@ -38,6 +40,8 @@ def select_section(
     question: AnalysedQuestion,
     candidates: Sequence[QuoteCandidate],
     scores: Sequence[float],
+    weights: Mapping[str, float],
+    similarity: SentenceSimilarity,
 ) -> tuple[dict[int, set[int]], tuple[int, int] | None] | None:
     """Select the beginning of the section whose heading matches best.
 
@@ -47,10 +51,12 @@ def select_section(
         question: The question.
         candidates: The candidates.
         scores: The score of each candidate.
+        weights: The weight of each stem of the question.
+        similarity: The similarity of the passages' parts to the question; it may have no scores.
 
     Returns:
         The indexes of the parts by passage number, and the row that answers the question, if it is one; None if no
-        heading matches well enough.
+        heading matches well enough, or if the best part is in another passage and has more of the question's words.
     """
     sections = [heading for heading in headings if _accepts_section(heading, structures, question)]
     section = max(sections, key=lambda heading: _section_match(heading, structures, question), default=None)
@@ -72,6 +78,9 @@ def select_section(
     answer_type = question.answer_type
     if not parts or (answer_type and not any(has_answer_of_type(structure.text(part), answer_type) for part in parts)):
         return None
+    quoted = [item for item in candidates if item.passage_number == section.passage_number and item.index in parts]
+    if _is_surpassed(quoted, best_candidate, structures, weights, similarity):
+        return None
     if question.is_procedure and answer_type is None:
         parts = with_first_steps(structure, min(parts), parts, quote_limit(question))
     readable = without_lone_lead_ins(structure, with_all_steps(structure, parts, question))
@@ -90,6 +99,36 @@ def _min_match(
         for number in (best_candidate.passage_number, section.passage_number)
     )
     return _MIN_MATCH_FAR if best - other >= _MIN_FAR_DIFFERENCE else _MIN_MATCH_LATER
+
+
+def _is_surpassed(
+    quoted: Sequence[QuoteCandidate],
+    best: QuoteCandidate,
+    structures: Sequence[PassageStructure],
+    weights: Mapping[str, float],
+    similarity: SentenceSimilarity,
+) -> bool:
+    """Return whether the best part is not in the section's passage, and has more of the question's words.
+
+    Both also have the words of the headings above them. "Do I need an API key in the browser?" is similar to a question
+    about HTTPS for API keys, but does not mention it. Where no similarity is known, this says nothing: the best part is
+    then the one that has most of the words.
+
+    Args:
+        quoted: The parts of the section that would be quoted.
+        best: The best part of all passages.
+        structures: The structures of the numbered passages.
+        weights: The weight of each stem of the question.
+        similarity: The similarity of the passages' parts to the question.
+    """
+    if not quoted or best.passage_number == quoted[0].passage_number:
+        return False
+    structure = structures[best.passage_number - 1]
+    part, offset = structure.parts[best.index], structure.passage.start
+    if similarity.score_both_ways(structure.passage.document_id, offset + part.start, offset + part.end) is None:
+        return False
+    stems = frozenset[str]().union(*(item.stems | item.heading_stems for item in quoted))
+    return total(weights, stems) < total(weights, best.stems | best.heading_stems)
 
 
 def _accepts_section(
