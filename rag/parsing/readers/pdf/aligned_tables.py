@@ -17,6 +17,8 @@ _MIN_ROWS, _MAX_ROWS, _MAX_COLUMNS = 3, 500, 20
 _MAX_PITCH, _MAX_LINE_PITCH = 3.0, 1.7
 # In heights of a letter: how far apart the base lines of parts may be that are beside each other.
 _SAME_LINE = 0.3
+# In longer tables no row is searched for a cell that was written after them.
+_MAX_SEARCHED_ROWS = 100
 # In points: how far apart the beginnings of a cell's lines may be.
 _TOLERANCE = 2.0
 # What the items of a list begin with, and what leads to the page number in a table of contents.
@@ -66,6 +68,8 @@ def find_aligned_tables(page: PageLines, lines: Sequence[TextLine]) -> Iterator[
     """Yield the tables without lines. Programs write each cell with all of its lines, and then the next one."""
     run: list[_Row] = []
     for row in _find_rows(page, lines):
+        if run and _place(row, run):
+            continue
         if run and not (len(row.cells) > 1 and _follows(row, run[-1]) and len(run) < _MAX_ROWS):
             yield from _as_table(run)
             run = []
@@ -140,6 +144,29 @@ def _is_beside(row: _Row, part: Segment, line: TextLine, ceiling: float) -> bool
     return part.left > row.cells[-1].joined().right and is_within and not (is_above and ceiling == math.inf)
 
 
+def _place(row: _Row, rows: Sequence[_Row]) -> bool:
+    """Put cells that were written after their table into its rows, as sheets do, and return whether they are some."""
+    if len(row.cells) != 1 or not row.lines or len(rows) > _MAX_SEARCHED_ROWS:
+        return False
+    tolerance = _SAME_LINE * row.lines[0].height
+    if row.top < rows[-1].bottom - tolerance:
+        return False
+    places: list[tuple[_Row, _Cell, int]] = []
+    for part, line in zip(row.cells[0].parts, row.lines, strict=True):
+        target = next((other for other in reversed(rows) if other.top >= line.bottom - tolerance), None)
+        if target and places and places[-1][0] is target:
+            places[-1][1].parts.append(part)
+            continue
+        before = sum(cell.joined().right < part.left for cell in target.cells) if target else 0
+        if not target or not before or any(cell.joined().left <= part.right for cell in target.cells[before:]):
+            return False
+        places.append((target, _Cell([part], line.bottom, line.bottom), before))
+    for target, cell, before in places:
+        target.cells.insert(before, cell)
+        target.lines.extend(row.lines)
+    return True
+
+
 def _is_near(row: _Row, line: TextLine) -> bool:
     return 0.5 * line.height < row.bottom - line.bottom <= 2 * _MAX_PITCH * line.height
 
@@ -179,7 +206,20 @@ def _cells(rows: Sequence[Sequence[Segment]]) -> list[list[str]]:
                 return []
             cells[number] = part.text
         table.append(cells)
+    table = _with_header_above(table)
     return table if len(columns) >= 2 and _is_table(table) else []
+
+
+def _with_header_above(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the rows with each name in the header above its figures: these end at the right side of a column."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    merged: list[list[str]] = []
+    for column in columns:
+        if merged and not column[0] and merged[-1][0] and not any(merged[-1][1:]):
+            merged[-1] = [merged[-1][0], *column[1:]]
+        else:
+            merged.append(column)
+    return [list(row) for row in zip(*merged, strict=True)]
 
 
 def _columns(parts: Sequence[Segment]) -> list[tuple[float, float]]:

@@ -19,6 +19,8 @@ SOFT_HYPHEN = "\ufffe"
 _LINE = re.compile(r"(?:(?!\r\n).)+(?:\r\n)?|\r\n", re.S)
 # What fonts of TeX have where others have signs that control a terminal.
 _LIGATURES = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl"}
+# Signs that say something on a line of their own, which wrapped cells have: "640" and "€" below it.
+_SIGNS = frozenset("€£¥₹✓✔✗✘☑☒☐")
 _FIXED_PITCH, _MAX_NAME_BYTES = 1, 200
 _FIXED_NAMES = (b"courier", b"mono", b"consol", b"cmtt", b"lmtt", b"typewriter")
 _BOLD_NAMES = (b"bold", b"black", b"heavy", b"semibold", b"demi")
@@ -106,7 +108,7 @@ class PageLines:
         self.text = text if len(text) == count else ""
 
     def lines(self) -> list[TextLine]:
-        """Return the lines that have letters or digits, in the order in which they were written."""
+        """Return the lines that have letters, digits or signs such as "€", in the order in which they were written."""
         return list(self._lines())
 
     def segments(self, line: TextLine) -> list[Segment]:
@@ -145,7 +147,7 @@ class PageLines:
         start = 0
         for line in _LINE.findall(self.text):
             words = line.removesuffix("\r\n")
-            letters = [place for place, character in enumerate(words) if character.isalnum()]
+            letters = [place for place, character in enumerate(words) if character.isalnum() or character in _SIGNS]
             if letters:
                 first, last = start + letters[0], start + letters[-1]
                 left, height = self._box(first, loose=True)[0], self._size(first)

@@ -111,3 +111,32 @@ def test_columns_of_paragraphs_are_read_one_after_the_other(read: Read) -> None:
     text = read(drawn_pdf.draw([items]), "a.pdf").text
     assert "|" not in text
     assert text.index("for hours") < text.index("The stork")
+
+
+def _drawn(*texts: tuple[float, float, str]) -> bytes:
+    return drawn_pdf.draw([[Text(x, y, text) for x, y, text in texts]])
+
+
+def test_cells_that_a_sheet_has_written_after_all_rows_are_put_into_theirs(read: Read) -> None:
+    """Sheets write wrapped cells at last, and figures at the right side below a name at the left side."""
+    rows = [
+        (700, "Tool", "", "Price"),
+        (685, "Press", "", "1,200"),
+        (670, "Vat", "good", "3,400"),
+        (655, "Cask", "", "9"),
+    ]
+    written = [(x, y, cell) for y, *cells in rows for x, cell in zip((56, 150, 0), cells, strict=True) if x and cell]
+    prices = [(300 if y == 700 else 345 - 5 * len(price), y, price) for y, _, _, price in rows]
+    cells = sorted([*written, *prices], key=lambda item: (-item[1], item[0]))
+    text = read(_drawn(*cells, (150, 700, "State"), (150, 685, "leaks"), (150, 655, "mended")), "a.pdf").text
+    assert text == (
+        "| Tool | State | Price |\n| --- | --- | --- |\n| Press | leaks | 1,200 |\n| Vat | good | 3,400 |\n"
+        "| Cask | mended | 9 |"
+    )
+
+
+def test_the_sign_of_a_currency_may_be_on_a_line_of_its_own(read: Read) -> None:
+    header = [(56, 700, "Part"), (150, 700, "Price")]
+    rows = [(56, 680, "A"), (150, 680, "640"), (150, 668, "€"), (56, 648, "B"), (150, 648, "890"), (150, 636, "€")]
+    sentence = (56, 730, "These are the prices of all parts that the workshop sold in the last year.")
+    assert "| A | 640 € |\n| B | 890 € |" in read(_drawn(sentence, *header, *rows), "a.pdf").text
