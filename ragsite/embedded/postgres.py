@@ -44,6 +44,9 @@ jit = off
 log_min_error_statement = panic
 log_error_verbosity = terse
 """
+# For tests and measurements. Several processes of tests share a server, and one that fills the threads of a web server
+# has more than 50 connections.
+_THROWAWAY_OPTIONS = "-c fsync=off -c full_page_writes=off -c max_connections=200"
 # The socket's folder protects these two logins. The web server's logins need their passwords, as in production.
 # The administrator may also make physical copies (pg_basebackup), for backups and replicas.
 _AUTHENTICATION = f"""
@@ -60,7 +63,7 @@ def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> 
 
     Args:
         folder: the data folder.
-        throwaway: run without fsync; a crash of the machine may destroy the data.
+        throwaway: run without fsync, for up to 200 connections; a crash of the machine may destroy the data.
         superuser: make the login a superuser, for tests, which create databases and bypass triggers.
 
     Returns:
@@ -80,7 +83,7 @@ def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> 
         give_to_system_user(cluster, sockets)
         log = cluster / "server.log"
         options = f"-k {shlex.quote(str(sockets))} -c shared_buffers={_shared_buffers_mb()}MB"
-        options += " -c fsync=off -c full_page_writes=off" if throwaway else ""
+        options += f" {_THROWAWAY_OPTIONS}" if throwaway else ""
         _start_server(cluster, log, options)
     if not _has_administrator(cluster):
         _upgrade(cluster, sockets)

@@ -93,6 +93,13 @@ def test_the_login_is_a_superuser_only_for_tests(created_folder: Path) -> None:
     assert strengths() == (True, False, False, True)
 
 
+def test_a_server_for_tests_has_connections_for_several_processes(created_folder: Path) -> None:
+    addresses = services.start(created_folder, throwaway=True)
+    with psycopg.connect(host=host(addresses), user="ragsite", dbname="ragsite") as connection:
+        settings = [connection.execute(f"SHOW {name}").fetchone() for name in ("fsync", "max_connections")]
+    assert settings == [("off",), ("200",)]
+
+
 def test_a_cluster_of_an_earlier_version_is_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The cluster's only superuser was the product's login, which becomes an ordinary login."""
     monkeypatch.setattr(postgres, "_ADMINISTRATOR", "ragsite")

@@ -31,7 +31,10 @@ class Replica:
         self._execute_on_primary(f"SELECT pg_create_physical_replication_slot('{self._slot}', true)")
 
     def start(self) -> None:
+        # A replica with fewer connections than its primary does not start.
+        max_connections = self._execute_on_primary("SHOW max_connections")
         options = f"-k {self.folder} -c shared_buffers=32MB -c fsync=off -c primary_slot_name={self._slot}"
+        options += f" -c max_connections={max_connections}"
         _run("pg_ctl", "-D", self.folder, "-l", self.folder / "server.log", "-w", "-o", options, "start")
 
     def stop(self) -> None:
