@@ -3,6 +3,7 @@
 Other pages stay as xberg read them, by the places of their letters.
 """
 
+import io
 import itertools
 import re
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _DRAWN_AS_ONE = re.compile(r"[\u0900-\u109f\u1780-\u17ff]+")
 # A space that xberg puts between the vowel AM of Thai and the next letter.
 _BEFORE_LETTER_OF_WORD = re.compile(r"(?<=\u0e33) (?=[\u0e01-\u0e2e\u0e40-\u0e44])")
+_MAX_PAGES_WITHOUT_SIZE = 1_000
 # How many pages show the sizes of text and headings.
 _MAX_PAGES_OF_STYLES = 50
 # Of a whole document, and how many of its lines are compared with a field of a form in a step: 20 to 30 seconds.
@@ -61,6 +63,23 @@ def can_open(content: bytes) -> bool:
             return len(document) > 0
     except pdfium.PdfiumError:
         return False
+
+
+def with_page_sizes(content: bytes) -> bytes:
+    """Return the file with the size of each page: some programs leave it out, which xberg does not read.
+
+    Returns:
+        The file; empty if pdfium cannot open it.
+    """
+    written = io.BytesIO()
+    try:
+        with pdfium.PdfDocument(content) as document:
+            for page in itertools.islice(document, _MAX_PAGES_WITHOUT_SIZE):
+                page.set_mediabox(*page.get_mediabox())
+            document.save(written)
+    except pdfium.PdfiumError:
+        return b""
+    return written.getvalue()
 
 
 class _Pages:

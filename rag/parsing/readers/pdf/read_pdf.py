@@ -3,6 +3,7 @@
 import re
 import secrets
 from dataclasses import replace
+from functools import partial
 
 from rag.errors import ParseFailed
 from rag.parsing import formats
@@ -10,11 +11,11 @@ from rag.parsing.ocr.ocr_off_message import OCR_IS_OFF
 from rag.parsing.ocr.read_pictures import add_recognized, recognize_pages
 from rag.parsing.readers import extracted_markdown
 from rag.parsing.readers.extracted_markdown import promote_bold_lines
-from rag.parsing.readers.xberg_adapter import extract
+from rag.parsing.readers.xberg_adapter import Extracted, extract
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
-from .page_texts import can_open, improve
+from .page_texts import can_open, improve, with_page_sizes
 
 _DAMAGED = "The PDF is damaged or cut off. Open it, save it again and send that."
 
@@ -30,7 +31,7 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         raise ParseFailed(_DAMAGED)
     # Random, so that a document cannot contain the marker itself.
     marker = f"PAGE{secrets.token_hex(12)}"
-    extracted = extract(content, formats.PDF, limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")
+    extracted = _extract(content, limits, marker)
     text = promote_bold_lines(extracted.markdown)
     preamble, *parts = re.split(rf"{marker}:(\d+):", text)
     texts = {int(number): page for number, page in zip(parts[::2], parts[1::2], strict=True)}
@@ -48,6 +49,18 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         title=parsed.title or _first_heading(parsed),
         unread_pages=recognized.unread,
     )
+
+
+def _extract(content: bytes, limits: Limits, marker: str) -> Extracted:
+    """Return the text that xberg reads, with a marker before each page."""
+    read_with_xberg = partial(extract, limits=limits, page_marker=f"\n\n{marker}:{{page_num}}:\n\n")
+    try:
+        return read_with_xberg(content, formats.PDF)
+    except ParseFailed as error:
+        repaired = with_page_sizes(content) if "damaged" in error.message else b""
+        if not repaired:
+            raise
+        return read_with_xberg(repaired, formats.PDF)
 
 
 def _first_heading(parsed: ParsedDocument) -> str:

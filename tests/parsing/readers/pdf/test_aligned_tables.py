@@ -126,7 +126,7 @@ def test_cells_that_a_sheet_has_written_after_all_rows_are_put_into_theirs(read:
         (655, "Cask", "", "9"),
     ]
     written = [(x, y, cell) for y, *cells in rows for x, cell in zip((56, 150, 0), cells, strict=True) if x and cell]
-    prices = [(300 if y == 700 else 345 - 5 * len(price), y, price) for y, _, _, price in rows]
+    prices = [(300 if y == 700 else 385 - 5 * len(price), y, price) for y, _, _, price in rows]
     cells = sorted([*written, *prices], key=lambda item: (-item[1], item[0]))
     text = read(_drawn(*cells, (150, 700, "State"), (150, 685, "leaks"), (150, 655, "mended")), "a.pdf").text
     assert text == (

@@ -79,3 +79,10 @@ def test_a_paragraph_goes_on_on_the_next_page(read: Read, last: str, first: str,
     assert parsed.text == ("\n" if joined else "\n\n").join([last, first])
     assert [page.number for page in parsed.pages] == [1, 2]
     assert parsed.text[parsed.pages[1].start :] == first
+
+
+def test_a_pdf_whose_pages_have_no_size_is_read(read: Read) -> None:
+    content = drawn_pdf.draw([[Text(56, 700, "The heron nests in colonies.")]])
+    size = b"/MediaBox [0 0 595 842]"
+    assert size in content
+    assert read(content.replace(size, b" " * len(size)), "a.pdf").text == "The heron nests in colonies."
