@@ -141,7 +141,7 @@ def _is_beside(row: _Row, part: Segment, line: TextLine, ceiling: float) -> bool
     tolerance = _SAME_LINE * line.height
     is_above = line.bottom > row.top + tolerance
     is_within = row.bottom - tolerance <= line.bottom < ceiling - 0.5 * line.height
-    return part.left > row.cells[-1].joined().right and is_within and not (is_above and ceiling == math.inf)
+    return is_within and not (is_above and ceiling == math.inf) and part.left > row.cells[-1].joined().right
 
 
 def _place(row: _Row, rows: Sequence[_Row]) -> bool:

@@ -110,10 +110,13 @@ class _Pages:
         tables = [*ruled, *(table.rows for table in aligned)]
         in_tables = frozenset[TextLine]().union(*(table.lines for table in aligned))
         as_read = self._insert(tables, text)
-        if not (lines and running_text.is_in_order([line for line in lines if line not in in_tables])):
+        others = [line for line in lines if line not in in_tables] if in_tables else lines
+        if not (lines and running_text.is_in_order(others)):
             return as_read
         lines = headers_and_footers.leave_out(lines, self._repeated, text)
-        rows = find_rows(page_lines, lines) | {number for number, line in enumerate(lines) if line in in_tables}
+        rows = find_rows(page_lines, lines)
+        if in_tables:
+            rows |= {number for number, line in enumerate(lines) if line in in_tables}
         lines = self._with_values(page, mark_bullets(page, lines))
         written = running_text.as_markdown(lines, rows, styles)
         # Fonts may have letters that only one of the libraries knows.
