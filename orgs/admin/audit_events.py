@@ -29,6 +29,7 @@ from orgs.access.permissions import Permission
 from orgs.admin.bases.request_permissions import holds_permission, organizations_with_permission
 from orgs.admin.bases.scoped_admin import ScopedAdmin
 from orgs.models import Organization
+from ragsite.http.bodies.csv_cells import protect_cell
 from ragsite.postgres.models import as_uuid
 
 MAX_EXPORTED_ROWS = 100_000
@@ -37,9 +38,6 @@ COLUMNS = (
     "subject_email", "before", "after", "address", "request_id",
 )  # fmt: skip
 _DAYS = ("at__year", "at__month", "at__day", "at__gte", "at__lt")
-# A spreadsheet would evaluate a cell that starts with one of these as a formula, some also the full-width ones (OWASP,
-# CSV injection).
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 
 
 class OrganizationFilter(admin.SimpleListFilter):
@@ -190,8 +188,8 @@ def _only_organization(request: HttpRequest) -> Organization | None:
 
 
 def _cell(value: object) -> str:
-    """Return a value as a CSV cell. An apostrophe before a formula character makes it text."""
+    """Return a value as a CSV cell that no spreadsheet runs."""
     if isinstance(value, dict):
         return json.dumps(value, ensure_ascii=False) if value else ""
     text = "" if value is None else value.isoformat() if isinstance(value, datetime.datetime) else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return protect_cell(text)

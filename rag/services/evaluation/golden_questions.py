@@ -15,6 +15,7 @@ from rag.errors import InvalidRequest
 from rag.models import Action, DataSource, GoldenQuestion
 from rag.models.content.documents import MAX_PATH_BYTES
 from rag.types import MAX_QUESTION_CHARACTERS
+from ragsite.http.bodies.csv_cells import protect_cell
 from ragsite.postgres.locks import advisory_xact_locks
 
 COLUMNS = ("question", "path", "passage")
@@ -23,9 +24,6 @@ Row = tuple[str, str, str]
 MAX_QUESTIONS = 500
 MAX_BYTES = 2 * 1024 * 1024
 _MAX_ERRORS = 20
-# Full-width ones are formulas to some spreadsheets (OWASP, CSV injection). With the apostrophe itself, so that an
-# import restores every text.
-_PROTECTED_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", "'")
 _QUERY_PERMISSION_NEEDED = gettext_noop("a passage may only be given by those who may query the source")
 
 
@@ -146,13 +144,16 @@ def export_csv(source: DataSource, caller: Caller) -> str:
 
 
 def _protect(value: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula: a question may come from any member."""
-    return f"'{value}" if value.startswith(_PROTECTED_STARTS) else value
+    """Return the value as a cell that no spreadsheet runs: a question may come from any member.
+
+    An apostrophe at the beginning gets another one, so that an import restores every text.
+    """
+    return f"'{value}" if value.startswith("'") else protect_cell(value)
 
 
 def _unprotect(value: str) -> str:
     """Remove the apostrophe of `_protect`."""
-    return value[1:] if value.startswith("'") and value[1:].startswith(_PROTECTED_STARTS) else value
+    return value[1:] if _protect(value[1:]) == value else value
 
 
 def _read(content: bytes) -> tuple[list[tuple[int, Row]], list[str]]:

@@ -1,1 +1,1 @@
-"""Bodies of requests and responses: reads them within limits, and writes JSON."""
+"""Bodies of requests and responses: reads them within limits, and writes JSON and cells of CSV files."""
