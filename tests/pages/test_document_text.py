@@ -11,7 +11,7 @@ from rag.models import DataSource
 from rag.pages.rendering.document_text import TextBlock, divide_text, is_markdown, show_quote
 from rag.providers.limits import expensive_work_limiter
 from rag.providers.limits.cross_process_slots import CrossProcessSlots
-from rag.services.sources import sources_for_mcp
+from rag.services.sources.reading import reading_over_mcp
 from ragsite.postgres import identity
 from tests.support.browsers import browser
 from tests.support.checks.growth import takes_linear_time
@@ -141,5 +141,5 @@ def test_few_very_long_texts_are_read_at_a_time(
         source.documents.update(bytes=100 * 2**20)
         assert client.get(f"/documents/{document.pk}").status_code == 429
         with identity.run_as(identity.of_user(member.pk)), pytest.raises(TooManyLongRequests):
-            sources_for_mcp.read_text(Caller(member), None, document.pk, start=0, characters=10)
+            reading_over_mcp.read_text(Caller(member), None, document.pk, start=0, characters=10)
     assert "300 kilograms" in client.get(f"/documents/{document.pk}").content.decode()

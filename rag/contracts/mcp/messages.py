@@ -8,7 +8,7 @@ from rest_framework.renderers import JSONRenderer
 
 import ragsite
 from rag.errors import RagError, UnknownDocument
-from rag.services.sources import sources_for_mcp
+from rag.services.sources.reading import reading_over_mcp
 from ragsite.http.error_envelope import field_errors
 from ragsite.postgres.models import as_uuid
 
@@ -69,7 +69,7 @@ def _list_resources(params: dict[str, object], request: Request) -> dict[str, ob
     after = as_uuid(str(cursor)) if cursor else None
     if cursor and after is None:
         raise RpcError(INVALID_PARAMS, "cursor must be the nextCursor of the previous page.")
-    documents, has_more = sources_for_mcp.list_documents(request.caller, request.organization, after=after)
+    documents, has_more = reading_over_mcp.list_documents(request.caller, request.organization, after=after)
     resources = [
         {"uri": URI.format(id=document.pk), "name": document.path, "title": document.title, "mimeType": "text/plain"}
         for document in documents
@@ -82,7 +82,7 @@ def _read_resource(params: dict[str, object], request: Request) -> dict[str, obj
     prefix = URI.removesuffix("{id}")
     document_id = as_uuid(uri.removeprefix(prefix)) if uri.startswith(prefix) else None
     try:
-        part = sources_for_mcp.read_text(
+        part = reading_over_mcp.read_text(
             request.caller, request.organization, document_id, start=0, characters=MAX_TEXT_CHARACTERS
         )
     except UnknownDocument as error:

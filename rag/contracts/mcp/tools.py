@@ -13,7 +13,7 @@ from rag.models import DataSource, Document
 from rag.pipeline.answering.prompt import DEFAULT_PROMPT_TOKENS
 from rag.services.queries import chat_completion_replies, permitted_queries
 from rag.services.queries.source_selection import SourceSelection
-from rag.services.sources import sources_for_mcp
+from rag.services.sources.reading import reading_over_mcp
 from rag.types import AnswerOptions, Message, Passage, Question
 from ragsite.http.strict_fields import ValidatedFields
 from ragsite.postgres.models import as_uuid
@@ -108,13 +108,13 @@ def _ask(request: Request, arguments: ValidatedFields) -> dict[str, object]:
 
 
 def _list_sources(request: Request, arguments: ValidatedFields) -> dict[str, object]:
-    sources, has_more = sources_for_mcp.list_sources(request.caller, request.organization, page=arguments["page"])
+    sources, has_more = reading_over_mcp.list_sources(request.caller, request.organization, page=arguments["page"])
     return {"sources": [_source_out(source) for source in sources], "has_more": has_more}
 
 
 def _get_document(request: Request, arguments: ValidatedFields) -> dict[str, object]:
     start, document_id = arguments["offset"], as_uuid(arguments["document_id"])
-    part = sources_for_mcp.read_text(
+    part = reading_over_mcp.read_text(
         request.caller, request.organization, document_id, start=start, characters=MAX_TEXT_CHARACTERS
     )
     end = start + MAX_TEXT_CHARACTERS
@@ -205,7 +205,7 @@ TOOLS = {
         Tool(
             "list_sources",
             "List data sources",
-            f"Lists the data sources that can be searched, {sources_for_mcp.PAGE_SIZE} on each page.",
+            f"Lists the data sources that can be searched, {reading_over_mcp.PAGE_SIZE} on each page.",
             SourcesIn,
             {"page": {"type": "integer", "minimum": 1, "maximum": 10_000, "default": 1}},
             (),

@@ -1,1 +1,1 @@
-"""Reads documents for those who may query them: their text in parts, and pictures of their pages."""
+"""Reads documents for those who may query them: their text in parts, also over MCP, and pictures of their pages."""

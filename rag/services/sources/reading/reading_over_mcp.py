@@ -11,8 +11,7 @@ from orgs.models import Organization
 from rag.errors import UnknownDocument
 from rag.models import Action, DataSource, Document
 from rag.providers.limits.long_text_limiter import turn_to_read
-
-from . import lookup
+from rag.services.sources import lookup
 
 PAGE_SIZE = 100
 _UNKNOWN = "There is no such document, or it is not visible to you."
