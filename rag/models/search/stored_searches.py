@@ -7,7 +7,7 @@ from ragsite.postgres.models import UUIDModel
 
 
 class HistoryUsage(models.Model):
-    """How much history a user has stored. Only rag.services.queries.history.history_quota changes it.
+    """How much history a user has stored. Only rag.services.queries.history.history_writer changes it.
 
     Attributes:
         bytes: The texts of conversations and searches, with ROW_BYTES for each row.

@@ -26,7 +26,7 @@ from rag.providers import provider_factory
 from rag.services.access import access_rechecks
 from rag.services.evaluation import record_unanswered
 from rag.services.operations.measurements.measured_queries import MeasuredQuery
-from rag.services.queries.history import conversation_store, history_quota
+from rag.services.queries.history import conversation_store, history_writer
 from rag.services.queries.history.conversation_store import MAX_MESSAGES as MAX_MESSAGES
 from rag.services.queries.history.stored_answers import AnswerDetails, list_sources, readable_messages
 from rag.services.queries.source_selection import SourceSelection
@@ -145,7 +145,7 @@ def _overlap(sent: Sequence[Message], history: Sequence[Message]) -> int:
 
     The last sent message is always new, even if it repeats the last stored one.
     """
-    sent_forms, stored_forms = (list(map(history_quota.shorten, messages)) for messages in (sent[:-1], history))
+    sent_forms, stored_forms = (list(map(history_writer.shorten, messages)) for messages in (sent[:-1], history))
     for overlap in range(min(len(sent_forms), len(stored_forms)), 0, -1):
         if stored_forms[-overlap:] == sent_forms[:overlap]:
             return overlap

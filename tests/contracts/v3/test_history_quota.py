@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from rag.models import Conversation, ConversationMessage, HistoryUsage, SearchRecord, Usage
 from rag.services.maintenance.retention.delete_old_history import delete_expired_history
-from rag.services.queries.history import history_quota
+from rag.services.queries.history import history_writer
 from tests.contracts.v3.helpers import Api, chat
 from tests.support.factories import World
 from tests.support.http import Client
@@ -46,7 +46,7 @@ def assert_counted(world: World, name: str = "member") -> int:
     counted = HistoryUsage.objects.get(user=user)
     assert counted.searches == SearchRecord.objects.filter(user=user).count()
     before = (counted.bytes, counted.searches)
-    history_quota.recount(user)
+    history_writer.recount(user)
     counted.refresh_from_db()
     assert before == (counted.bytes, counted.searches)
     return counted.bytes
@@ -60,7 +60,7 @@ def test_a_long_message_is_answered_and_stored_shortened(
     conversation = say(member, text)
     assert language_model.requests[0]["messages"][-1]["content"] == text, "the whole message is answered"
     stored, answer = contents(conversation=conversation)
-    assert (len(stored), stored[-3:], answer) == (history_quota.MAX_MESSAGE_CHARACTERS, "[…]", "Yes.")
+    assert (len(stored), stored[-3:], answer) == (history_writer.MAX_MESSAGE_CHARACTERS, "[…]", "Yes.")
     history = [("user", text), ("assistant", "Yes."), ("user", "And?")]
     body = {"messages": [{"role": role, "content": content} for role, content in history]}
     assert member.post("/api/chat", {**body, "conversationId": conversation}).status == 200
@@ -86,7 +86,7 @@ def test_one_request_of_the_maximum_size_stays_within_the_bound(
 def test_a_conversation_keeps_its_newest_messages(
     member: Client, live_world: World, language_model: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_quota, "MAX_CONVERSATION_MESSAGES", 4)
+    monkeypatch.setattr(history_writer, "MAX_CONVERSATION_MESSAGES", 4)
     language_model.replies = ["A", "B", "C", "D"]
     conversation = say(member, "1")
     for text in ("2", "3"):
@@ -100,7 +100,7 @@ def test_a_conversation_keeps_its_newest_messages(
 def test_the_conversations_that_ended_longest_ago_are_deleted_first(
     member: Client, live_world: World, language_model: ProviderServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_quota, "MAX_CONVERSATIONS", 2)
+    monkeypatch.setattr(history_writer, "MAX_CONVERSATIONS", 2)
     language_model.replies = ["A", "B", "C", "D", "E"]
     first, second = say(member, "1"), say(member, "2")
     say(member, "3", conversationId=first)
@@ -113,7 +113,7 @@ def test_the_conversations_that_ended_longest_ago_are_deleted_first(
 def test_the_oldest_searches_are_deleted_first(
     member: Client, live_world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_quota, "MAX_SEARCHES", 3)
+    monkeypatch.setattr(history_writer, "MAX_SEARCHES", 3)
     query_ids = [search(member) for _ in range(5)]
     assert [member.get(f"/api/v1/search/{query_id}").status for query_id in query_ids] == [404, 404, 200, 200, 200]
     assert_counted(live_world)
@@ -177,8 +177,8 @@ def test_simultaneous_requests_exceed_no_bound_and_lose_no_turn(
 ) -> None:
     clients = [member] if scope == "user" else [member, api("editor"), api("admin"), api("supporter")]
     if scope == "user":
-        monkeypatch.setattr(history_quota, "MAX_CONVERSATIONS", 3)
-        monkeypatch.setattr(history_quota, "MAX_SEARCHES", 3)
+        monkeypatch.setattr(history_writer, "MAX_CONVERSATIONS", 3)
+        monkeypatch.setattr(history_writer, "MAX_SEARCHES", 3)
         settings.RAG_MAX_HISTORY_BYTES = 20_000
     else:
         live_world.home.max_bytes = Usage.objects.get(pk=live_world.home.pk).bytes + 5_000

@@ -8,7 +8,7 @@ from accounts.models import User
 from orgs.access.permissions import QueryHistory
 from orgs.policies.retention import retention_for
 from rag.models import Conversation, SearchRecord, UnansweredQuestion
-from rag.services.queries.history import history_quota
+from rag.services.queries.history import history_writer
 
 logger = structlog.get_logger(__name__)
 
@@ -45,7 +45,7 @@ def _apply_retention(user: User) -> int:
     deleted = _delete(searches if retention.history == QueryHistory.NONE else old_searches)
     deleted += _delete(old_conversations if retention.history == QueryHistory.FULL else conversations)
     deleted += _delete(old_unanswered if retention.history == QueryHistory.FULL else unanswered)
-    history_quota.recount(user)
+    history_writer.recount(user)
     return deleted
 
 

@@ -12,7 +12,7 @@ from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.types import Message, Passage, Retrieval
 from ragsite.postgres.models import as_uuid, uuid7
 
-from . import history_quota
+from . import history_writer
 
 # Maximum number of messages in a request. As many stored ones are read, to find out which of the sent ones are new.
 MAX_MESSAGES = 200
@@ -71,11 +71,11 @@ def store_exchange(
         retrieval: The passages of the reply; None if it used none.
         title: The title of a new conversation.
         details: The details of the last message (ConversationMessage); None for none.
-        retention: What the request has read already (history_quota.locked_history).
+        retention: What the request has read already (history_writer.locked_history).
     """
     restriction, user = _restriction(caller), caller.authenticated_user
     # Locked: simultaneous requests of a user are stored one after the other.
-    with history_quota.locked_history(user, retention) as writer:
+    with history_writer.locked_history(user, retention) as writer:
         locked = conversation and Conversation.objects.select_for_update().filter(pk=conversation.pk).first()
         if locked is None:
             # A new one. Or another request has deleted the conversation, if it was the user's oldest.

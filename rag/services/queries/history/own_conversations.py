@@ -15,7 +15,7 @@ from rag.models import Conversation, ConversationMessage, HistoryUsage
 from rag.models.search.conversations import MAX_TITLE_CHARACTERS
 from rag.providers.limits.long_text_limiter import turn_to_read
 
-from . import history_quota
+from . import history_writer
 from .stored_answers import ReadableAnswer, read_messages, readable_messages
 
 # How many messages of a conversation are shown, the newest ones.
@@ -110,5 +110,5 @@ def rename_conversation(conversation: Conversation, title: str) -> None:
 
 def delete_conversation(caller: Caller, conversation: Conversation) -> None:
     """Delete the conversation with its messages and ratings."""
-    with history_quota.locked_history(caller.authenticated_user) as writer:
+    with history_writer.locked_history(caller.authenticated_user) as writer:
         writer.delete_conversation(conversation.pk)

@@ -17,7 +17,7 @@ from rag.services.queries import permitted_queries
 from rag.services.queries.source_selection import SourceSelection
 from rag.types import Hit, Passage, Question, SearchResult
 
-from . import history_quota
+from . import history_writer
 
 
 def search(question: Question, selection: SourceSelection) -> SearchResult:
@@ -38,7 +38,7 @@ def search(question: Question, selection: SourceSelection) -> SearchResult:
         if retention.history == QueryHistory.REDACTED:
             record.text = ""
         if retention.history != QueryHistory.NONE:
-            with history_quota.locked_history(user, retention) as writer:
+            with history_writer.locked_history(user, retention) as writer:
                 writer.add_search(record)
     return _search_result(record, found_passages)
 

@@ -1,4 +1,4 @@
-"""Limits how much of a user's searches and conversations is stored. The oldest rows go first.
+"""Writes users' histories, their searches and conversations, within limits. The oldest rows go first.
 
 A history is never a reason to refuse a question. Every writer of a history holds its lock, so that simultaneous
 requests do not exceed a limit together.
