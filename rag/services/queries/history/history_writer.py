@@ -10,19 +10,18 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Count, IntegerField, Max, QuerySet, Sum, TextField
 from django.db.models import Func as SqlFunction
 from django.db.models.functions import Cast, Coalesce
 
 from accounts.models import User
-from orgs.models import Membership
 from orgs.policies.retention import Retention, retention_for
-from rag.models import Conversation, ConversationMessage, HistoryUsage, SearchRecord, Usage
+from rag.models import Conversation, ConversationMessage, HistoryUsage, SearchRecord
 from rag.types import Message
-from ragsite.postgres import identity
 from ragsite.postgres.locks import advisory_xact_locks
+
+from .history_quota import max_history_bytes
 
 # Longer messages are stored with their beginning only, and with a mark.
 MAX_MESSAGE_CHARACTERS = 32_000
@@ -69,7 +68,7 @@ def locked_history(user: User, retention: Retention | None = None) -> Iterator["
         organization_ids = (retention or retention_for(user)).limited_organizations
         advisory_xact_locks([f"history of user {user.pk}", *(f"history in {pk}" for pk in organization_ids)])
         usage, _ = HistoryUsage.objects.get_or_create(pk=user.pk)
-        writer = HistoryWriter(user, usage, _max_bytes(user, usage, organization_ids))
+        writer = HistoryWriter(user, usage, max_history_bytes(user, usage, organization_ids))
         yield writer
         usage.save(update_fields=["bytes", "searches"])
 
@@ -226,25 +225,6 @@ class HistoryWriter:
             excess -= size
         conversation.messages.filter(position__lte=last_position).delete()
         self._update_size(conversation)
-
-
-def _max_bytes(user: User, usage: HistoryUsage, organization_ids: Iterable[uuid.UUID]) -> int:
-    """Return how many bytes the user's history may have now.
-
-    If an organisation's quota is full, the limit is the history's current size: each new row then replaces the oldest
-    ones.
-    """
-    limit: int = settings.RAG_MAX_HISTORY_BYTES
-    for organization_id in organization_ids:
-        membership = Membership.objects.filter(organization=organization_id)
-        max_bytes = membership.values_list("organization__max_bytes", flat=True).first() or 0
-        document_bytes = Usage.objects.filter(pk=organization_id).values_list("bytes", flat=True).first() or 0
-        members = membership.exclude(user=user.pk).values("user")
-        with identity.run_as(identity.STAFF):  # a user sees no other user's counter
-            histories = HistoryUsage.objects.filter(user__in=members)
-            other_history_bytes = histories.aggregate(bytes=Coalesce(Sum("bytes"), 0))["bytes"]
-        limit = min(limit, max(max_bytes - document_bytes - other_history_bytes, usage.bytes))
-    return limit
 
 
 def _stored_bytes(conversation: Conversation) -> int:
