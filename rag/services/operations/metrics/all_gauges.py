@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from rag.services.operations import readiness_checks
 
 from .gauge import Gauge
-from .job_quota_and_quality_gauges import collect_job_quota_and_quality_gauges
+from .job_gauges import collect_job_gauges
 from .worker_and_queue_gauges import collect_worker_and_queue_gauges
 
 
@@ -20,5 +20,5 @@ def collect_gauges() -> Iterator[Gauge]:
     )
     if not up["database"]:
         return
-    yield from collect_job_quota_and_quality_gauges()
+    yield from collect_job_gauges()
     yield from collect_worker_and_queue_gauges()

@@ -25,7 +25,7 @@ _MAX_SOURCES = 200
 State, Status = IngestionDocument.State, IngestionJob.Status
 
 
-def collect_job_quota_and_quality_gauges() -> Iterator[Gauge]:
+def collect_job_gauges() -> Iterator[Gauge]:
     """Yield the gauges.
 
     The cost does not grow with the stored data: of jobs and documents, only the open ones are counted.
