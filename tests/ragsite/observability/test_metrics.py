@@ -10,7 +10,7 @@ from rag.models import Document
 from rag.services.ingestion import build_submissions
 from rag.services.jobs.create_job import create_job
 from rag.services.operations.measurements import recording
-from rag.services.operations.metrics import job_gauges
+from rag.services.operations.metrics import organization_gauges
 from rag.types import Submission
 from ragsite.observability import measurement_buffer
 from tests.parsing.files import pictures
@@ -102,6 +102,6 @@ def test_storage_is_reported_for_the_largest_organisations(
     assert metric_values["ragsite_organization_bytes", "home"] == 7
     assert metric_values["ragsite_organization_max_bytes", "home"] == 1000
     assert ("ragsite_organization_max_bytes", "abroad") not in metric_values
-    monkeypatch.setattr(job_gauges, "_MAX_ORGANIZATIONS", 1)
+    monkeypatch.setattr(organization_gauges, "_MAX_ORGANIZATIONS", 1)
     metric_values = read(client)
     assert [label for name, label in metric_values if name == "ragsite_organization_chunks"] == ["abroad"]

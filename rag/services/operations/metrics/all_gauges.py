@@ -4,8 +4,12 @@ from collections.abc import Iterator
 
 from rag.services.operations import readiness_checks
 
+from .failure_gauges import collect_failure_gauges
 from .gauge import Gauge
 from .job_gauges import collect_job_gauges
+from .organization_gauges import collect_organization_gauges
+from .quality_gauges import collect_quality_gauges
+from .size_gauges import collect_size_gauges
 from .worker_and_queue_gauges import collect_worker_and_queue_gauges
 
 
@@ -21,4 +25,8 @@ def collect_gauges() -> Iterator[Gauge]:
     if not up["database"]:
         return
     yield from collect_job_gauges()
+    yield from collect_organization_gauges()
+    yield from collect_quality_gauges()
     yield from collect_worker_and_queue_gauges()
+    yield from collect_failure_gauges()
+    yield from collect_size_gauges()

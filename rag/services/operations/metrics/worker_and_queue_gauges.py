@@ -1,13 +1,9 @@
-"""The gauges of /metrics about workers, queues, models, scheduled tasks and sizes (the page "Operations")."""
+"""The gauges of /metrics about workers and queues, which the page Operations shows, too."""
 
 from collections.abc import Iterator
 
-from django.utils import timezone
-
 from rag import task_queue
-from rag.models import ModelOutage, RecordedError
-from rag.services.operations import queue_depths, scheduled_task_status, storage_sizes, workers
-from rag.services.operations.measurements import measurement_summaries
+from rag.services.operations import queue_depths, workers
 
 from .gauge import Gauge
 
@@ -16,17 +12,6 @@ def collect_worker_and_queue_gauges() -> Iterator[Gauge]:
     """Yield the gauges. Those of the queues are left out while Redis does not answer."""
     yield from _workers()
     yield from _queues()
-    yield Gauge(
-        "ragsite_model_outage",
-        "1 if documents wait because the embedding model did not answer. Models that answer are left out.",
-        "model",
-        dict.fromkeys(ModelOutage.objects.values_list("model__name", flat=True), 1.0),
-    )
-    tasks = {task.name: float(task.is_late) for task in scheduled_task_status.list_scheduled_tasks()}
-    yield Gauge("ragsite_scheduled_task_late", "Whether the scheduled task is late.", "task", tasks)
-    errors = RecordedError.objects.filter(at__gte=timezone.now() - measurement_summaries.HOUR).count()
-    yield Gauge("ragsite_logged_errors", "Errors that were logged in the last hour.", values={"": float(errors)})
-    yield from _sizes()
 
 
 def _workers() -> Iterator[Gauge]:
@@ -53,12 +38,3 @@ def _queues() -> Iterator[Gauge]:
     yield Gauge("ragsite_queue_depth", "Messages that wait in the queue.", "queue", depths)
     ages = {queue.name: queue.oldest_age_seconds or 0.0 for queue in queues}
     yield Gauge("ragsite_queue_oldest_message_seconds", "Age of the oldest message in the queue.", "queue", ages)
-
-
-def _sizes() -> Iterator[Gauge]:
-    measured = storage_sizes.measure_sizes()
-    yield Gauge("ragsite_database_bytes", "Size of the database.", values={"": float(measured.database)})
-    yield Gauge("ragsite_index_bytes", "Size of all indexes in the database.", values={"": float(measured.indexes)})
-    if measured.disk_free is not None and measured.disk_total is not None:
-        disk = {"free": float(measured.disk_free), "total": float(measured.disk_total)}
-        yield Gauge("ragsite_disk_bytes", "The file system with the original files.", "part", disk)
