@@ -15,7 +15,7 @@ import httpx2
 
 import ragsite
 
-from . import sitemaps
+from . import sitemap_xml
 from .base import ItemFailed, ItemGone, ListedItem, ListingFailed, OpenedItem, Page
 from .folder_walk import is_storable
 from .http_client import READ_BYTES, ConnectorClient, describe
@@ -24,7 +24,7 @@ USER_AGENT = "ragsite"
 _MAX_REDIRECTS = 5
 _MAX_ROBOTS_BYTES = 512 * 1024  # RFC 9309 asks for 500 KiB at least
 # A rule may have each of its bytes percent-encoded.
-_MAX_RULE_CHARACTERS = 4 * sitemaps.MAX_ADDRESS_CHARACTERS
+_MAX_RULE_CHARACTERS = 4 * sitemap_xml.MAX_ADDRESS_CHARACTERS
 # Each address of a sitemap is compared with each of them.
 _MAX_ROBOTS_LINES = 2_000
 _MAX_CRAWL_DELAY_SECONDS = 5.0
@@ -50,12 +50,12 @@ class WebsiteConnector:
         pending = list(cursor["sitemaps"]) if cursor else self._find_sitemaps()
         while pending:
             url, is_from_index = pending.pop(0)
-            sitemap = sitemaps.parse(self._download(url))
+            sitemap = sitemap_xml.parse(self._download(url))
             if sitemap.sitemaps and is_from_index:
                 raise ListingFailed(f"{_name(url)} is named by an index of sitemaps, and is one itself.")
             pending += [(child, True) for child in sitemap.sitemaps if self._is_own(child)]
-            if len(pending) > sitemaps.MAX_SITEMAPS:
-                raise ListingFailed(f"There are more than {sitemaps.MAX_SITEMAPS:,} sitemaps.")
+            if len(pending) > sitemap_xml.MAX_SITEMAPS:
+                raise ListingFailed(f"There are more than {sitemap_xml.MAX_SITEMAPS:,} sitemaps.")
             if sum(len(address) for address, _ in pending) > _MAX_PENDING_CHARACTERS:
                 raise ListingFailed(f"The sitemaps' addresses have more than {_MAX_PENDING_CHARACTERS:,} characters.")
             items = [
@@ -105,7 +105,7 @@ class WebsiteConnector:
             with self._get(url, {}, obey_robots=False) as response:
                 if response.status_code != 200:
                     raise ListingFailed(f"{_name(url)} answered {response.status_code}.")
-                return sitemaps.read(_read(response))
+                return sitemap_xml.read(_read(response))
         except ItemFailed as error:
             raise ListingFailed(f"{_name(url)}: {error}") from error
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -178,7 +178,7 @@ class WebsiteConnector:
 
     def _is_own(self, url: str) -> bool:
         """Return whether an address belongs to the site: the same host and port, or its standard port with HTTPS."""
-        if len(url) > sitemaps.MAX_ADDRESS_CHARACTERS:
+        if len(url) > sitemap_xml.MAX_ADDRESS_CHARACTERS:
             return False
         try:
             parts = urlsplit(url)
@@ -196,7 +196,7 @@ def _name(url: str) -> str:
 def _resolve(url: str, location: str) -> str:
     """Return the address to which a page redirects."""
     try:
-        if len(location) > sitemaps.MAX_ADDRESS_CHARACTERS:
+        if len(location) > sitemap_xml.MAX_ADDRESS_CHARACTERS:
             raise ValueError
         return urljoin(url, location)
     except ValueError as error:

@@ -8,7 +8,7 @@ import pytest
 
 from rag.errors import InvalidRequest
 from rag.models import SyncConnection, SyncKind, SyncRun
-from rag.providers.connectors import sitemaps
+from rag.providers.connectors import sitemap_xml
 from rag.providers.connectors.base import ListingFailed
 from rag.services.ingestion.sync import connections
 from ragsite.http import outbound_connections
@@ -158,15 +158,15 @@ def test_a_website_that_is_down_ends_the_sync(connection: SyncConnection, websit
 
 
 def test_sitemaps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sitemaps, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(sitemap_xml, "MAX_BYTES", 10_000)
     for content in (b"a" * 10_001, gzip.compress(b"a" * 10_001), gzip.compress(b"abc" * 9)[:-9]):
         with pytest.raises(ListingFailed):
-            sitemaps.read([content])
-    monkeypatch.setattr(sitemaps, "MAX_ENTRIES", 1)
+            sitemap_xml.read([content])
+    monkeypatch.setattr(sitemap_xml, "MAX_ENTRIES", 1)
     with pytest.raises(ListingFailed):
-        sitemaps.parse(b"<urlset><url><loc>a</loc></url><url><loc>b</loc></url></urlset>")
+        sitemap_xml.parse(b"<urlset><url><loc>a</loc></url><url><loc>b</loc></url></urlset>")
     entity = b'<!DOCTYPE u [<!ENTITY e SYSTEM "file:///etc/hostname">]><urlset><url><loc>&e;</loc></url></urlset>'
-    assert sitemaps.parse(entity).pages == [], "entities are not resolved"
+    assert sitemap_xml.parse(entity).pages == [], "entities are not resolved"
 
 
 def test_long_addresses_of_sitemaps_are_refused(connection: SyncConnection, website: Website) -> None:
@@ -256,7 +256,7 @@ def test_a_name_does_not_lead_into_an_allowed_network(settings: Any) -> None:
 def test_sitemaps_of_many_elements_are_refused(content: bytes) -> None:
     """45 MB of them, 50 KB if compressed, needed 1.5 GB of memory."""
     with pytest.raises(ListingFailed):
-        sitemaps.parse(content)
+        sitemap_xml.parse(content)
 
 
 def test_an_error_does_not_repeat_a_secret_of_the_address(connection: SyncConnection, website: Website) -> None:
