@@ -39,6 +39,11 @@ def test_units_cover_the_text_once_and_in_order(text: str) -> None:
         ("Llame a la Dra. Ibáñez. Abre a las 9.", ["Llame a la Dra. Ibáñez.", "Abre a las 9."]),
         ("Wir nehmen max. 3 kg an. Mo. 8 bis 12 Uhr.", ["Wir nehmen max. 3 kg an.", "Mo. 8 bis 12 Uhr."]),
         ("Stir for 5 min. Then add salt. I think so. Go.", ["Stir for 5 min.", "Then add salt.", "I think so.", "Go."]),
+        (
+            "I think so. 3 of them do. 5 left. Never mind. 9 stay.",
+            ["I think so.", "3 of them do.", "5 left.", "Never mind.", "9 stay."],
+        ),
+        ("Hay 3 uds. Los demás pagan. El max. 5 es azul.", ["Hay 3 uds.", "Los demás pagan.", "El max. 5 es azul."]),
         ("It costs approx. five euros, e.g. for a day.", ["It costs approx. five euros, e.g. for a day."]),
         ("It was built in 1889.[3][4] It is of iron.[5]", ["It was built in 1889.", "It is of iron."]),
         ('"Really?" she asked. "Yes."', ['"Really?" she asked.', '"Yes."']),
@@ -68,6 +73,11 @@ def test_wrapped_lines_are_joined_and_short_ones_are_not() -> None:
         "Tuesday 9 to 6",
         "Sunday closed",
     ]
+
+
+def test_some_abbreviations_are_words_in_english() -> None:
+    assert unit_texts("Das kostet mind. 20 Euro.", "de") == ["Das kostet mind. 20 Euro."]
+    assert unit_texts("Never mind. 20 euros are enough.", "en") == ["Never mind.", "20 euros are enough."]
 
 
 def test_rows_headings_and_code_are_not_split() -> None:

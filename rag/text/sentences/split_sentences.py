@@ -27,14 +27,16 @@ _INITIALS = re.compile(r"(?:[A-Z]\.)+[A-Z]")
 _ABBREVIATIONS = re.compile(
     r"(?:dr|dra|drs|ing|mr|mrs|ms|mgr|lt|col|maj|capt|sgt|messrs|prof|st|no|nos|v|lit|fig|figs|eq|sec|ch|vol|pp|al|inc|ltd|co|corp|jr|sr|vs|cf|approx|dept|est|gen|gov|hon"
     r"|rev|tel|tél|tlf|ext|mio|mrd|e\.g|i\.e|nr|abs|art|bd|bzw|ca|evtl|ggf|inkl|sog|str|usw|vgl|z\.b|u\.a|d\.h|mme|mlle|av|sra|srta|núm|dott|pag"
-    r"|bijv|blz|avda|ctra|pág|págs|aprox|ud|uds|zzgl|exkl|einschl)",
+    r"|bijv|blz|avda|ctra|pág|págs|aprox|zzgl|exkl|einschl)",
     re.IGNORECASE,
 )
 # Abbreviations only before a number, because they are also words, or end sentences: "max. 3 kg", "Fr. 9 bis 12 Uhr".
 _BEFORE_NUMBERS = re.compile(
-    r"(?:max|min|mind|máx|mín|std|stk|env|jan|feb|apr|jun|jul|aug|sept?|o[kc]t|nov|de[zc]|mo|di|mi|do|fr|sa|so)",
+    r"(?:max|min|máx|mín|jan|feb|apr|jun|jul|aug|sept?|o[kc]t|nov|de[zc]|(?-i:Mo|Di|Mi|Do|Fr|Sa|So))",
     re.IGNORECASE,
 )
+# In English these are words that end sentences: "Never mind. 3 are enough."
+_BEFORE_NUMBERS_ELSEWHERE = re.compile(r"mind|std|stk|env", re.IGNORECASE)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -86,7 +88,9 @@ def _is_inside_sentence(text: str, mark: re.Match[str], end: int, is_english: bo
     word = match.group()
     if word.isdigit():  # ordinals such as the German "am 3. Oktober"
         return not is_english and len(word) <= 2
-    if following[:1].isdigit() and _BEFORE_NUMBERS.fullmatch(word):
+    if following[:1].isdigit() and (
+        _BEFORE_NUMBERS.fullmatch(word) or (not is_english and _BEFORE_NUMBERS_ELSEWHERE.fullmatch(word))
+    ):
         return True
     if _INITIALS.fullmatch(word):  # "the U.S. Arsenal", but not "in the U.S. They left"
         return not _is_function_word(following)
