@@ -11,7 +11,9 @@ from .quantity_words import MONTHS
 
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _DATE = re.compile(r"\b(?:\d{4}-\d{1,2}-\d{1,2}|\d{1,2}[./]\d{1,2}[./]\d{2,4})\b")
-_THOUSANDS = re.compile(r"(?<=\d)[.,'’\u00a0\u202f](?=\d{3}(?!\d))")
+# 0.125, 2024.001 and 2.100.3 have no thousands.
+_THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:([.,'’\u00a0\u202f])\d{3})(?:\1\d{3})*(?!\d|\1\d)")
+_NO_DIGIT = re.compile(r"\D")
 # A word, or several with hyphens: twelve, soixante-dix-huit.
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 # "treinta y cinco", "vingt et un" and "vingt-et-un" are one number.
@@ -57,7 +59,7 @@ def normalized_numbers(text: str, lang: str = "") -> set[str]:
 
 def join_thousands(text: str) -> str:
     """Return a text whose numbers have no signs between their thousands: 1.100 and 1,100 are 1100."""
-    return _THOUSANDS.sub("", text)
+    return _THOUSANDS.sub(lambda number: _NO_DIGIT.sub("", number[0]), text)
 
 
 def normalize_number(number: str) -> str:

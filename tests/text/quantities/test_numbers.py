@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag.text.quantities.numbers import normalized_numbers
+from rag.text.quantities.numbers import join_thousands, normalized_numbers
 from tests.support.checks.growth import takes_linear_time
 
 
@@ -44,3 +44,20 @@ def test_articles_and_words_of_other_languages_are_no_numbers(text: str, lang: s
 @pytest.mark.parametrize("part", ["a", "a-", "vingt et ", "vingt-"])
 def test_words_with_many_hyphens_are_read_once(part: str) -> None:
     assert takes_linear_time(lambda text: normalized_numbers(text, "fr"), lambda length, _: part * length, 40_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1.100 or 1,100, €1'100,50", "1100 or 1100, €1100,50"),
+        ("1.234.567 and -12,500.", "1234567 and -12500."),
+        ("0.125, 2024.001, v2.100.3 and 2.4.100", "0.125, 2024.001, v2.100.3 and 2.4.100"),
+    ],
+)
+def test_only_the_signs_between_thousands_are_left_out(text: str, expected: str) -> None:
+    assert join_thousands(text) == expected
+
+
+@pytest.mark.parametrize("part", ["1", "100.", "1,", "1.100"])
+def test_thousands_are_found_in_linear_time(part: str) -> None:
+    assert takes_linear_time(join_thousands, lambda length, _: part * (length // len(part)), 40_000)
