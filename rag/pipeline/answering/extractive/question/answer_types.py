@@ -158,7 +158,10 @@ _ONE_OR_NONE = re.compile(r"one|no|none|(?:k?eine?|ein)[nmr]?|une?|una|aucune?|n
 _ITEM_NUMBER = re.compile(r"\A\(?\d{1,3}[.)]\s")
 # These numbers count nothing.
 _DATE_OR_VERSION = re.compile(
-    rf"\b(?:version|v\.?) ?\d[\d.]*|(?<![\w.])\d\d?(?:st|nd|rd|th|er|\.)? (?:de )?(?:{_MONTHS})\b(?: (?:de )?{YEAR})?"
+    r"\b(?:version|v\.?) ?\d[\d.]*"
+    # "Up to 12 may join" has no date.
+    r"|(?<![\w.])\d\d?(?:st|nd|rd|th|er|\.)? (?:de )?(?!(?-i:may|march)\b)"
+    rf"(?:{_MONTHS})\b(?: (?:de )?{YEAR})?"
     rf"|\b(?:{_MONTHS}) {YEAR}|(?<![\w.])\d\d?\.\d\d?\.\d{{2,4}}(?!\w)",
     re.IGNORECASE,
 )

@@ -44,6 +44,8 @@ from tests.support.checks.growth import takes_linear_time
         ("How many keys are there?", AnswerType.NUMBER, "There are twelve keys.", "1. Take the key."),
         ("How many keys are there?", AnswerType.NUMBER, "12 keys.", "Policy on keys (version 3.2)"),
         ("How many keys are there?", AnswerType.NUMBER, "On 3 May 12 keys.", "Approved on 18 September 2024."),
+        ("How many guests may come?", AnswerType.NUMBER, "Groups of 12 may come.", "Guests come on 12 May 2024."),
+        ("How many guests may come?", AnswerType.NUMBER, "About 30 march in.", "Guests come on 3 March."),
         ("How many keys may I have?", AnswerType.NUMBER, "Keys are unlimited.", "Keys are limited."),
         ("Wie viele Gäste dürfen kommen?", AnswerType.NUMBER, "Beliebig viele.", "Viele Gäste kommen."),
         (
