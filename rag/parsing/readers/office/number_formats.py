@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from xml.sax.saxutils import escape
 
@@ -19,8 +19,9 @@ _CELL = re.compile(
 _ATTRIBUTES = re.compile(rb"\b([rst])=\"(\w{1,20})\"")
 # The parts of a format: texts and a currency, what is not shown (colours, conditions, white space), places of digits.
 _PART = re.compile(
-    r"\"(?P<quoted>[^\"]*)\"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<hidden>\[[^\]]*\]|[_*].)"
-    r"|(?P<digits>[#0?][#0?,]*(?:\.(?P<places>[#0?]*))?)|(?P<sign>.)",
+    r"\"(?P<quoted>[^\"]*)\"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<condition>\[[<>=][^\]]*\])"
+    r"|(?P<hidden>\[[^\]]*\]|[_*].)|(?P<digits>[#0?](?:[#0?,]*[#0?])?(?:\.(?P<places>[#0?]*))?(?P<scale>,*))"
+    r"|(?P<sign>.)",
     re.DOTALL,
 )
 _BEFORE_AND_BEHIND = 2
@@ -32,24 +33,40 @@ _OTHERS = re.compile(r"[ymdhsge@/]", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """How a number is shown: what is before and behind it, its decimal places, and whether it is a share of 1."""
+    """How a number is shown.
+
+    Attributes:
+        before: What is before it.
+        behind: What is behind it.
+        places: Its decimal places.
+        exponent: The power of ten by which it is multiplied: 2 for a share of 1, -3 for thousands.
+        has_others: Whether numbers below zero are shown with other words.
+    """
 
     before: str
     behind: str
     places: int
+    exponent: int = 0
+    has_others: bool = False
+
+    @property
+    def words(self) -> str:
+        """The letters that are shown."""
+        return "".join(filter(str.isalpha, self.before + self.behind))
 
     def show(self, value: str) -> str:
-        """Return a number as it is shown; empty if it is none.
+        """Return a number as it is shown; empty if it is none, or if it may be shown with other words.
 
         Args:
             value: The number as it is stored.
         """
         try:
-            number = Decimal(value) * (100 if "%" in self.behind else 1)
+            number = Decimal(value).scaleb(self.exponent)
             rounded = number.quantize(Decimal(1).scaleb(-self.places), ROUND_HALF_UP)
         except InvalidOperation:
             return ""
-        return f"{self.before}{rounded:f}{self.behind}" if rounded.is_finite() else ""
+        is_other = not rounded.is_finite() or (number < 0 and self.has_others)  # "down 5%" is not "up -5%"
+        return "" if is_other else f"{self.before}{rounded:f}{self.behind}"
 
 
 def read_format(code: str) -> NumberFormat | None:
@@ -58,21 +75,26 @@ def read_format(code: str) -> NumberFormat | None:
     Args:
         code: The format as workbooks store it: `#,##0.00 [$€-407]`.
     """
-    texts, places = [""], 0
+    texts, places, exponent, others = [""], 0, 0, ""
     for part in _PART.finditer(code[:_MAX_FORMAT]):
         if part["sign"] == ";":  # the format of negative numbers follows
+            others = code[part.end() :].split(";")[0]
             break
         if part["digits"]:
             texts.append("")
             places = len(part["places"] or "")
-        elif part["sign"] and _OTHERS.match(part["sign"]):
+            exponent -= 3 * len(part["scale"])
+        elif part["condition"] or (part["sign"] and _OTHERS.match(part["sign"])):
             return None
         elif not part["hidden"]:
             texts[-1] += part["quoted"] or part["escaped"] or part["currency"] or part["sign"] or ""
+            exponent += 2 if part["sign"] == "%" else 0
     is_added = any(character.isalpha() or character in "%€$£¥₹₽₺" for text in texts for character in text)
     if len(texts) != _BEFORE_AND_BEHIND or not is_added:
         return None
-    return NumberFormat(texts[0], texts[1], min(places, _MAX_PLACES))
+    shown = NumberFormat(texts[0], texts[1], min(places, _MAX_PLACES), exponent)
+    below = read_format(others) if others else None
+    return replace(shown, has_others=bool(shown.words and others and (below is None or below.words != shown.words)))
 
 
 def show_numbers(content: bytes) -> bytes:

@@ -38,6 +38,28 @@ def workbook(cells: str, *codes: str) -> bytes:
 @pytest.mark.parametrize(
     ("code", "value", "shown"),
     [
+        ('0.00"%"', "19", "19.00%"),  # these signs are texts
+        ("0\\%", "19", "19%"),
+        ('#,##0,"k"', "2500", "3k"),
+        ('0.0,, "M"', "2500000", "2.5 M"),
+        ('0" kg";[Red]-0" kg"', "-5", "-5 kg"),
+        ('0" profit";0" loss"', "5", "5 profit"),
+        ('0" profit";0" loss"', "-5", ""),
+    ],
+)
+def test_shares_thousands_and_losses_keep_their_values(code: str, value: str, shown: str) -> None:
+    number_format = read_format(code)
+    assert number_format is not None
+    assert number_format.show(value) == shown
+
+
+def test_a_format_for_some_numbers_only_is_not_used() -> None:
+    assert read_format('[>=1000]0,"k";0') is None
+
+
+@pytest.mark.parametrize(
+    ("code", "value", "shown"),
+    [
         (EUROS, "1250.5", "1250.50 €"),
         ('"£"#,##0', "7.5", "£8"),
         ('_-* #,##0.00\\ "kr"_-', "5", "5.00 kr"),
