@@ -54,6 +54,14 @@ def test_a_line_of_two_values_above_a_wide_header_is_no_header(read: Read) -> No
     assert parsed.startswith("As of | 1 May\nDay: 03.01. | Payee: Works | ")
 
 
+def test_a_row_with_more_values_than_the_others_is_no_header(read: Read) -> None:
+    """Somebody forgot the quotes around an answer with commas."""
+    rows = "Question,Answer\nOpen?,Yes\nWhere?,In Ulm,near the church,on the left,behind it\nWhen?,Daily\nWho?,Ann"
+    parsed = read(rows.encode(), "a.csv").text
+    assert parsed.startswith("Question: Open? | Answer: Yes\nQuestion: Where? | Answer: In Ulm | near the church")
+    assert parsed.endswith("Question: Who? | Answer: Ann")
+
+
 def test_a_row_with_one_value_within_a_table_is_no_title(read: Read) -> None:
     assert read(b"Name,Price\nApple,3\nRoots\nBeet,2", "a.csv").text == (
         "Name: Apple | Price: 3\nName: Roots\nName: Beet | Price: 2"
