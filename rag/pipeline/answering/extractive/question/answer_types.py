@@ -131,9 +131,9 @@ _ANSWERS = {
 }
 # "At what age may it be sold?", "In which interval …?", "What is the default limit?": an amount, of whatever it is.
 _MEASURES = (
-    r"(?:age|amount|bound|cap|capacity|depth|discount|distance|dose|duration|fee|frequency|height|humidity|interval|length"
-    r"|limit|maximum|minimum|percentage|percent|period|pressure|share|size|speed|temperature|threshold|thickness|value"
-    r"|voltage|volume|weight|width)s?"
+    r"(?:(?:age|amount|bound|cap|capacity|depth|discount|distance|dose|duration|fee|frequency|height|humidity|interval|length"
+    r"|limit|maximum|minimum|percentage|percent|period|pressure|share|size|speed|temperature|threshold|thickness"
+    r"|voltage|volume|weight|width)s?(?:['’ -]{1,3}(?P<following>[^\W\d_]+))?)"
     r"|\w*(?:alter|anteil|betrag|breite|dauer|frist|gebühr|geschwindigkeit|gewicht|größe|höhe|länge|menge|rabatt"
     r"|temperatur|tiefe)|âge|délai|durée|hauteur|longueur|poids|remise|taille|température|vitesse|altura|descuento"
     r"|duración|edad|longitud|peso|plazo|tamaño|temperatura|velocidad"
@@ -141,7 +141,8 @@ _MEASURES = (
 _AMOUNT_QUESTION = re.compile(
     r"\b(?:what|which|welche[rsmn]?|quel(?:le)?s?|cuál(?:es)?|qué)(?:['’]s)?"
     r"(?: (?:is|are|was|were|ist|sind|est|sont|es|son))?(?: (?:the|your|our|der|die|das|la|le|el))?"
-    rf" (?:(?!(?:of|for|to)\b)[\w-]+ ){{0,2}}(?:{_MEASURES})\b"
+    rf" (?:(?!(?:of|for|to|do|does|did|the)\b|an? (?:age|interval|limit|share|threshold)\b)[\w-]+ ){{0,2}}"
+    rf"(?:{_MEASURES})\b"
     r"|\bhow (?:close|cold|hot|loud|low|near|short|small|strong|thick|thin|warm)\b",
     re.IGNORECASE,
 )
@@ -175,13 +176,20 @@ def expected_answer_type(question: str) -> AnswerType | None:
 
 
 def asks_for_amount(question: str) -> bool:
-    """Return whether a question asks for an amount of something, though not in the words of a type of answer."""
-    return bool(_AMOUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])) and expected_answer_type(question) is None
+    """Return whether a question asks for an amount of something, though not in the words of a type of answer.
+
+    "What is the discount code?" and "which speed camera" do not: their first noun only says which kind it is.
+    """
+    match = _AMOUNT_QUESTION.search(question[:_MAX_QUESTION_CHARACTERS])
+    if match is None or expected_answer_type(question) is not None:
+        return False
+    following = (match["following"] or "").lower()
+    return following in ALL_FUNCTION_WORDS or following in ("", "apply", "applies")
 
 
 def has_amount(text: str) -> bool:
-    """Return whether a text has a number in digits. The number before a list item is none."""
-    return any(character.isdigit() for character in _ITEM_NUMBER.sub("", text[:_MAX_ANSWER_CHARACTERS]))
+    """Return whether a text has a number, in digits or words, that is no part of a date or version."""
+    return has_answer_of_type(text, AnswerType.NUMBER)
 
 
 def has_answer_of_type(text: str, answer_type: AnswerType) -> bool:

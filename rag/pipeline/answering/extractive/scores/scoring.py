@@ -29,7 +29,7 @@ _EXPECTED_BONUS = 1.2
 # The same for a number: a part without one says something else about what is counted.
 _NUMBER_BONUS = 6.0
 _NUMBER_TYPES = frozenset({AnswerType.NUMBER, AnswerType.VERSION})
-# Bonus for a number in digits if the question asks for the amount of something.
+# Bonus for a number if the question asks for the amount of something.
 _AMOUNT_BONUS = 2.0
 # Bonus if it is a short row or item, such as "tank | 1.2 litres": it has hardly anything else.
 _ENTRY_BONUS = 1.0

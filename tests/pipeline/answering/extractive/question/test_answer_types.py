@@ -6,6 +6,7 @@ from rag.pipeline.answering.extractive.question.answer_types import (
     AnswerType,
     asks_for_amount,
     expected_answer_type,
+    has_amount,
     has_answer_of_type,
     has_count,
 )
@@ -80,10 +81,25 @@ def test_a_part_has_what_the_question_asks_for(question: str, expected: AnswerTy
         ("What is the name of the limit?", False),
         ("Which farm sells calves at that age?", False),
         ("Does the age count?", False),
+        ("Which fee applies?", True),
+        ("What is the file size limit?", True),
+        ("What temperature should it have?", True),
+        ("What is a healthy weight?", True),
+        ("What is the discount code?", False),
+        ("Which speed camera is used?", False),
+        ("What are our core values?", False),
+        ("What does the limit do?", False),
+        ("What is the default value of the theme?", False),  # it may be a word
+        ("What is a share?", False),
     ],
 )
 def test_questions_for_the_amount_of_something(question: str, expected: bool) -> None:
     assert asks_for_amount(question) is expected
+
+
+def test_an_amount_may_be_in_words() -> None:
+    assert has_amount("The deep end is four metres deep.")
+    assert not has_amount("1. The depth was measured on 3 May 2024.")
 
 
 @pytest.mark.parametrize("part", ["what ", "a", "what a ", "what the a-", "how "])
