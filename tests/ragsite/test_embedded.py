@@ -122,10 +122,13 @@ def test_a_cluster_of_an_earlier_version_is_used(folder: Path, monkeypatch: pyte
 def test_killed_servers_are_started_again(created_folder: Path) -> None:
     address = services.start(created_folder)["REDIS_URL"]
     postmaster = int((created_folder / "postgres" / "postmaster.pid").read_text().split("\n")[0])
-    for process in [psutil.Process(postmaster), *psutil.Process(postmaster).children()]:
-        process.kill()
     with redis.Redis.from_url(address) as client:
-        psutil.Process(client.info("server")["process_id"]).kill()
+        redis_server = psutil.Process(client.info("server")["process_id"])
+    killed = [psutil.Process(postmaster), *psutil.Process(postmaster).children(), redis_server]
+    for process in killed:
+        process.kill()
+    _, running = psutil.wait_procs(killed, timeout=30)  # a start would connect to a server that still ends
+    assert not running
     assert query_both(services.start(created_folder)) == (1, True)
 
 
