@@ -73,8 +73,8 @@ ingest-sample: install-local
 clean-data: install-local
 	@$(BIN)/python -m ragsite.embedded "$(RAGSITE_DATA)" --delete && echo "Deleted: $(RAGSITE_DATA)"
 
-# Files of tests go to four processes in the order that tests/conftest.py gives them: the long ones first.
-PYTEST_DEFAULTS := -n 4 --dist loadfile --no-loadscope-reorder $(if $(filter random,$(ORDER)),--random-order)
+# Files of tests go to three processes in the order that tests/conftest.py gives them: the long ones first.
+PYTEST_DEFAULTS := -n 3 --dist loadfile --no-loadscope-reorder $(if $(filter random,$(ORDER)),--random-order)
 test: install-dev
 	@$(BIN)/python -m ragsite.embedded "$(TEST_DATA)" --throwaway $(BIN)/python -m pytest $(if $(ARGS),$(ARGS),$(PYTEST_DEFAULTS))
 
