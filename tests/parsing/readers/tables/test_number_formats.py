@@ -84,7 +84,16 @@ def test_other_formats_add_nothing(code: str) -> None:
     assert show_numbers(content) == content
 
 
-@pytest.mark.parametrize("cell", ['<c r="A2" s="1"><v>1e999999</v></c>', '<c r="A2" s="1"><v>NaN</v></c>', "<c >"])
+@pytest.mark.parametrize(
+    "cell",
+    [
+        '<c r="A2" s="1"><v>1e999999</v></c>',
+        '<c r="A2" s="1"><v>NaN</v></c>',
+        '<c r="A2" s="1" t="s"><v>5</v></c>',  # the number of a text
+        '<c r="A2" s="1" t="b"><v>1</v></c>',
+        "<c >",
+    ],
+)
 def test_what_is_no_number_stays(cell: str) -> None:
     content = workbook(cell, EUROS)
     assert show_numbers(content) == content

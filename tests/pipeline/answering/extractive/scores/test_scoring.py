@@ -176,3 +176,11 @@ def test_a_part_with_a_number_is_better_where_an_amount_is_asked_for(question: s
     similarity = Similarity({similar: 0.9, number: 0.8}, {similar: 0.9, number: 0.8}, text)
     quotes = extract_quotes(question, [passage(text, start=0, end=len(text))], similarity)
     assert render_quotes(quotes) == (number if is_number_best else similar)
+
+
+def test_a_reply_is_better_than_a_mail_that_it_quotes() -> None:
+    reply, quoted = "Ana opens the gate.", "Ben opens the gate."
+    text = f"{reply}\n\n{'Spoons are thin. ' * 8}\n\n> {quoted}"
+    similarity = Similarity({reply: 0.8, quoted: 0.94}, {reply: 0.8, quoted: 0.94}, text)
+    page = passage(text, start=0, end=len(text), path="a.eml")
+    assert "Ana" in render_quotes(extract_quotes("Who opens the gate?", [page], similarity))[:20]
