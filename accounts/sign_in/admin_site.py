@@ -99,9 +99,10 @@ class Site(AdminSite):
         """
         if request.method != "GET":  # a form may change the answer
             return self._may_open(request)
-        if not hasattr(request, "_may_open_admin"):
-            request._may_open_admin = self._may_open(request)  # type: ignore[attr-defined]
-        return bool(request._may_open_admin)  # type: ignore[attr-defined]
+        kept = vars(request)
+        if "_may_open_admin" not in kept:
+            kept["_may_open_admin"] = self._may_open(request)
+        return bool(kept["_may_open_admin"])
 
     def _may_open(self, request: HttpRequest) -> bool:
         if not super().has_permission(request):
@@ -126,14 +127,14 @@ class Site(AdminSite):
         """Redirect to the page of the account: Django's form does not count wrong passwords, so it could guess them."""
         return HttpResponseRedirect(reverse("change_password"))
 
-    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+    def admin_view(self, view: Callable[..., HttpResponseBase], cacheable: bool = False) -> Any:
         """Wrap a page. A form that collides with a change of the same moment is checked again, and says so then."""
 
         @functools.wraps(view)
         def check_again(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
             with contextlib.suppress(IntegrityError):
-                return view(request, *args, **kwargs)  # type: ignore[no-any-return]
-            return view(request, *args, **kwargs)  # type: ignore[no-any-return]
+                return view(request, *args, **kwargs)
+            return view(request, *args, **kwargs)
 
         return super().admin_view(check_again, cacheable)
 

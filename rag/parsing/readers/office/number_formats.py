@@ -104,7 +104,7 @@ def show_numbers(content: bytes) -> bytes:
         if not styles:
             return content
         sheets = {name: archive.read(name) for name in archive.namelist() if _SHEET.fullmatch(name)}
-    changed = {name: _CELL.sub(lambda cell: _shown(cell, styles), sheet) for name, sheet in sheets.items()}
+    changed = {name: _CELL.sub(lambda cell: _format_cell(cell, styles), sheet) for name, sheet in sheets.items()}
     changed = {name: sheet for name, sheet in changed.items() if sheet != sheets[name]}
     return replace_members(content, changed) if changed else content
 
@@ -125,7 +125,8 @@ def _read_styles(part: bytes) -> dict[bytes, NumberFormat]:
     return {str(number).encode(): shown for number, shown in formats if shown}
 
 
-def _shown(cell: re.Match[bytes], styles: dict[bytes, NumberFormat]) -> bytes:
+def _format_cell(cell: re.Match[bytes], styles: dict[bytes, NumberFormat]) -> bytes:
+    """Return a cell with the text that its number format shows; unchanged if the format adds nothing."""
     attributes = dict(_ATTRIBUTES.findall(cell[1]))
     number_format = styles.get(attributes.get(b"s", b"0"))
     if number_format is None or attributes.get(b"t", b"n") != b"n":
