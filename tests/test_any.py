@@ -37,7 +37,7 @@ MODULES_BY_REASON: dict[str, tuple[str, ...]] = {
         "rag.parsing.ocr.models",
         "rag.parsing.readers.messages.outlook",
         "rag.pipeline.answering.prompt",
-        "rag.providers.embedders.minilm_graph",
+        "rag.providers.embedders.bert_graph",
         "rag.providers.embedders.multilingual",
         "rag.providers.language_models.agent_loop",
         "rag.services.maintenance.backup.archive",
