@@ -46,14 +46,19 @@ def _find_quoted(text: str, path: str, *, is_beginning: bool) -> frozenset[int]:
     # Outlook has the header of the mail that is answered above it.
     headers = [header.lines.start for header in find_mail_headers(lines)] if is_mail else []
     quoted_header = next((number for number in headers if number > 0 or not is_beginning), len(lines))
+    introductions = set[int]()  # above marked lines
     for number, line in enumerate(lines[:quoted_header]):
         if len(line) > _MAX_LINE_CHARACTERS:
             continue
         is_introduction = bool(_WROTE.fullmatch(line))
         if _ORIGINAL.fullmatch(line) or (is_introduction and not _has_marks_below(lines, number)):
-            return frozenset(range(number, len(lines))) | _find_marked(lines[:number], is_mail=is_mail)
-        is_mail = is_mail or is_introduction
-    return frozenset(range(quoted_header, len(lines))) | _find_marked(lines[:quoted_header], is_mail=is_mail)
+            quoted_header = number
+            break
+        if is_introduction:
+            introductions.add(number)
+            is_mail = True
+    marked = _find_marked(lines[:quoted_header], is_mail=is_mail)
+    return marked.union(introductions, range(quoted_header, len(lines)))
 
 
 def _has_marks_below(lines: Sequence[str], number: int) -> bool:

@@ -34,7 +34,13 @@ def test_what_follows_an_introduction_is_quoted(introduction: str) -> None:
 
 def test_answers_between_marked_lines_are_not_quoted() -> None:
     text = f"On Monday Priya wrote:\n> {OLD}\n\n{NEW}\n\n> And the lift?\n\nIt works."
-    assert quoted(text) == quoted(text, "a.txt") == [f"> {OLD}", "> And the lift?"]
+    assert quoted(text) == quoted(text, "a.txt") == ["On Monday Priya wrote:", f"> {OLD}", "> And the lift?"]
+
+
+@pytest.mark.parametrize("introduction", INTRODUCTIONS[-4:])
+def test_the_introduction_of_marked_lines_is_part_of_what_they_quote(introduction: str) -> None:
+    for text in (f"{introduction}\n> {OLD}\n\n{NEW}", f"{NOTICE}\n\n{introduction}\n\n> {OLD}\n\n{NEW}"):
+        assert quoted(text) == quoted(text, "a.txt") == [introduction, f"> {OLD}"]
 
 
 def test_marked_lines_of_other_texts_are_not_quoted() -> None:
