@@ -56,10 +56,15 @@ local all all scram-sha-256
 """
 
 
+class _ServerEnded(EmbeddedError):
+    """The server that was running has ended."""
+
+
 def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> str:
     """Create the cluster if it does not exist, and start it if it is not running.
 
-    The calling code holds the folder's lock.
+    A server that is just ending, because it was killed or stopped, is waited for and started anew. The calling code
+    holds the folder's lock.
 
     Args:
         folder: the data folder.
@@ -76,6 +81,17 @@ def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> 
     sockets = socket_folder(cluster)
     if not cluster.exists():
         _create(cluster)
+    for is_last_attempt in (False, False, True):
+        try:
+            _start_and_prepare(cluster, sockets, throwaway=throwaway, superuser=superuser)
+            break
+        except (_ServerEnded, psycopg.OperationalError):  # a connection to it was broken
+            if is_last_attempt:
+                raise
+    return f"postgresql://{_USER}:@/{_DATABASE}?host={quote(str(sockets))}"
+
+
+def _start_and_prepare(cluster: Path, sockets: Path, *, throwaway: bool, superuser: bool) -> None:
     if not _running_server(cluster):
         # Files of a killed server name a process id that another process may have by now.
         for stale in (cluster / "postmaster.pid", sockets / ".s.PGSQL.5432.lock", sockets / ".s.PGSQL.5432"):
@@ -87,8 +103,7 @@ def start(folder: Path, *, throwaway: bool = False, superuser: bool = False) -> 
         _start_server(cluster, log, options)
     if not _has_administrator(cluster):
         _upgrade(cluster, sockets)
-    _prepare_database(sockets, superuser=superuser)
-    return f"postgresql://{_USER}:@/{_DATABASE}?host={quote(str(sockets))}"
+    _prepare_database(cluster, sockets, superuser=superuser)
 
 
 def _start_server(cluster: Path, log: Path, options: str) -> None:
@@ -169,43 +184,45 @@ def _upgrade(cluster: Path, sockets: Path) -> None:
 
     The cluster lets everybody in who reaches its socket until the last step. A crash before it repeats the steps.
     """
-    with _connect(sockets, _USER) as connection:
+    with _connect(cluster, sockets, _USER) as connection:
         query = "SELECT rolsuper, to_regrole(%s) IS NULL FROM pg_roles WHERE rolname = current_user"
         is_superuser, is_separate = connection.execute(query, [_ADMINISTRATOR]).fetchone() or (False, False)
         if is_superuser and is_separate:
             temporary = postgres_upgrade.create_temporary_superuser(connection)
     if is_superuser and is_separate:
-        with _connect(sockets, temporary, _DATABASE) as connection:
+        with _connect(cluster, sockets, temporary, _DATABASE) as connection:
             postgres_upgrade.separate_administrator(
                 connection, user=_USER, administrator=_ADMINISTRATOR, database=_DATABASE
             )
-    with _connect(sockets, _ADMINISTRATOR) as connection:
+    with _connect(cluster, sockets, _ADMINISTRATOR) as connection:
         postgres_upgrade.drop_temporary_superuser(connection)
         (cluster / "pg_hba.conf").write_text(_AUTHENTICATION)
         connection.execute("SELECT pg_reload_conf()")
 
 
-def _prepare_database(sockets: Path, *, superuser: bool) -> None:
+def _prepare_database(cluster: Path, sockets: Path, *, superuser: bool) -> None:
     """Create the login and its database as docs/operations/install.md says, unless they exist."""
-    with _connect(sockets, _ADMINISTRATOR) as connection:
+    with _connect(cluster, sockets, _ADMINISTRATOR) as connection:
         if not connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [_USER]).fetchone():
             connection.execute(f"CREATE ROLE {_USER} LOGIN CREATEROLE")
         if superuser:
             connection.execute(f"ALTER ROLE {_USER} SUPERUSER")
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [_DATABASE]).fetchone():
             connection.execute(f"CREATE DATABASE {_DATABASE} OWNER {_USER}")
-    with _connect(sockets, _ADMINISTRATOR, _DATABASE) as connection:
+    with _connect(cluster, sockets, _ADMINISTRATOR, _DATABASE) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
         connection.execute(_PUBLIC_FUNCTIONS.read_text())
 
 
-def _connect(sockets: Path, user: str, database: str = "postgres") -> "psycopg.Connection[TupleRow]":
-    """Connect, and retry while the server recovers from a crash."""
+def _connect(cluster: Path, sockets: Path, user: str, database: str = "postgres") -> "psycopg.Connection[TupleRow]":
+    """Connect, and retry while the server recovers from a crash, or until it has ended."""
     deadline = time.monotonic() + _MAX_CONNECT_SECONDS
     while True:
         try:
             return psycopg.connect(host=str(sockets), user=user, dbname=database, autocommit=True)
         except psycopg.OperationalError as error:
+            if not _running_server(cluster):
+                raise _ServerEnded(f"PostgreSQL has ended: {error}") from None
             if time.monotonic() > deadline:
                 raise EmbeddedError(f"PostgreSQL does not accept connections: {error}") from None
             time.sleep(0.1)

@@ -2,15 +2,18 @@
 
 import os
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import psutil
 import psycopg
 import pytest
 import redis
+from psycopg.rows import TupleRow
 
 from ragsite.embedded import postgres, services
 from ragsite.embedded.folder import EmbeddedError
@@ -124,12 +127,32 @@ def test_killed_servers_are_started_again(created_folder: Path) -> None:
     postmaster = int((created_folder / "postgres" / "postmaster.pid").read_text().split("\n")[0])
     with redis.Redis.from_url(address) as client:
         redis_server = psutil.Process(client.info("server")["process_id"])
-    killed = [psutil.Process(postmaster), *psutil.Process(postmaster).children(), redis_server]
-    for process in killed:
+    for process in [redis_server, psutil.Process(postmaster), *psutil.Process(postmaster).children()]:
         process.kill()
-    _, running = psutil.wait_procs(killed, timeout=30)  # a start would connect to a server that still ends
-    assert not running
+    psutil.wait_procs([redis_server], timeout=30)
     assert query_both(services.start(created_folder)) == (1, True)
+
+
+def test_a_server_that_ends_while_a_start_connects_to_it_is_started_again(
+    created_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services.start(created_folder)
+    postmaster = psutil.Process(int((created_folder / "postgres" / "postmaster.pid").read_text().split("\n")[0]))
+    connects, connect = threading.Event(), psycopg.connect
+
+    def tell_and_connect(*arguments: Any, **options: Any) -> "psycopg.Connection[TupleRow]":
+        connects.set()
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr(psycopg, "connect", tell_and_connect)
+    postmaster.suspend()  # it is not gone yet, and answers nobody
+    with ThreadPoolExecutor(1) as pool:
+        started = pool.submit(services.start, created_folder)
+        try:
+            assert connects.wait(30)
+        finally:
+            postmaster.kill()
+        assert query_both(started.result()) == (1, True)
 
 
 def test_the_sessions_of_a_killed_server_are_waited_for(
@@ -143,7 +166,6 @@ def test_the_sessions_of_a_killed_server_are_waited_for(
     session = next(child for child in postmaster.children() if "checkpointer" in " ".join(child.cmdline()))
     session.suspend()
     postmaster.kill()
-    eventually(lambda: not services.is_running(created_folder))  # a start would connect to a server that still ends
     with ThreadPoolExecutor(1) as pool:
         started = pool.submit(services.start, created_folder)
         try:
