@@ -16,6 +16,8 @@ from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d%?$")
+# What values have in common: "5 kg" and "12.5 kg", "3 May" and "14 June".
+_DIGITS, _LETTERS = re.compile(r"\d(?:[\d.,']*\d)?"), re.compile(r"[^\W\d_]+")
 # The first line by which Excel recognises the delimiter.
 _DECLARED_DELIMITER = re.compile(r"\"?sep=([^\r\n\"])\"?\r?\n", re.I)
 _SAMPLE_CHARACTERS, _SAMPLE_ROWS = 16_384, 20
@@ -51,7 +53,10 @@ def _readable(rows: Iterable[list[str]]) -> list[str]:
     head = list(itertools.islice(non_empty, _SAMPLE_ROWS))
     start = start_of_table(head)
     preamble = [" | ".join(filter(None, row)) for row in head[:start]]
-    return [*preamble, *_rows_of_table(itertools.chain(head[start:], non_empty))]
+    rows_of_table = itertools.chain(head[start:], non_empty)
+    if start and is_row_of_data(head[start], head[start + 1 :]):
+        return [*preamble, *map(" | ".join, rows_of_table)]
+    return [*preamble, *_rows_of_table(rows_of_table)]
 
 
 def start_of_table(rows: Sequence[list[str]]) -> int:
@@ -70,6 +75,34 @@ def start_of_table(rows: Sequence[list[str]]) -> int:
     if 2 * sum(width > max_width for width in widths[start + 1 :]) <= len(rows) - start - 1:
         max_width = 1
     return start if max(widths[:start], default=0) <= max(1, max_width) and len(rows) > start + 1 else 0
+
+
+def is_row_of_data(row: Sequence[str], following: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row of a table below a title is no header, as the following rows show.
+
+    It has a value with the form of most values below it, such as a date or a weight, or one that is there again. A
+    header is repeated as a whole.
+    """
+    below = [[other[column] for other in following if column < len(other)] for column in range(len(row))]
+    columns = [(cell, [other for other in cells if other]) for cell, cells in zip(row, below, strict=True) if cell]
+    repeated = sum(cell in cells for cell, cells in columns)
+    return 0 < repeated < len(columns) or any(_has_form_of(cell, cells) for cell, cells in columns)
+
+
+def _has_form_of(cell: str, others: Sequence[str]) -> bool:
+    """Return whether a cell has the form of a value, and that of most others."""
+    form = _form(cell)
+    return bool(form) and 2 * sum(_form(other) == form for other in others) > len(others)
+
+
+def _form(cell: str) -> str:
+    """Return a value without its number, of one that begins with it also without its words; empty for a text."""
+    form = _DIGITS.sub("0", cell)
+    if "@" in form:  # an address
+        return "@"
+    if "0" not in form:
+        return ""
+    return form if form[0].isalpha() else _LETTERS.sub("a", form)
 
 
 def _rows_of_table(non_empty: Iterator[list[str]]) -> list[str]:

@@ -7,7 +7,7 @@ from rag.parsing import formats, zip_files
 from rag.parsing.detection import OLE_MAGIC
 from rag.parsing.parse_markdown import parse_markdown
 from rag.parsing.readers import extracted_markdown
-from rag.parsing.readers.csv_tables import start_of_table
+from rag.parsing.readers.csv_tables import is_row_of_data, start_of_table
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -50,6 +50,8 @@ def _with_header(top: re.Match[str]) -> str:
     names = list(filter(None, rows[start][1])) if start else []
     # In a table of two columns the first row rather has a name and a value.
     if len(names) < _MIN_COLUMNS or any(name[0].isdigit() for name in names):
+        return top[0]
+    if is_row_of_data(rows[start][1], [cells for _, cells in rows[start + 1 :]]):
         return top[0]
     above = [" | ".join(filter(None, cells)) for _, cells in rows[:start]]
     header, *others = [line for line, _ in rows[start:]]

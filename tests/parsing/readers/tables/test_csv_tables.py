@@ -66,3 +66,36 @@ def test_a_row_with_one_value_within_a_table_is_no_title(read: Read) -> None:
     assert read(b"Name,Price\nApple,3\nRoots\nBeet,2", "a.csv").text == (
         "Name: Apple | Price: 3\nName: Roots\nName: Beet | Price: 2"
     )
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        ["Ann,3 May", "Ben,14 June"],
+        ["Ann,2024-05-03", "Ben,2024-06-14", "Cem,unknown", "Dora,2024-01-02"],
+        ["Oats,5 kg", "Rye,12.5 kg"],
+        ["Ann,ann@example.com", "Ben,b.lee@example.org"],
+        ["Ann,Oslo,Sales", "Ben,Rome,Sales"],
+    ],
+)
+def test_a_row_of_data_below_a_title_is_no_header(read: Read, rows: list[str]) -> None:
+    lines = [row.replace(",", " | ") for row in rows]
+    assert read("\n".join(["Our list", *rows]).encode(), "a.csv").text == "\n".join(["Our list", *lines])
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [("Name,Week 1", "Ann,Room 3"), ("Zone,5 kg", "EU,12.5"), ("Name,Day", "Name,Day"), ("Grain,Sold", "Rye,5 kg")],
+)
+def test_names_with_numbers_and_a_repeated_header_are_a_header(read: Read, header: str, row: str) -> None:
+    named = " | ".join(f"{name}: {value}" for name, value in zip(header.split(","), row.split(","), strict=True))
+    assert read(f"Our list\n{header}\n{row}".encode(), "a.csv").text == f"Our list\n{named}"
+
+
+@pytest.mark.parametrize("part", ["1", "1,", "1 a ", ",,", "a@"])
+def test_long_values_below_a_title_take_linear_time(part: str) -> None:
+    def table_of(length: int, number: int) -> bytes:
+        rows = [f'{number};"{part * (length // len(part))}"' for number in "abc"]
+        return "\n".join([f"Our list {number}", *rows]).encode()
+
+    assert takes_linear_time(lambda table: read_csv(table, LIMITS), table_of, 100_000)

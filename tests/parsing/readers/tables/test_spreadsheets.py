@@ -35,6 +35,8 @@ def test_rows_above_the_header_are_no_header(read: Read, above: list[list[str]])
         [["Pump", ""], ["Length", "5 m"], ["Weight", "68 kg"], ["Power", "2 kW"]],
         [["Tours", "", ""], ["Lake", "all", "5"], ["Hill", "all", "7"], ["Bay", "all", "9"]],
         [["Place", "Part", "Waste"], ["Lake", "", ""], ["Hill", "north", "Monday"], ["Bay", "south", "Friday"]],
+        [["Tours", "", ""], ["Lake", "all", "€5"], ["Hill", "north", "€12.50"]],
+        [["Tours", "", ""], ["Lake", "all", "May"], ["Hill", "all", "July"]],
     ],
 )
 def test_a_first_row_without_names_below_it_stays(read: Read, rows: list[list[str]]) -> None:
