@@ -22,13 +22,15 @@ _DIGITS, _LETTERS = re.compile(r"\d(?:[\d.,']*\d)?"), re.compile(r"[^\W\d_]+")
 _DECLARED_DELIMITER = re.compile(r"\"?sep=([^\r\n\"])\"?\r?\n", re.I)
 _SAMPLE_CHARACTERS, _SAMPLE_ROWS = 16_384, 20
 _DELIMITERS = ",;\t|"
+# As many as a sheet can have. Each row has all names: more would make a text many times as long as the file.
+_MAX_COLUMNS = 16_384
 
 
 def read_csv(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a CSV or TSV file. `limits` is not needed, but all readers receive it.
 
     Raises:
-        ParseFailed: If the file is malformed.
+        ParseFailed: If the file is malformed, or has too many columns.
     """
     text = decode_text(content).replace("\x00", "")
     declared = _DECLARED_DELIMITER.match(text)
@@ -109,6 +111,12 @@ def _rows_of_table(non_empty: Iterator[list[str]]) -> list[str]:
     first = next(non_empty, [])
     if not _is_header(first):
         return [" | ".join(row) for row in itertools.chain([first] if first else [], non_empty)]
+    columns = sum(map(bool, first))
+    if columns > _MAX_COLUMNS:
+        raise ParseFailed(
+            f"The table has {columns:,} columns; at most {_MAX_COLUMNS:,} are read. Send it in parts with fewer "
+            "columns, or with one row for each column."
+        )
     lines = [_line(first, row) for row in non_empty]
     return lines or [" | ".join(first)]
 

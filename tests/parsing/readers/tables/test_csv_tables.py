@@ -4,6 +4,7 @@ import csv
 
 import pytest
 
+from rag.errors import ParseFailed
 from rag.parsing.readers.csv_tables import read_csv
 from rag.parsing.sandbox.limits import Limits
 from tests.parsing.conftest import Read
@@ -37,6 +38,17 @@ def test_short_rows_below_a_wide_header_are_read_in_linear_time(read: Read) -> N
 
     assert takes_linear_time(lambda table: read_csv(table, LIMITS), table_of, 8_000)
     assert read(b"a,b\n1,2,3,,5\n", "a.csv").text == "a: 1 | b: 2 | 3 | 5"
+
+
+def test_a_table_has_as_many_columns_as_a_sheet(read: Read) -> None:
+    def table_of(columns: int) -> bytes:
+        return "\n".join(",".join(f"{part}{number}" for number in range(columns)) for part in ("c", "")).encode()
+
+    assert read(table_of(16_384), "a.csv").text.endswith(" | c16383: 16383")
+    with pytest.raises(ParseFailed, match=r"16,385 columns; at most 16,384 are read\. Send it in parts"):
+        read(table_of(16_385), "a.csv")
+    values = b",".join(b"%d" % number for number in range(20_000))  # without names
+    assert read(values, "a.csv").text.endswith(" | 19999")
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t"])
