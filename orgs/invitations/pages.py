@@ -41,6 +41,7 @@ class NewAccountForm(forms.Form):
         max_length=_MAX_PASSWORD_LENGTH,
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text=password_validation.password_validators_help_text_html(),
     )
     repeated = forms.CharField(
         label=_("The same password again"),

@@ -39,6 +39,8 @@ def test_the_page_shows_only_what_is_ones_own(world: World) -> None:
 def test_a_changed_password_ends_all_other_sign_ins(world: World) -> None:
     user = world.users["editor"]
     token, elsewhere, here = str(AccessToken.for_user(user)), browser(user), browser(user)
+    page = here.get("/account/password").content.decode()
+    assert "<li>Your password must contain at least 8 characters.</li>" in page
     assert "not your current password" in change(here, "wrong")
     assert "too common" in change(here, PASSWORD, "password")
     assert User.objects.get(pk=user.pk).check_password(PASSWORD)

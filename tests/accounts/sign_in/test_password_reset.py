@@ -58,6 +58,7 @@ def test_a_link_sets_a_password_once_and_ends_all_sign_ins(world: World) -> None
     browser = Client()
     form = browser.get(link_in(message), follow=True)
     url = form.redirect_chain[-1][0]
+    assert "<li>Your password must contain at least 8 characters.</li>" in form.content.decode()
     assert (
         "too common" in browser.post(url, {"new_password1": "password", "new_password2": "password"}).content.decode()
     )

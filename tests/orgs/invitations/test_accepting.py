@@ -41,6 +41,15 @@ def test_an_invited_person_sets_a_password_and_lands_on_the_first_page(world: Wo
     assert trail.count("Show the invitation") == events.count()
 
 
+def test_the_rules_for_passwords_are_shown_before_the_first_error(world: World, invite: Any) -> None:
+    invite(staff_browser(world.users["owner"]), "editor")
+    page = Client().get("/invitation", {"token": sent_token()})
+    assert '<div class="muted small help-text" id="id_password_helptext"><ul><li>' in page.content.decode()
+    assert "<li>Your password must contain at least 8 characters.</li>" in page.content.decode()
+    german = Client().get("/invitation", {"token": sent_token()}, headers={"Accept-Language": "de"})
+    assert "Das Passwort muss mindestens 8 Zeichen enthalten." in german.content.decode()
+
+
 def test_a_link_works_once_and_not_after_it_was_revoked_replaced_or_has_expired(world: World, invite: Any) -> None:
     owner = staff_browser(world.users["owner"])
 
