@@ -76,9 +76,9 @@ class BodyLimitMiddleware:
 
 
 def _limit(request: HttpRequest, *, is_upload_path: bool) -> tuple[int, str]:
-    """Return how many bytes the body may have, and the name of the setting that limits it."""
+    """Return how many bytes the body may have, and the name of that limit or its setting."""
     if is_upload_path and request.content_type == "multipart/form-data":
-        return settings.RAG_MAX_UPLOAD_BYTES, "RAG_MAX_UPLOAD_BYTES"
+        return settings.RAG_MAX_UPLOAD_BYTES, "the limit of forms with files"
     if request.content_type in _FORMS:
         is_with_file = _PAGES_WITH_FILES.fullmatch(request.path_info) is not None
         limit = _MAX_BYTES_WITH_FILE if is_with_file else MAX_FORM_BYTES

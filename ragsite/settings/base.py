@@ -11,7 +11,6 @@ DEBUG = env.bool("DEBUG", default=False)
 RAG_LOCAL = env.bool("RAG_LOCAL", default=False)
 SECRET_KEY = env.str("SECRET_KEY")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
 
 INSTALLED_APPS = [
     "accounts.apps.AdminConfig",

@@ -1,6 +1,9 @@
 """How browsers are protected: HTTPS, cookies, frames, the content security policy, other origins (CORS)."""
 
+from urllib.parse import urlsplit
+
 from .base import DEBUG, RAG_LOCAL
+from .email import RAG_PUBLIC_URL
 from .env import env
 
 # Secure by default; only RAG_LOCAL and DEBUG relax it.
@@ -18,6 +21,11 @@ MESSAGE_STORAGE = "ragsite.views.bounded_messages.BoundedSessionStorage"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _https
 SESSION_COOKIE_HTTPONLY = True
 X_FRAME_OPTIONS = "DENY"
+# Forms of the product's own address are accepted, even if a proxy passes on another Host; and of these, if it has more.
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+_public = urlsplit(RAG_PUBLIC_URL)
+if _public.scheme and _public.netloc:
+    CSRF_TRUSTED_ORIGINS.append(f"{_public.scheme}://{_public.netloc}")
 CSRF_FAILURE_VIEW = "ragsite.views.error_pages.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 # Only behind a proxy that always overwrites the header.

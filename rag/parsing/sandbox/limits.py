@@ -1,6 +1,6 @@
 """The limits of parsing, with their numbers, and the request to a parser process.
 
-Others are settings: RAG_PARSE_TIMEOUT_SECONDS, RAG_PARSE_MAX_MEMORY_MB, RAG_OCR_MAX_PAGES, RAG_OCR_TIMEOUT_SECONDS.
+Others are settings: RAG_PARSE_TIMEOUT_SECONDS, RAG_PARSE_MAX_MEMORY_MB, RAG_OCR_MAX_PAGES.
 """
 
 import resource

@@ -6,9 +6,11 @@ from django.core.exceptions import ImproperlyConfigured
 
 from ragsite.settings.env import DATA_DIR, env
 
-# Limits of one file, of all files of a request (413), and of their number (400).
+from .ingestion import RAG_MAX_BODY_BYTES
+
+# Limits of one file, of all files of a request (413), and of their number (400). The largest file fits in a form.
 RAG_MAX_FILE_BYTES = env.int("RAG_MAX_FILE_BYTES", default=256 * 1024 * 1024)
-RAG_MAX_UPLOAD_BYTES = env.int("RAG_MAX_UPLOAD_BYTES", default=1024 * 1024 * 1024)
+RAG_MAX_UPLOAD_BYTES = max(1024 * 1024 * 1024, RAG_MAX_FILE_BYTES + RAG_MAX_BODY_BYTES)
 DATA_UPLOAD_MAX_NUMBER_FILES = 1000
 # Uploads of a request beyond this size are written to unnamed temporary files.
 FILE_UPLOAD_MAX_MEMORY_SIZE = 2_621_440

@@ -8,9 +8,9 @@ RAG_MAX_DOCUMENTS_PER_JOB = 10_000
 
 # Parsing one file: wall clock and CPU time, and memory beyond that of an idle parser process.
 RAG_PARSE_TIMEOUT_SECONDS = env.float("RAG_PARSE_TIMEOUT_SECONDS", default=120.0)
-# Text recognition (OCR) takes some seconds per page.
-RAG_OCR_TIMEOUT_SECONDS = env.float("RAG_OCR_TIMEOUT_SECONDS", default=600.0)
 RAG_OCR_MAX_PAGES = env.int("RAG_OCR_MAX_PAGES", default=100)
+# With text recognition (OCR), which takes 4 to 9 seconds per page.
+RAG_OCR_TIMEOUT_SECONDS = max(600.0, 6.0 * RAG_OCR_MAX_PAGES, RAG_PARSE_TIMEOUT_SECONDS)
 # Languages of the program Tesseract, such as "rus+ara"; empty if it is not used.
 RAG_OCR_TESSERACT_LANGUAGES = env.str("RAG_OCR_TESSERACT_LANGUAGES", default="")
 RAG_PARSE_MAX_MEMORY_MB = env.int("RAG_PARSE_MAX_MEMORY_MB", default=1024)

@@ -164,9 +164,9 @@ def test_long_bodies_cost_little_memory_and_have_a_limit(web: Web, live_world: W
     stored_count, file_count = Original.objects.count(), Original.objects.filter(content=None).count()
     too_much = framed(form([90 * MB, 70 * MB]))
     for headers, parts, setting in (
-        (f"{FORM}Transfer-Encoding: chunked", too_much, "RAG_MAX_UPLOAD_BYTES"),
+        (f"{FORM}Transfer-Encoding: chunked", too_much, "the limit of forms with files"),
         (f"{FORM}Content-Length: {length}", form([101 * MB]), ""),
-        (f"{FORM}Content-Length: {200 * MB}", form(small_sizes), "RAG_MAX_UPLOAD_BYTES"),
+        (f"{FORM}Content-Length: {200 * MB}", form(small_sizes), "the limit of forms with files"),
         (f"{FORM}Transfer-Encoding: chunked", framed(form([101 * MB])), "RAG_MAX_FILE_BYTES"),
         (
             "Content-Type: application/json\r\nTransfer-Encoding: chunked",

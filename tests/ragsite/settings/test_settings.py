@@ -83,11 +83,37 @@ def test_an_unknown_variable_is_reported_with_its_likely_spelling(monkeypatch: p
 
 
 def test_a_former_setting_is_reported_with_what_holds_now() -> None:
-    environment = {**os.environ, "RAG_LEASE_SECONDS": "60"}
+    environment = {**os.environ, "RAG_LEASE_SECONDS": "60", "RAG_MAX_UPLOAD_BYTES": "5", "RAG_OCR_TIMEOUT_SECONDS": "5"}
     command = [sys.executable, "manage.py", "check"]
     process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     assert "The environment variable RAG_LEASE_SECONDS has no effect." in process.stderr
     assert "It was a setting of an earlier version. A worker that does not respond" in process.stderr
+    assert "A form has at most 1 GiB" in process.stderr
+    assert "Text recognition takes at most 600 seconds" in process.stderr
+
+
+def derived(**variables: str) -> list[object]:
+    """Settings that follow from others."""
+    names = ("RAG_MAX_UPLOAD_BYTES", "RAG_OCR_TIMEOUT_SECONDS", "CSRF_TRUSTED_ORIGINS")
+    command = [sys.executable, "-c", f"import json, ragsite.settings as s; print(json.dumps([s.{', s.'.join(names)}]))"]
+    process = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=True)
+    return list(json.loads(process.stdout))
+
+
+def test_a_form_has_room_for_the_largest_file() -> None:
+    assert derived(RAG_MAX_FILE_BYTES="1000")[0] == 2**30
+    assert derived(RAG_MAX_FILE_BYTES=str(2**31), RAG_MAX_BODY_BYTES="500")[0] == 2**31 + 500
+
+
+def test_text_recognition_has_time_for_its_pages() -> None:
+    assert derived()[1] == derived(RAG_OCR_MAX_PAGES="3")[1] == 600
+    assert derived(RAG_OCR_MAX_PAGES="150")[1] == derived(RAG_PARSE_TIMEOUT_SECONDS="900")[1] == 900
+
+
+def test_forms_of_the_public_address_are_accepted() -> None:
+    assert derived()[2] == derived(RAG_PUBLIC_URL="rag.example.com")[2] == []
+    variables = {"RAG_PUBLIC_URL": "https://rag.example.com:8443/", "CSRF_TRUSTED_ORIGINS": "https://b.example"}
+    assert derived(**variables)[2] == ["https://b.example", "https://rag.example.com:8443"]
 
 
 def test_limits_of_requests_a_minute_are_merged_with_the_defaults() -> None:

@@ -43,7 +43,6 @@ class Web:
             "RAG_STORAGE_FOLDER": str(self.stored_files),
             "RAG_TEMP_FOLDER": str(self.temporary_files),
             "RAG_MAX_FILE_BYTES": str(100 * MB),
-            "RAG_MAX_UPLOAD_BYTES": str(150 * MB),
         }
         with open(folder / "web.log", "wb") as log:
             command = commands.web(host="127.0.0.1", port=self.port)

@@ -6,6 +6,7 @@ from ragsite.settings.test import *
 from tests.support.processes.schedules import ten_times_as_often
 
 DATABASES["default"]["NAME"] = os.environ["TEST_DATABASE"]
+RAG_MAX_UPLOAD_BYTES = 150 * 1024 * 1024
 RAG_LEASE_SECONDS = 2
 RAG_SWEEP_INTERVAL_SECONDS = 1
 CELERY_BEAT_SCHEDULE = ten_times_as_often(CELERY_BEAT_SCHEDULE)

@@ -127,7 +127,9 @@ def test_a_413_names_the_exceeded_limit(api: Api, live_world: World, stored_file
         "5,000 bytes (RAG_MAX_FILE_BYTES) ": editor.post(
             "/api/rag/ingest", {"dataSourceId": "library", "documents": [{"contentBase64": encoded}]}
         ),
-        "20,000 are accepted here (RAG_MAX_UPLOAD_BYTES)": send(editor, [("big.txt", b"x" * 20_000, "text/plain")]),
+        "20,000 are accepted here (the limit of forms with files)": send(
+            editor, [("big.txt", b"x" * 20_000, "text/plain")]
+        ),
         "10,000 are accepted here (RAG_MAX_BODY_BYTES)": editor.post("/api/rag/ingest", {"text": "x" * 10_000}),
         "10,000 are accepted here (RAG_MAX_BODY_BYTES": send(editor, small[:1], documents=json.dumps(fields)),
     }
