@@ -33,10 +33,10 @@ BOMB = f'<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa">{_LAUGHS}]>'
 SECRET = "nobody-may-read-this"
 
 
-# A PDF whose list of pages contains itself.
+# A PDF whose page tree contains itself, with a name in another spelling, which no check recognises beforehand.
 _CYCLE = (
-    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Count 999999999/Kids["
-    + b"2 0 R " * 50_000
+    b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Count 9/K#69ds["
+    + b"2 0 R " * 40
     + b"]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF"
 )
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from rag.parsing.readers import extracted_markdown
     from rag.parsing.readers.messages import mail
+    from rag.parsing.readers.pdf import read_pdf
 else:
     agents, boto3, mcp, openai = map(Deferred, ("agents", "boto3", "mcp", "openai"))
     moto_server, qdrant_client = Deferred("moto.server"), Deferred("qdrant_client")
@@ -40,6 +41,7 @@ else:
     mcp_metadata = Deferred("mcp.shared.auth")
     extracted_markdown = Deferred("rag.parsing.readers.extracted_markdown")
     mail = Deferred("rag.parsing.readers.messages.mail")
+    read_pdf = Deferred("rag.parsing.readers.pdf.read_pdf")
 
 __all__ = [
     "agents",
@@ -53,4 +55,5 @@ __all__ = [
     "moto_server",
     "openai",
     "qdrant_client",
+    "read_pdf",
 ]

@@ -18,6 +18,12 @@ from rag.types import ParsedDocument
 from .page_texts import can_open, improve, with_page_sizes
 
 _DAMAGED = "The PDF is damaged or cut off. Open it, save it again and send that."
+# The beginning of an object, or the numbers of the objects in a node of the page tree; and where that begins.
+_OBJECT_OR_KIDS = re.compile(rb"(?<!\d)(\d{1,10})\s{1,9}\d{1,5}\s{1,9}obj\b|/Kids\s{0,9}\[([^\]]*)")
+_REFERENCE = re.compile(rb"(?<!\d)(\d{1,10})\s{1,9}\d{1,5}\s{1,9}R")
+_ROOT = re.compile(rb"/Pages\s{0,9}(\d{1,10})\s{1,9}\d{1,5}\s{1,9}R")
+# A file has several if it was changed and keeps its earlier versions.
+_MAX_ROOTS = 10
 
 
 def read(content: bytes, limits: Limits) -> ParsedDocument:
@@ -26,6 +32,8 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
     Raises:
         ParseFailed: If the PDF is damaged or encrypted, or no text was found.
     """
+    if _has_repeated_nodes(content):
+        raise ParseFailed(_DAMAGED)
     is_cut_off = b"%%EOF" not in content[-2048:]
     if is_cut_off and not can_open(content):  # xberg may read some of it, with the wrong letters
         raise ParseFailed(_DAMAGED)
@@ -49,6 +57,30 @@ def read(content: bytes, limits: Limits) -> ParsedDocument:
         title=parsed.title or _first_heading(parsed),
         unread_pages=recognized.unread,
     )
+
+
+def _has_repeated_nodes(content: bytes) -> bool:
+    """Return whether the page tree contains a node more than once, such as itself.
+
+    xberg would visit it again and again if it finds the objects without the file's table of them. Nodes that are packed
+    into a stream are not seen: the time limit ends that.
+    """
+    nodes: dict[bytes, list[bytes]] = {}
+    number = b""
+    for part in _OBJECT_OR_KIDS.finditer(content):
+        if part[1]:
+            number = part[1]
+        else:
+            nodes[number] = _REFERENCE.findall(part[2])  # of several versions, the last one counts
+    for root in list(dict.fromkeys(_ROOT.findall(content)))[-_MAX_ROOTS:]:
+        seen, remaining = {root}, [root]
+        while remaining:
+            children = [child for child in nodes.get(remaining.pop(), ()) if child in nodes]
+            if len(set(children)) < len(children) or not seen.isdisjoint(children):
+                return True
+            seen.update(children)
+            remaining += children
+    return False
 
 
 def _extract(content: bytes, limits: Limits, marker: str) -> Extracted:
