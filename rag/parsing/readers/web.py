@@ -43,12 +43,22 @@ _BOILERPLATE = " | ".join(
         "//*[@role='navigation' or @role='search' or @role='banner' or @role='contentinfo' or @role='complementary']",
         "//*[contains(concat(' ', @class, ' '), ' mw-editsection ')]",
         "//div[@id='footer' or @id='page-footer']",
+        # What is read aloud, not seen: "Previous" and "Next" of a row of pictures, "Skip to content".
+        *(
+            f"//*[contains(concat(' ', @class, ' '), ' {name} ')]"
+            for name in ("visually-hidden", "sr-only", "screen-reader-text", "visuallyhidden")
+        ),
     ]
 )
 _MAIN = "//main | //*[@role='main'] | //article[not(//main) and not(//*[@role='main']) and not(ancestor::article)]"
 _LAYOUT_TABLES = (
     "//table[@role='presentation' or .//table or .//h1 or .//h2 or .//h3 or not(.//tr[count(td | th) > 1])]"
 )
+# Browsers show it as a line break, lxml leaves it out.
+_LINE_BREAK = re.compile(r"</br>", re.I)
+# What editors put in by default.
+_NO_TITLE = re.compile(r"untitled(?: document| page)?(?: \d{1,3})?|new page(?: \d{1,3})?", re.I)
+_INLINE_TAGS = frozenset({"span", "sup", "sub", "font", "u"})
 _ROW = re.compile(r"^\|", re.M)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
@@ -88,6 +98,7 @@ def parse_html(html: str, limits: Limits) -> ParsedDocument:
     if page is None:
         return ParsedDocument(text="")
     title = " ".join((page.findtext(".//title") or "").split())
+    title = "" if _NO_TITLE.fullmatch(title) else title
     _remove_boilerplate(page)
     if _depth(page) > _MAX_DEPTH:
         raise ParseFailed(_TOO_DEEP)
@@ -111,7 +122,8 @@ def _tree(html: str) -> lxml.html.HtmlElement | None:
     # As bytes, because lxml refuses text with an encoding declaration.
     parser = lxml.html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True)
     try:
-        page = lxml.html.document_fromstring(html.encode("utf-8", "replace"), parser=parser)
+        as_shown = _LINE_BREAK.sub("<br>", html)
+        page = lxml.html.document_fromstring(as_shown.encode("utf-8", "replace"), parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError):  # empty page
         page = None
     if any("depth" in error.message.lower() for error in parser.error_log):  # deeper elements would be dropped
@@ -136,15 +148,24 @@ def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
         note.tag = "div"
         note.attrib.clear()
     _dissolve_layout_tables(page)
-    for element in list(page.iter("span", "sup", "sub", "font")):
-        if element.getparent() is not None:
+    for element in list(page.iter(etree.Element)):
+        is_formatting = element.tag in _INLINE_TAGS or ":" in element.tag  # Word marks names: `<st1:place>`
+        if is_formatting and element.getparent() is not None:
             element.drop_tag()
+    for heading in list(page.iter("h1", "h2", "h3", "h4", "h5", "h6")):
+        if not heading.text_content().strip():  # xberg fails if a heading has only spaces
+            heading.tag = "div"
     preformatted = {element for pre in page.iter("pre", "textarea") for element in pre.iter()}
     for element in page.iter():
-        if element.text and element not in preformatted:
-            element.text = _SPACE.sub(" ", element.text)
-        if element.tail and element.getparent() not in preformatted:
-            element.tail = _SPACE.sub(" ", element.tail)
+        element.text = _collapse(element.text, is_preformatted=element in preformatted)
+        element.tail = _collapse(element.tail, is_preformatted=element.getparent() in preformatted)
+
+
+def _collapse(text: str | None, *, is_preformatted: bool) -> str | None:
+    """Return a text with single spaces. xberg fails if a text is only spaces that do not break."""
+    if not text or (text.isspace() and not text.isascii()):
+        return text and " "
+    return text if is_preformatted else _SPACE.sub(" ", text)
 
 
 def _dissolve_layout_tables(page: lxml.html.HtmlElement) -> None:

@@ -24,6 +24,18 @@ def test_the_title_of_a_web_page_is_part_of_its_text(read: Read) -> None:
     assert parsed.text == "# Honey prices\n\nFive euros."
 
 
+def test_titles_that_editors_put_in_are_none(read: Read) -> None:
+    parsed = read(
+        b"<html><head><title>Untitled Document</title></head><body><p>Five euros.</p></body></html>", "a.html"
+    )
+    assert (parsed.title, parsed.text) == ("", "Five euros.")
+
+
+def test_line_breaks_that_are_written_as_ends_divide_words(read: Read) -> None:
+    page = b"<html><body><p>16:00 Assembly</br>18:00 Dinner</p></body></html>"
+    assert read(page, "a.html").text.split() == ["16:00", "Assembly", "18:00", "Dinner"]
+
+
 def test_notes_within_the_text_are_kept_and_others_beside_it_are_not(read: Read) -> None:
     page = (
         "<html><body><main><h1>Bees<a class='headerlink' href='#bees'>¶</a></h1><aside class='admonition note'>"
@@ -37,7 +49,14 @@ def test_notes_within_the_text_are_kept_and_others_beside_it_are_not(read: Read)
 
 @pytest.mark.parametrize(
     "attribute",
-    ["style='display: none'", "style='visibility:hidden'", "hidden", "aria-hidden='true'", "role='search'"],
+    [
+        "style='display: none'",
+        "style='visibility:hidden'",
+        "hidden",
+        "aria-hidden='true'",
+        "role='search'",
+        "class='skip sr-only'",
+    ],
 )
 def test_text_that_nobody_sees_is_left_out(read: Read, attribute: str) -> None:
     page = f"<html><body><p>Bees make honey.</p><p {attribute}>Buy one, get two</p><p>They hum.</p></body></html>"
@@ -69,3 +88,17 @@ def test_a_footer_that_only_its_id_names_is_left_out(read: Read) -> None:
         "</section></div></body></html>"
     )
     assert "Generated" not in read(page.encode(), "a.html").text
+
+
+@pytest.mark.parametrize("empty", ["<h1>&nbsp;</h1>", "<h2> </h2>", "<table><tr><td><p>&nbsp;</p></td></tr></table>"])
+def test_elements_with_spaces_only_are_read(read: Read, empty: str) -> None:
+    page = f"<html><body><h1>Parish</h1>{empty}<p>Baptisms are on Sundays.</p></body></html>"
+    assert read(page.encode(), "a.html").text == "# Parish\n\nBaptisms are on Sundays."
+
+
+def test_marks_of_word_and_lines_below_words_are_left_out(read: Read) -> None:
+    page = (
+        "<html><body><p>In recen<st1:place w:st='on'>t</st1:place> years, <u>rules</u> spread"
+        "<o:p></o:p>.</p></body></html>"
+    )
+    assert read(page.encode(), "a.html").text == "In recent years, rules spread."
