@@ -4,6 +4,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from rag.parsing import formats
 from rag.parsing.parse_markdown import parse_markdown
@@ -39,6 +40,11 @@ _MIN_DIVIDED_CHARACTERS = 40
 _LINE_OF_TEXT = re.compile(r"(?![#|>]|`{3}|~{3})\S")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？؟|][\"'”’»)\]*_]*$")
 _GOES_ON = re.compile(r"(?![^\W\d_][.)]\s)[^\W\d_]")
+_LONG_WORD = re.compile(r"[^\W\d_]{4,}")
+# What may be above the heading that is the title of a document, such as an address.
+_MAX_CHARACTERS_ABOVE, _MAX_TITLE_CHARACTERS = 300, 200
+# A shorter text need not have a word of its title.
+_MIN_CHARACTERS_WITH_TITLE = 1_000
 _EMPTY_BULLET = re.compile(r"^([ \t]*[-+*])[ \t]*\n\s*\n(?=\S)", re.M)
 
 
@@ -83,6 +89,20 @@ def _is_divided(text: str, following: str) -> bool:
 def with_title(parsed: ParsedDocument, title: str, pages: tuple[Page, ...] = ()) -> ParsedDocument:
     """Return the document with a title and the beginnings of its pages."""
     return ParsedDocument(parsed.text, parsed.is_markdown, parsed.headings, pages, title)
+
+
+def with_chosen_title(parsed: ParsedDocument) -> ParsedDocument:
+    """Return the document with its first heading as its title if it has none, or that of another document.
+
+    Many files are made from others, whose title they keep: no word of it is in the text.
+    """
+    words, text = _LONG_WORD.findall(parsed.title[:_MAX_TITLE_CHARACTERS].casefold()), parsed.text.casefold()
+    is_short = len(text) < _MIN_CHARACTERS_WITH_TITLE
+    if parsed.title and (is_short or not words or any(word in text for word in words)):
+        return parsed
+    first = parsed.headings[0] if parsed.headings else None
+    is_above_all = first and first.start <= _MAX_CHARACTERS_ABOVE
+    return replace(parsed, title=first.title.rstrip(":").rstrip()) if first and is_above_all else parsed
 
 
 def clean_title(title: str) -> str:

@@ -47,11 +47,12 @@ def docx(body: str, *, doctype: str = "", members: Mapping[str, str | bytes] | N
     )
 
 
-def paragraph(*runs: str, heading: bool = False, page: bool = False) -> str:
-    """`page`: a new page starts before the paragraph."""
+def paragraph(*runs: str, heading: bool = False, page: bool = False, font: str = "") -> str:
+    """`page`: a new page starts before the paragraph. `font`: the properties of its runs, such as "<w:b/>"."""
     style = '<w:pPr><w:pStyle w:val="Heading1"/></w:pPr>' if heading else ""
     begins = "<w:r><w:lastRenderedPageBreak/></w:r>" if page else ""
-    texts = "".join(f'<w:r><w:t xml:space="preserve">{run}</w:t></w:r>' for run in runs)
+    font = font and f"<w:rPr>{font}</w:rPr>"
+    texts = "".join(f'<w:r>{font}<w:t xml:space="preserve">{run}</w:t></w:r>' for run in runs)
     return f"<w:p>{style}{begins}{texts}</w:p>"
 
 

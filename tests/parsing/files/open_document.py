@@ -12,22 +12,31 @@ _NAMES = " ".join(
         ("presentation", "presentation"),
         ("svg", "svg-compatible"),
         ("meta", "meta"),
+        ("style", "style"),
+        ("fo", "xsl-fo-compatible"),
     ]
 )
 _MEDIA_TYPE = "application/vnd.oasis.opendocument."
 
 
 def open_document(
-    kind: str, body: str, *, title: str = "", doctype: str = "", template: bool = False, variant: str = ""
+    kind: str,
+    body: str,
+    *,
+    title: str = "",
+    doctype: str = "",
+    template: bool = False,
+    variant: str = "",
+    styles: str = "",
 ) -> bytes:
-    """A document of the kind "text", "spreadsheet" or "presentation" with this XML in its body."""
+    """A document of the kind "text", "spreadsheet" or "presentation" with this XML in its body, and in its styles."""
     media_type = _MEDIA_TYPE + kind + ("-template" if template else "") + variant
     entry = '<manifest:file-entry manifest:full-path="{}" manifest:media-type="{}"/>'
     return packed(
         {
             "mimetype": media_type,
-            "content.xml": f'<?xml version="1.0"?>{doctype}<office:document-content {_NAMES}><office:body>'
-            f"<office:{kind}>{body}</office:{kind}></office:body></office:document-content>",
+            "content.xml": f'<?xml version="1.0"?>{doctype}<office:document-content {_NAMES}>'
+            f"<office:automatic-styles>{styles}</office:automatic-styles><office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>",
             "meta.xml": f'<?xml version="1.0"?><office:document-meta {_NAMES}>{_meta(title)}</office:document-meta>',
             "META-INF/manifest.xml": '<?xml version="1.0"?><manifest:manifest '
             'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'

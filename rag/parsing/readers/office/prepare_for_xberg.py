@@ -4,32 +4,36 @@ import io
 import re
 import zipfile
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from lxml import etree
 
 from rag.errors import ParseFailed
 
+from .headings import open_document_headings, word_headings
+
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_OFFICE, _TABLE, _TEXT, _STYLE = (
-    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "table", "text", "style")
+_OFFICE, _TABLE, _TEXT = (
+    f"{{urn:oasis:names:tc:opendocument:xmlns:{name}:1.0}}" for name in ("office", "table", "text")
 )
 # Stands for an asterisk of a text document, a character that no font has.
 ASTERISK = "\ue92a"
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
-_HIDDEN_TEXT = re.compile(rb"<w:(?:vanish|moveFrom)\b|<w:pStyle w:val=\"[^\"]{1,60} |\*")
+_ANY = re.compile(b"")
 _CELL_TO_CHANGE = re.compile(
     rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>|\bvalue-type=\"(?:percentage|currency|time)\""
 )
 _PICTURE_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures|Thumbnails|embeddings)/")
-_HEADING_STYLE = re.compile(r"Heading_20_(\d{1,2})")
 
 
 def prepare_word(content: bytes) -> bytes:
     """Return a Word document without hidden text and without what was moved away, and with plain names of styles.
 
-    Asterisks have another sign: xberg writes them as they are, like those of emphasis.
+    Paragraphs that are headings only by their type have the style of headings. Asterisks have another sign: xberg
+    writes them as they are, like those of emphasis.
     """
-    return _change(content, "word/document.xml", _HIDDEN_TEXT, _change_word)
+    styles = _read_part(content, "word/styles.xml")
+    return _change(content, "word/document.xml", _ANY, partial(_change_word, styles))
 
 
 def prepare_open_spreadsheet(content: bytes) -> bytes:
@@ -41,8 +45,9 @@ def prepare_open_spreadsheet(content: bytes) -> bytes:
 
 
 def prepare_open_text(content: bytes) -> bytes:
-    """Return a text in which paragraphs with a style of headings are headings; its asterisks as in `prepare_word`."""
-    return _change(content, "content.xml", re.compile(rb"Heading_20_|\*"), _change_text)
+    """Return a text in which headings are marked as such; its asterisks as in `prepare_word`."""
+    styles = _read_part(content, "styles.xml")
+    return _change(content, "content.xml", _ANY, partial(_change_text, styles))
 
 
 def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Callable[[etree._Element], None]) -> bytes:
@@ -53,12 +58,21 @@ def _change(content: bytes, member: str, marker: re.Pattern[bytes], change: Call
         part = archive.read(member)
         if not marker.search(part):
             return content
-        try:
-            root = etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
-        except etree.XMLSyntaxError:
-            raise ParseFailed(_DAMAGED) from None
+        root = _parse(part)
         change(root)
     return replace_members(content, {member: etree.tostring(root, encoding="utf-8", xml_declaration=True)})
+
+
+def _read_part(content: bytes, member: str) -> etree._Element | None:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return _parse(archive.read(member)) if member in archive.namelist() else None
+
+
+def _parse(part: bytes) -> etree._Element:
+    try:
+        return etree.fromstring(part, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+    except etree.XMLSyntaxError:
+        raise ParseFailed(_DAMAGED) from None
 
 
 def replace_members(content: bytes, replaced: Mapping[str, bytes]) -> bytes:
@@ -73,7 +87,7 @@ def replace_members(content: bytes, replaced: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _change_word(root: etree._Element) -> None:
+def _change_word(styles: etree._Element | None, root: etree._Element) -> None:
     for run in list(root.iter(f"{_WORD}r")):
         hidden = run.find(f"{_WORD}rPr/{_WORD}vanish")
         if hidden is not None and hidden.get(f"{_WORD}val", "true") not in ("0", "false", "off"):
@@ -84,6 +98,7 @@ def _change_word(root: etree._Element) -> None:
         text.text = (text.text or "").replace("*", ASTERISK)
     for style in root.iter(f"{_WORD}pStyle"):
         style.set(f"{_WORD}val", style.get(f"{_WORD}val", "").replace(" ", ""))
+    word_headings.mark_headings(root, styles)
 
 
 def _change_cells(root: etree._Element) -> None:
@@ -95,21 +110,11 @@ def _change_cells(root: etree._Element) -> None:
                 cell.attrib.pop(f"{_OFFICE}{name}", None)
 
 
-def _change_text(root: etree._Element) -> None:
+def _change_text(styles: etree._Element | None, root: etree._Element) -> None:
     for element in root.iter():
         element.text = element.text and element.text.replace("*", ASTERISK)
         element.tail = element.tail and element.tail.replace("*", ASTERISK)
-    levels = {
-        style.get(f"{_STYLE}name"): match[1]
-        for style in root.iter(f"{_STYLE}style")
-        if (match := _HEADING_STYLE.fullmatch(style.get(f"{_STYLE}parent-style-name", "")))
-    }
-    for paragraph in list(root.iter(f"{_TEXT}p")):
-        name = paragraph.get(f"{_TEXT}style-name", "")
-        match = _HEADING_STYLE.fullmatch(name)
-        if level := match[1] if match else levels.get(name):
-            paragraph.tag = f"{_TEXT}h"
-            paragraph.set(f"{_TEXT}outline-level", level)
+    open_document_headings.mark_headings(root, styles)
 
 
 def _remove(element: etree._Element) -> None:

@@ -14,6 +14,7 @@ from rag.parsing.readers.extracted_markdown import (
     remove_pictures,
     remove_unknown_notes,
     strip_formatting,
+    with_chosen_title,
 )
 from rag.parsing.readers.xberg_adapter import extract
 from rag.parsing.sandbox.limits import Limits
@@ -30,7 +31,7 @@ _MAX_TITLE_CHARACTERS = 80
 
 def read_docx(content: bytes, limits: Limits) -> ParsedDocument:
     """Read a Word document, with pages if the file records them completely."""
-    return _with_asterisks(_read_docx(content, limits))
+    return with_chosen_title(_with_asterisks(_read_docx(content, limits)))
 
 
 def _with_asterisks(parsed: ParsedDocument) -> ParsedDocument:
@@ -61,7 +62,8 @@ def read_odt(content: bytes, limits: Limits) -> ParsedDocument:
     if not content.startswith(zip_files.MAGIC):
         content = open_document_slides.pack_flat(content, formats.ODT)
     zip_files.check_archive(content, limits)
-    return _with_asterisks(extracted_markdown.read(prepare_for_xberg.prepare_open_text(content), formats.ODT, limits))
+    prepared = prepare_for_xberg.prepare_open_text(content)
+    return with_chosen_title(_with_asterisks(extracted_markdown.read(prepared, formats.ODT, limits)))
 
 
 def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
@@ -69,7 +71,7 @@ def read_rtf(content: bytes, limits: Limits) -> ParsedDocument:
     extracted = extract(rich_text.prepare(content), formats.RTF, limits)
     text = strip_formatting(promote_bold_lines(extracted.markdown)).strip()
     title = extracted_markdown.clean_title(rich_text.read_title(content) or extracted.title)
-    return extracted_markdown.with_title(parse_markdown(text), title)
+    return with_chosen_title(extracted_markdown.with_title(parse_markdown(text), title))
 
 
 def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:

@@ -1,0 +1,89 @@
+"""Which paragraphs of a text document are headings, by their type: many people format headings in no other way."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+MAX_LEVEL = 6
+_MAX_CHARACTERS = 120
+_NO_TITLE_ENDINGS = (".", ",", ";", "!", "。", "，", "；", "！")
+# Blanks of a form, and what is between a title of a table of contents and its page.
+_BLANK = re.compile(r"_{3}|\.{4}|…{2}|\t")
+_LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]", re.S)
+# Relative to the size of the text. Type of such a size is that of headings if it has at most this share of the letters.
+_LARGER, _MUCH_LARGER, _MAX_SHARE = 1.1, 1.4, 0.2
+# Titles in a row: more are an address, the fields of a form or emphasised text.
+_MAX_ROW = 2
+# A line that is repeated more often is no heading, but for example the name of a speaker.
+_MAX_REPEATED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph with letters.
+
+    Attributes:
+        text: Its text.
+        is_bold: Whether all of it is bold.
+        is_underlined: Whether all of it is underlined.
+        size: The size of its type, in any unit.
+        level: The level of its heading style; 0 for text.
+        may_be_heading: Whether it is a paragraph of its own, neither in a table nor an item of a list.
+    """
+
+    text: str
+    is_bold: bool
+    is_underlined: bool
+    size: float
+    level: int
+    may_be_heading: bool
+
+
+def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
+    """Return the levels of the paragraphs that are headings by their type, by their places in the document."""
+    sizes = Counter[float]()
+    for paragraph in paragraphs:
+        sizes[paragraph.size] += len(paragraph.text)
+    text_size, letters = sizes.most_common(1)[0] if sizes else (0.0, 0)
+    large = {size for size, count in sizes.items() if size >= _LARGER * text_size and count <= _MAX_SHARE * letters}
+    bold = sum(len(paragraph.text) for paragraph in paragraphs if paragraph.is_bold)
+    is_bold_text = bold * 2 > sum(len(paragraph.text) for paragraph in paragraphs)
+    candidates = [
+        place
+        for place, paragraph in enumerate(paragraphs[:-1])
+        if _is_title(paragraph)
+        and ((paragraph.is_bold and not is_bold_text) or paragraph.is_underlined or paragraph.size in large)
+    ]
+    repeated = Counter(paragraphs[place].text for place in candidates)
+    chosen = [place for place in _first_of_rows(candidates) if repeated[paragraphs[place].text] <= _MAX_REPEATED]
+    outer = max((paragraph.level for paragraph in paragraphs), default=0)
+    ranks = {place: _rank(place, paragraphs[place].size, large, text_size) for place in chosen}
+    return {place: min(outer + rank, MAX_LEVEL) for place, rank in ranks.items()}
+
+
+def _is_title(paragraph: Paragraph) -> bool:
+    text = paragraph.text.strip()
+    is_short = 0 < len(text) <= _MAX_CHARACTERS and not paragraph.level and paragraph.may_be_heading
+    if not is_short or text.endswith(_NO_TITLE_ENDINGS) or _BLANK.search(text) or not _LETTERS.search(text):
+        return False
+    return ":" not in text.rstrip(": ")  # a field such as "Start: 19:00"
+
+
+def _first_of_rows(candidates: Sequence[int]) -> Iterator[int]:
+    """Yield the candidates, but of more than two on each other only the first one."""
+    row: list[int] = []
+    for place in candidates:
+        if row and place == row[-1] + 1:
+            row.append(place)
+            continue
+        yield from row if len(row) <= _MAX_ROW else row[:1]
+        row = [place]
+    yield from row if len(row) <= _MAX_ROW else row[:1]
+
+
+def _rank(place: int, size: float, large: Set[float], text_size: float) -> int:
+    """Return 1 for the title of a document or one in very large type, 2 for large type, 3 for others."""
+    if place == 0 or (size in large and size >= _MUCH_LARGER * text_size):
+        return 1
+    return 2 if size in large else 3

@@ -1,0 +1,102 @@
+"""Headings of text documents without a style of headings."""
+
+import pytest
+
+from tests.parsing.conftest import Read
+from tests.parsing.files.office import docx, paragraph
+from tests.parsing.files.open_document import open_document
+
+_BOLD = "<w:b/>"
+_TEXT = "Members pay their fee in January, and the office sends a receipt before the end of the month."
+
+
+def _titles(read: Read, *paragraphs: str) -> list[tuple[int, str]]:
+    parsed = read(docx("".join(paragraphs)), "a.docx")
+    return [(heading.level, heading.title) for heading in parsed.headings]
+
+
+def test_bold_underlined_and_large_lines_of_word_are_headings(read: Read) -> None:
+    titles = _titles(
+        read,
+        paragraph("Rules of the club", font='<w:sz w:val="40"/>'),
+        paragraph(_TEXT),
+        paragraph("Fees", font=_BOLD),
+        paragraph(_TEXT),
+        paragraph("Next steps:", font='<w:u w:val="single"/>'),
+        paragraph(_TEXT),
+    )
+    assert titles == [(1, "Rules of the club"), (3, "Fees"), (3, "Next steps:")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        paragraph("Please pay in time.", font=_BOLD),
+        paragraph("Start: 19:00", font=_BOLD),
+        paragraph("Name ____________", font=_BOLD),
+        paragraph("Fees", font='<w:b w:val="0"/>'),
+        f"<w:tbl><w:tr><w:tc>{paragraph('Fees', font=_BOLD)}</w:tc></w:tr></w:tbl>",
+        f"<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:rPr>{_BOLD}</w:rPr><w:t>Fees</w:t></w:r></w:p>",
+    ],
+)
+def test_other_bold_lines_are_no_headings(read: Read, line: str) -> None:
+    assert _titles(read, paragraph(_TEXT), line, paragraph(_TEXT)) == []
+
+
+def test_bold_paragraphs_stay_paragraphs(read: Read) -> None:
+    lines = ["Minutes of the meeting", "Date: 27 February", "Place: room 308", "Chair: Anita"]
+    parsed = read(docx("".join([*(paragraph(line, font=_BOLD) for line in lines), paragraph(_TEXT)])), "a.docx")
+    assert parsed.text.split("\n\n") == [f"# {lines[0]}" if line == lines[0] else line for line in [*lines, _TEXT]]
+
+
+def test_a_document_that_is_mostly_bold_has_no_headings_for_it(read: Read) -> None:
+    assert _titles(read, paragraph(_TEXT, font=_BOLD), paragraph("Fees", font=_BOLD), paragraph("In May.")) == []
+
+
+def test_styles_of_word_are_bold_for_the_paragraphs_that_have_them(read: Read) -> None:
+    styles = (
+        '<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
+        '<w:style w:type="paragraph" w:styleId="Base"><w:rPr><w:b/></w:rPr></w:style>'
+        '<w:style w:type="paragraph" w:styleId="Own"><w:basedOn w:val="Base"/></w:style></w:styles>'
+    )
+    styled = '<w:p><w:pPr><w:pStyle w:val="Own"/></w:pPr><w:r><w:t>Fees</w:t></w:r></w:p>'
+    body = paragraph(_TEXT) + styled + paragraph(_TEXT)
+    parsed = read(docx(body, members={"word/styles.xml": styles}), "a.docx")
+    assert [heading.title for heading in parsed.headings] == ["Fees"]
+
+
+def test_lines_and_marks_of_word_leave_no_signs(read: Read) -> None:
+    runs = (
+        paragraph("Consent", font='<w:b/><w:u w:val="single"/>')
+        + paragraph("Station", font='<w:highlight w:val="yellow"/>')
+        + paragraph(_TEXT)
+    )
+    assert read(docx(paragraph(_TEXT) + runs), "a.docx").text == f"{_TEXT}\n\n### Consent\n\nStation\n\n{_TEXT}"
+
+
+@pytest.mark.parametrize(
+    ("font", "level"),
+    [('fo:font-weight="bold"', 3), ('style:text-underline-style="solid"', 3), ('fo:font-size="15pt"', 1)],
+)
+def test_lines_of_open_documents_are_headings_by_their_type(read: Read, font: str, level: int) -> None:
+    styles = (
+        '<style:style style:name="P1" style:family="paragraph"><style:text-properties fo:font-size="10pt"/>'
+        "</style:style>"
+        '<style:style style:name="P2" style:family="paragraph" style:parent-style-name="P1"/>'
+        f'<style:style style:name="T1" style:family="text"><style:text-properties {font}/></style:style>'
+    )
+    text = f'<text:p text:style-name="P1">{_TEXT}</text:p>'
+    line = '<text:p text:style-name="P2"><text:span text:style-name="T1">Fees</text:span></text:p>'
+    parsed = read(open_document("text", text + line + text, styles=styles), "a.odt")
+    assert [(heading.level, heading.title) for heading in parsed.headings] == [(level, "Fees")]
+
+
+def test_a_document_without_a_title_is_named_after_the_heading_above_it(read: Read) -> None:
+    content = docx(paragraph("Club of Trub") + paragraph("Rules:", heading=True) + paragraph(_TEXT))
+    assert read(content, "a.docx").title == "Rules"
+
+
+@pytest.mark.parametrize(("declared", "title"), [("Template of 2011", "Rules"), ("Fees of members", "Fees of members")])
+def test_a_title_without_a_word_of_the_text_is_that_of_another_document(read: Read, declared: str, title: str) -> None:
+    body = '<text:h text:outline-level="1">Rules</text:h>' + f"<text:p>{_TEXT}</text:p>" * 20
+    assert read(open_document("text", body, title=declared), "a.odt").title == title
