@@ -12,7 +12,7 @@ from itertools import islice
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
-from .right_to_left import in_reading_order, is_right_to_left
+from .letters.right_to_left import in_reading_order, is_right_to_left
 
 # pdfium writes it for a hyphen at the end of a line within a word, without a line break.
 SOFT_HYPHEN = "\ufffe"

@@ -1,0 +1,1 @@
+"""The letters of a PDF page as words: their order and their accents."""
