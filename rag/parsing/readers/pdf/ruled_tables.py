@@ -13,7 +13,7 @@ import pypdfium2.raw as pdfium_c
 
 from . import table_places
 from .grids import TOLERANCE, Line, distinct, find_grids
-from .right_to_left import is_right_to_left
+from .letters.right_to_left import is_right_to_left
 from .work_budget import WorkBudget
 
 # Lines of drawings are not those of tables.

@@ -13,17 +13,20 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
 from .letters.right_to_left import in_reading_order, is_right_to_left
+from .letters.spacing_accents import LEFT_OUT, Accents
 
 # pdfium writes it for a hyphen at the end of a line within a word, without a line break.
 SOFT_HYPHEN = "\ufffe"
 _LINE = re.compile(r"(?:(?!\r\n).)+(?:\r\n)?|\r\n", re.S)
 # What fonts of TeX have where others have signs that control a terminal.
-_LIGATURES = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl"}
+_LIGATURES = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", ord(LEFT_OUT): None}
 # Signs that say something on a line of their own, which wrapped cells have: "640" and "€" below it.
 _SIGNS = frozenset("€£¥₹✓✔✗✘☑☒☐")
 _FIXED_PITCH, _MAX_NAME_BYTES = 1, 200
 _FIXED_NAMES = (b"courier", b"mono", b"consol", b"cmtt", b"lmtt", b"typewriter")
-_BOLD_NAMES = (b"bold", b"black", b"heavy", b"semibold", b"demi")
+# The last ones are of fonts of TeX and of Ghostscript's Times.
+_BOLD_NAMES = (b"bold", b"black", b"heavy", b"semibold", b"demi", b"cmbx", b"sfbx", b"lmbx", b"cmssbx")
+_BOLD_ENDINGS = (b"-medi", b"-mediital")
 # In heights of a letter: words that are farther apart are in different cells.
 _CELL_GAP = 1.0
 # A drawn bullet: its size and its distance from the text, in heights of a letter. More of them are a drawing.
@@ -105,7 +108,8 @@ class PageLines:
         self._segments: dict[int, list[Segment]] = {}
         count = self._text_page.count_chars()
         text = self._text_page.get_text_range() if 0 < count <= max_characters else ""
-        self.text = text if len(text) == count else ""
+        text = text if len(text) == count else ""
+        self.text = Accents(self._box, self._base_line, self._size).compose(text)
 
     def lines(self) -> list[TextLine]:
         """Return the lines that have letters, digits or signs such as "€", in the order in which they were written."""
@@ -121,7 +125,8 @@ class PageLines:
 
     def _split(self, line: TextLine) -> list[Segment]:
         parts: list[Segment] = []
-        begin, text, offset = 0, line.text, line.start
+        end = self.text.find("\r\n", line.start)
+        begin, text, offset = 0, self.text[line.start : end if end >= 0 else None], line.start
         while begin < len(text) and text[begin] == " ":
             begin += 1
         space = text.find(" ", begin)
@@ -194,4 +199,5 @@ class PageLines:
         length = pdfium_c.FPDFText_GetFontInfo(self._text_page, number, self._name, _MAX_NAME_BYTES, flags)
         known = self._name.value.lower() if 0 < length <= _MAX_NAME_BYTES else b""
         is_fixed = bool(flags.value & _FIXED_PITCH) or any(part in known for part in _FIXED_NAMES)
-        return any(part in known for part in _BOLD_NAMES), is_fixed
+        is_bold = any(part in known for part in _BOLD_NAMES) or known.endswith(_BOLD_ENDINGS)
+        return is_bold, is_fixed

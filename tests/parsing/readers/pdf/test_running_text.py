@@ -7,7 +7,7 @@ from benchmarks.support.drawn_pdf import Text
 from rag.errors import ParseFailed
 from rag.parsing.readers.pdf import page_texts
 from rag.parsing.readers.pdf.form_fields import Field, insert
-from rag.parsing.readers.pdf.right_to_left import in_reading_order
+from rag.parsing.readers.pdf.letters.right_to_left import in_reading_order
 from rag.parsing.readers.pdf.running_text import Styles, as_markdown, find_styles, is_in_order, join_divided_words
 from rag.parsing.readers.pdf.text_lines import TextLine
 from tests.parsing import files
