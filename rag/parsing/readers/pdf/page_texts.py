@@ -87,7 +87,7 @@ class _Pages:
         self._document, self._texts, self._budget = document, texts, budget
         self._characters = WorkBudget(_MAX_CHARACTERS)
         self._styles: running_text.Styles | None = None
-        self._repeated: frozenset[str] = frozenset()
+        self._repeated = headers_and_footers.Repeated(frozenset(), {})
         self._known: dict[int, tuple[pdfium.PdfPage, PageLines, list[TextLine]]] = {}
 
     def improve(self) -> None:
@@ -97,7 +97,10 @@ class _Pages:
 
     def _improved(self, number: int, text: str) -> str:
         styles = self._find_styles()
-        page, page_lines, lines = self._lines_of(number)
+        page, page_lines, all_lines = self._lines_of(number)
+        page_of_lines = headers_and_footers.PageOfLines(number, all_lines, page.get_height())
+        lines = headers_and_footers.leave_out(page_of_lines, self._repeated, text)
+        text = headers_and_footers.leave_out_of_text(text, all_lines, lines)
         if page.get_rotation():
             return text
         ruled = list(itertools.islice(find_ruled_tables(page, self._budget), _MAX_TABLES))
@@ -113,7 +116,6 @@ class _Pages:
         others = [line for line in lines if line not in in_tables] if in_tables else lines
         if not (lines and running_text.is_in_order(others)):
             return as_read
-        lines = headers_and_footers.leave_out(lines, self._repeated, text)
         rows = find_rows(page_lines, lines)
         if in_tables:
             rows |= {number for number, line in enumerate(lines) if line in in_tables}
@@ -145,9 +147,13 @@ class _Pages:
         if self._styles is None:
             for number in range(1, 1 + min(len(self._document), _MAX_PAGES_OF_STYLES)):
                 self._known[number] = self._lines_of(number)
-            pages = [lines for _, _, lines in self._known.values()]
-            self._styles = running_text.find_styles(itertools.chain.from_iterable(pages))
-            self._repeated = headers_and_footers.find_repeated(pages)
+            pages = [
+                headers_and_footers.PageOfLines(number, lines, page.get_height())
+                for number, (page, _, lines) in self._known.items()
+            ]
+            self._styles = running_text.find_styles(line for page in pages for line in page.lines)
+            wide = sum(page.get_width() > page.get_height() for page, _, _ in self._known.values())
+            self._repeated = headers_and_footers.find_repeated(pages, are_slides=wide * 2 > len(pages))
         return self._styles
 
     def _lines_of(self, number: int) -> tuple[pdfium.PdfPage, PageLines, list[TextLine]]:

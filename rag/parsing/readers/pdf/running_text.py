@@ -15,18 +15,22 @@ from .text_lines import SOFT_HYPHEN, TextLine
 # In heights of a letter of the text.
 _HEADING_HEIGHT, _TITLE_HEIGHT, _SAME_HEIGHT = 1.12, 1.5, 1.08
 _INDENTATION, _WIDER_PITCH, _USUAL_PITCH = 0.8, 1.3, 1.35
-_MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_LEVEL = 160, 80, 6
+_MAX_HEADING_CHARACTERS, _MAX_BOLD_CHARACTERS, _MAX_BOLD_LINES, _MAX_LEVEL = 160, 100, 3, 6
 # At most this share of the lines may be above the line before: else they were not written in the order of reading.
 _MAX_JUMPS_SHARE, _MAX_JUMPS = 0.1, 3
 # What a heading has at least: three letters, or two of a script without spaces.
 _NAME = re.compile("[^\\W\\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
-_DIVIDED = re.compile(rf"{SOFT_HYPHEN}\s*(?=(\w?))")
+_DIVIDED = re.compile(rf"(?<=(\w)){SOFT_HYPHEN}\s*(?=(\w?)(\w?))|{SOFT_HYPHEN}\s*")
 _HYPHEN_AT_END = re.compile(r"(?<=[^\W\d_])-\n(?=[a-zà-ÿ])")
 _ITEM = re.compile(r"(?:[•◦▪‣·–—*-]|\uf0b7|\(?\d{1,3}[.)]|\(?[a-z]\))\s+\S")
 _BULLET = re.compile(r"^(?:[•◦▪‣·*]|\uf0b7)\s+")
 _SENTENCE_END = re.compile(r"[.!?:;…。！？؟][\"'”’»)\]]*\s*$")
 # How much of a line's end is looked at.
 _END_CHARACTERS = 10
+# "Sports Club e. V.", "Example Ltd."
+_ABBREVIATION = re.compile(r"(?:\b[^\W\d_]\. ?[^\W\d_]|\b(?:Inc|Ltd|Co|Corp|LLC))\.$")
+# What may end with a colon: "2. Payment:", not a field such as "Name:".
+_NUMBERED = re.compile(r"(?:§ ?)?\d{1,2}(?:\.\d{1,2}){0,3}[.)]? |[A-Z][.)] ")
 _STATEMENT_END = re.compile(r"[.;,。，；]\s*$")
 _SYNTAX = re.compile(r"([\\*_`])")
 _LINE_SYNTAX = re.compile(r"^(#{1,6}\s|>)")
@@ -73,8 +77,15 @@ def is_in_order(lines: Sequence[TextLine]) -> bool:
 
 def join_divided_words(text: str) -> str:
     """Return the text with the words joined that are divided at line ends."""
-    joined = _DIVIDED.sub(lambda match: "-" if match[1].isupper() else "", text.replace("\r", ""))
+    joined = _DIVIDED.sub(_hyphen, text.replace("\r", ""))
     return _HYPHEN_AT_END.sub("", joined)
+
+
+def _hyphen(match: re.Match[str]) -> str:
+    """Return what stays between the parts of a word: "E-Mail" keeps its hyphen, "MEETING" does not."""
+    before, first, second = (letter or "" for letter in match.groups())
+    is_capitals = before.isupper() and second.isupper()
+    return "-" if first.isupper() and not is_capitals else ""
 
 
 def as_markdown(lines: Sequence[TextLine], rows: frozenset[int], styles: Styles) -> str:
@@ -117,23 +128,44 @@ def _level(lines: Sequence[TextLine], number: int, styles: Styles) -> int:
     line = lines[number]
     if len(line.text) > _MAX_HEADING_CHARACTERS or not _NAME.search(line.text):
         return 0
-    if line.height < _TITLE_HEIGHT * styles.text_height and _STATEMENT_END.search(line.text[-_END_CHARACTERS:]):
-        return 0
+    is_statement = _STATEMENT_END.search(line.text[-_END_CHARACTERS:]) and not _ABBREVIATION.search(line.text.rstrip())
     if line.height >= _HEADING_HEIGHT * styles.text_height:
+        if line.height < _TITLE_HEIGHT * styles.text_height and is_statement:
+            return 0
         places = enumerate(styles.heading_heights, 1)
         return min(next((place for place, height in places if line.height * _SAME_HEIGHT >= height), 1), _MAX_LEVEL)
-    before = lines[number - 1] if number else None
-    after = lines[number + 1] if number + 1 < len(lines) else None
-    is_alone = (not before or not before.is_bold or not _is_same_height(before, line)) and after and not after.is_bold
-    is_title = line.is_bold and not styles.is_bold_text and len(line.text) <= _MAX_BOLD_CHARACTERS
-    if (
-        is_title
-        and is_alone
-        and line.height >= styles.text_height / _SAME_HEIGHT
-        and not line.text.rstrip().endswith(":")
-    ):
-        return min(len(styles.heading_heights) + 1, _MAX_LEVEL)
+    if line.is_bold and not styles.is_bold_text and line.height >= styles.text_height / _SAME_HEIGHT:
+        return min(len(styles.heading_heights) + 1, _MAX_LEVEL) if _is_bold_title(lines, number, styles) else 0
     return 0
+
+
+def _is_bold_title(lines: Sequence[TextLine], number: int, styles: Styles) -> bool:
+    """Return whether a line belongs to a title of a few bold lines, with text that is not bold below or beside it."""
+    first = last = number
+    while first and number - first < _MAX_BOLD_LINES and _is_same_title(lines[first - 1], lines[first], styles):
+        first -= 1
+    while (
+        last + 1 < len(lines)
+        and last - number < _MAX_BOLD_LINES
+        and _is_same_title(lines[last], lines[last + 1], styles)
+    ):
+        last += 1
+    title = " ".join(line.text for line in lines[first : last + 1]).strip()
+    above = lines[first - 1] if first else None
+    if last + 1 == len(lines) or last - first >= _MAX_BOLD_LINES or len(title) > _MAX_HEADING_CHARACTERS:
+        return False
+    if len(title) > _MAX_BOLD_CHARACTERS and first == last:
+        return False
+    is_end = above and above.ends_bold and not above.is_bold and _is_next_line(above, lines[first], styles)
+    is_statement = _STATEMENT_END.search(title[-_END_CHARACTERS:]) and not _ABBREVIATION.search(title)
+    if is_end or is_statement:
+        return False
+    return not title.endswith(":") or bool(_NUMBERED.match(title))
+
+
+def _is_same_title(line: TextLine, following: TextLine, styles: Styles) -> bool:
+    """Return whether two lines are bold and on each other as the lines of a paragraph are."""
+    return line.is_bold and following.is_bold and _is_next_line(line, following, styles)
 
 
 def _continues(

@@ -7,11 +7,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 
+from .letters.overprinted import leave_out_copies
 from .letters.right_to_left import in_reading_order, is_right_to_left
 from .letters.spacing_accents import LEFT_OUT, Accents
 
@@ -56,6 +57,7 @@ class TextLine:
         is_bold: Whether its first and last letter are bold.
         is_fixed: Whether its first and last letter are as wide as all others, as in a program.
         start: The number of its first character on the page; -1 if they are in another order there.
+        ends_bold: Whether its last letter is bold.
     """
 
     text: str
@@ -66,6 +68,7 @@ class TextLine:
     is_bold: bool
     is_fixed: bool
     start: int
+    ends_bold: bool = False
 
 
 def mark_bullets(page: pdfium.PdfPage, lines: Sequence[TextLine]) -> list[TextLine]:
@@ -110,6 +113,18 @@ class PageLines:
         text = self._text_page.get_text_range() if 0 < count <= max_characters else ""
         text = text if len(text) == count else ""
         self.text = Accents(self._box, self._base_line, self._size).compose(text)
+        self._overprinted: set[int] = set()  # where lines start that are bold because they are printed several times
+        self.text = "".join(self._without_copies())
+
+    def _without_copies(self) -> Iterator[str]:
+        start = 0
+        for line in _LINE.findall(self.text):
+            words = line.removesuffix("\r\n")
+            once = leave_out_copies(words, start, self._box)
+            if once != words:
+                self._overprinted.add(start)
+            yield once + line[len(words) :]
+            start += len(line)
 
     def lines(self) -> list[TextLine]:
         """Return the lines that have letters, digits or signs such as "€", in the order in which they were written."""
@@ -149,22 +164,51 @@ class PageLines:
         )
 
     def _lines(self) -> Iterator[TextLine]:
-        start = 0
-        for line in _LINE.findall(self.text):
-            words = line.removesuffix("\r\n")
+        for start, words in self._written_lines():
             letters = [place for place, character in enumerate(words) if character.isalnum() or character in _SIGNS]
             if letters:
                 first, last = start + letters[0], start + letters[-1]
                 left, height = self._box(first, loose=True)[0], self._size(first)
-                fonts = self._font(first), self._font(last)
+                # The number of a heading may be in the type of the text.
+                first_letter = next((place for place in letters if words[place].isalpha()), letters[0])
+                fonts = self._font(start + first_letter), self._font(last)
                 is_bold, is_fixed = (all(font[place] for font in fonts) for place in (0, 1))
+                is_bold = is_bold or start in self._overprinted
                 if is_reversed := is_right_to_left(words):
                     words = in_reading_order(words, partial(self._sides, start), height)
                 line_start = -1 if is_reversed else start
                 words = words.translate(_LIGATURES)
                 bottom, end = self._base_line(first), self._base_line(last)
-                yield TextLine(words, left, bottom, end, height, is_bold, is_fixed, line_start)
+                ends_bold = fonts[1][0] or start in self._overprinted
+                yield TextLine(words, left, bottom, end, height, is_bold, is_fixed, line_start, ends_bold)
+
+    def _written_lines(self) -> Iterator[tuple[int, str]]:
+        """Yield where each line starts, and the line. pdfium sometimes puts the first line of a column to another."""
+        start = 0
+        for line in _LINE.findall(self.text):
+            words = line.removesuffix("\r\n")
+            begin = 0
+            for end in self._line_ends(start, words):
+                yield start + begin, words[begin:end]
+                begin = end
+            yield start + begin, words[begin:]
             start += len(line)
+
+    def _line_ends(self, start: int, words: str) -> list[int]:
+        """Return where a line goes on below, but not within a word."""
+        letters = [place for place, character in enumerate(words) if character.isalnum()]
+        if not letters or SOFT_HYPHEN in words:
+            return []
+        height = self._size(start + letters[0])
+        if abs(self._base_line(start + letters[0]) - self._base_line(start + letters[-1])) < height / 2:
+            return []
+        ends, line = [], self._base_line(start + letters[0])
+        for previous, place in pairwise(letters):
+            below = self._base_line(start + place)
+            if line - below > height / 2 and " " in words[previous:place]:
+                ends.append(words.index(" ", previous) + 1)
+                line = below
+        return ends
 
     def _box(self, number: int, *, loose: bool = False) -> tuple[float, float, float, float]:
         """Return left, bottom, right and top of a character."""

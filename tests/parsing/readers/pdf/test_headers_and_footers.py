@@ -32,6 +32,23 @@ def test_repeated_lines_at_the_edges_are_left_out() -> None:
     assert pages == {number: f"{bird}\n\nAll of them eat fish.\n\nFrogs, too." for number, bird in enumerate(_BIRDS, 1)}
 
 
+def test_lines_at_the_same_place_of_several_pages_are_read_once_although_the_other_reader_has_them() -> None:
+    other = {number: f"Large birds\n\n{text}\n\nPage {number} of 3" for number, text in _texts().items()}
+    pages = page_texts.improve(_pages("Large birds", "Page {} of 3"), other)
+    texts = {number: f"{bird}\n\nAll of them eat fish.\n\nFrogs, too." for number, bird in enumerate(_BIRDS, 1)}
+    assert pages == {**texts, 1: f"Large birds\n\n{texts[1]}"}
+
+
+def test_headers_of_pages_in_another_order_are_read_once_too() -> None:
+    upwards = [
+        [Text(56, 800, "Large birds"), *(Text(56, 300 + 40 * line, f"Line {line} {bird}") for line in range(9))]
+        for bird in _BIRDS
+    ]
+    other = {number: f"Large birds\n\n{bird} again" for number, bird in enumerate(_BIRDS, 1)}
+    pages = page_texts.improve(drawn_pdf.draw(upwards), other)
+    assert [text.startswith("Large birds") for text in pages.values()] == [True, False, False]
+
+
 def test_lines_that_are_no_headers_stay() -> None:
     """The other reader has them, or they are on one page only."""
     kept = page_texts.improve(

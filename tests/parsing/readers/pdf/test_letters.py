@@ -2,9 +2,11 @@
 
 import pytest
 
+from rag.parsing.readers.pdf.letters.overprinted import leave_out_copies
 from rag.parsing.readers.pdf.letters.spacing_accents import LEFT_OUT, Accents
 from tests.parsing import files
 from tests.parsing.conftest import Read
+from tests.support.checks.growth import takes_linear_time
 
 # Letters of Helvetica with 12 points: "a", "b" and "d" to "h" are as wide, "c" is narrower.
 _WIDTH, _NARROW = 6.67, 6.0
@@ -49,3 +51,24 @@ def test_many_accents_take_no_time() -> None:
 
     text = "´a" * 4_000
     assert Accents(lambda number: (0, 0, fails(number), 0), fails, fails).compose(text) == text
+
+
+def test_words_that_are_printed_on_each_other_are_one() -> None:
+    line = "Fees – Fees – in May in May"
+    lefts = [50.0, 56, 62, 68, 74, 80, 86, *[50.5, 56.5, 62.5, 68.5, 74.5, 80.5, 86.5]]
+    lefts += [92.0, 98, 104, 110, 116, 122, 128, *[92.5, 98.5, 104.5, 110.5, 116.5, 122.5]]
+    once = leave_out_copies(line, 0, lambda number: (lefts[number], 100.0, lefts[number] + 5, 108.0))
+    assert " ".join(once.replace(LEFT_OUT, "").split()) == "Fees – in May"
+
+
+def test_words_that_are_repeated_beside_each_other_stay(read: Read) -> None:
+    text = read(files.pdf_with_letters(_drawn((72, "abcd abcd")), "wxyz"), "a.pdf").text
+    assert text == "wxyz wxyz"
+
+
+def test_long_lines_take_linear_time() -> None:
+    def look(line: str) -> str:
+        return leave_out_copies(line, 0, lambda number: (number * 6.0, 0.0, number * 6.0 + 5, 8.0))
+
+    assert look("aa bb " * 20) == "aa bb " * 20
+    assert takes_linear_time(look, lambda length, attempt: f"aa{attempt} " * (length // 4), 40_000)

@@ -1,5 +1,7 @@
 """The text of the pages of a PDF: columns, headings, divided words, programs, Arabic and Hebrew, forms."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.support import drawn_pdf
@@ -54,6 +56,48 @@ def test_headings_are_larger_or_bold_and_no_sentences() -> None:
     ]
     headings = [line for line in _markdown(*lines).split("\n") if line.startswith("#")]
     assert headings == ["# Birds", "### Food"]
+
+
+def _headings(*lines: TextLine) -> list[str]:
+    return [line for line in _markdown(*lines).split("\n") if line.startswith("#")]
+
+
+_SENTENCE = "Herons nest in colonies near water and come back each spring."
+
+
+def test_bold_headings_may_be_on_each_other_and_have_several_lines() -> None:
+    lines = [
+        _line("Rules of the club", 720, bold=True),
+        _line("1 Members", 690, bold=True),
+        _line(_SENTENCE, 670),
+        _line("2 Fees that all members of", 640, bold=True),
+        _line("the club pay in January", 628, bold=True),
+        _line(_SENTENCE, 608),
+        _line("Sports Club e. V.", 580, bold=True),
+        _line(_SENTENCE, 560),
+    ]
+    titles = ["Rules of the club", "1 Members", "2 Fees that all members of the club pay in January"]
+    assert _headings(*lines) == [f"# {title}" for title in [*titles, "Sports Club e. V."]]
+
+
+def test_a_colon_ends_a_numbered_heading_but_no_field() -> None:
+    lines = [
+        _line("2. Payment:", 700, bold=True),
+        _line(_SENTENCE, 670),
+        _line("Name:", 640, bold=True),
+        _line(_SENTENCE, 620),
+    ]
+    assert _headings(*lines) == ["# 2. Payment:"]
+
+
+def test_the_rest_of_bold_text_is_no_heading() -> None:
+    first = replace(_line("9:00 Herons and other large", 700), ends_bold=True)
+    lines = [_line(_SENTENCE, 730), first, _line("birds of the lakes", 688, bold=True), _line(_SENTENCE, 650)]
+    assert _headings(*lines) == []
+
+
+def test_words_in_capitals_lose_the_hyphen_that_divides_them() -> None:
+    assert join_divided_words("GENERAL MEE\ufffe TING and E\ufffe Mail") == "GENERAL MEETING and E-Mail"
 
 
 def test_signs_of_markdown_stay_signs(read: Read) -> None:

@@ -28,7 +28,7 @@ def _plain(rows: Rows) -> str:
 def _page(*tables: Rows) -> list[Text | Rule]:
     """Draw tables below each other, each with its caption."""
     items: list[Text | Rule] = []
-    y = 780
+    y = 740
     for number, rows in enumerate(tables, 1):
         items.append(Text(56, y, f"Table {number} shows what was counted in the gardens of the town."))
         edges = [56 + 120 * column for column in range(len(rows[0]) + 1)]
