@@ -82,3 +82,9 @@ def test_rows_of_a_table_are_lines(read: Read) -> None:
     """A row ends as a cell does, so two tabs end it."""
     parsed = read(older_office.doc(["Town\tPeople\t\tBergen\t285,911\t\tThe end."]), "a.doc")
     assert parsed.text == "Town\tPeople\n\nBergen\t285,911\n\nThe end."
+
+
+def test_rows_of_a_table_are_no_headings(read: Read) -> None:
+    rows = [f"{number}.\tPinot {number}\tearly" for number in range(1, 5)]
+    parsed = read(older_office.doc([line for row in rows for line in (row, PARAGRAPH)]), "a.doc")
+    assert parsed.headings == ()

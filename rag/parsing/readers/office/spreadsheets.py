@@ -18,6 +18,8 @@ from .legacy_title import read_title
 _TOP = re.compile(r"^(\|[^\n]*\|)\n(\|(?: --- \|)+)((?:\n\|[^\n]*\|){2,20})", re.M)
 _MIN_COLUMNS = 3
 _BAR = re.compile(r"(?<!\\)\|")
+# What xberg writes before signs of cells; at the start of a line they would be syntax.
+_ESCAPE = re.compile(r"(?m)(?<!^)\\([\\!#<>`~])")
 
 
 def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
@@ -35,7 +37,7 @@ def read(content: bytes, limits: Limits, media_type: str) -> ParsedDocument:
     elif media_type == formats.XLSX:
         content = number_formats.show_numbers(content)
     parsed = extracted_markdown.read(content, media_type, limits)
-    text = _TOP.sub(_with_header, parsed.text)
+    text = _ESCAPE.sub(r"\1", _TOP.sub(_with_header, parsed.text))
     if text != parsed.text:
         parsed = replace(parse_markdown(text), title=parsed.title)
     return replace(parsed, title=read_title(content)) if media_type == formats.XLS else parsed

@@ -73,7 +73,14 @@ def _title_number(line: str) -> str:
 def _is_title(line: str) -> bool:
     title = _NUMBER.sub("", line, count=1).rstrip()
     is_short = 0 < len(title) <= _MAX_TITLE_CHARACTERS and len(title.split()) <= _MAX_TITLE_WORDS
-    return is_short and title[0].isupper() and (title[-1].isalnum() or title[-1] in "?)") and ":" not in title
+    is_row = "\t" in title  # of a table
+    return (
+        is_short
+        and title[0].isupper()
+        and (title[-1].isalnum() or title[-1] in "?)")
+        and ":" not in title
+        and not is_row
+    )
 
 
 def _style(line: str) -> str:

@@ -44,6 +44,15 @@ def test_a_first_row_without_names_below_it_stays(read: Read, rows: list[list[st
     assert parsed.text.startswith(f"## S\n\n| {rows[0][0]} |")
 
 
+def test_signs_in_cells_have_no_marks(read: Read) -> None:
+    rows = [["Path", "Note"], ["C:\\temp", "Do not sort! No. #1, a -> b, ~5, `x`"], ["a|b", "\\\\server\\share"]]
+    text = read(files.xlsx({"S": [[cell.replace(">", "&gt;") for cell in row] for row in rows]}), "a.xlsx").text
+    assert text.split("\n")[4:] == [
+        "| C:\\temp | Do not sort! No. #1, a -> b, ~5, `x` |",
+        "| a\\|b | \\\\server\\share |",
+    ]
+
+
 def test_large_sheets_are_complete(read: Read) -> None:
     rows = [[f"row {number}", "x", "y", "z"] for number in range(30_000)]
     assert "row 29999" in read(files.xlsx({"S": [["A", "B", "C", "D"], *rows]}), "a.xlsx").text
