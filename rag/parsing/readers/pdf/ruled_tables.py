@@ -18,8 +18,13 @@ from .work_budget import WorkBudget
 
 # Lines of drawings are not those of tables.
 _MAX_LINES, _MAX_CELLS, _MAX_CELL_CHARACTERS = 1_000, 2_000, 1_000
+_MAX_PATHS, _MAX_AREAS = 20_000, 100
 # In points: the shortest line of a table.
 _MIN_LENGTH = 6.0
+# In points: the smallest cell at the side of a table without a line, and how many lines end there.
+_MIN_CELL, _MIN_OPEN = 10.0, 2
+# In points: how far the background of a cell may be from that of its text, which some programs draw in addition.
+_MIN_AREA, _MAX_PADDING = 3.0, 12.0
 # pdfium looks at all characters of a page for each cell: how many of them in a step.
 _CHARACTERS_PER_STEP = 50
 
@@ -34,7 +39,8 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list
     text_page = page.get_textpage()
     steps_per_cell = 1 + text_page.count_chars() // _CHARACTERS_PER_STEP
     for rules, columns in find_grids(horizontal, vertical, budget):
-        ys, xs = distinct([rule.at for rule in rules])[::-1], distinct([column.at for column in columns])
+        ys = distinct([*(rule.at for rule in rules), *_open_sides(columns, rules)])[::-1]
+        xs = distinct([*(column.at for column in columns), *_open_sides(rules, columns)])
         if not (len(xs) >= 3 and len(ys) >= 3 and len(xs) * len(ys) <= _MAX_CELLS):
             continue
         budget.take(len(ys) * len(columns) + len(xs) * len(ys) * steps_per_cell)
@@ -69,11 +75,28 @@ def _row(
     return cells
 
 
+def _open_sides(lines: Sequence[Line], crossing: Sequence[Line]) -> Iterator[float]:
+    """Yield where several lines of a table start and end if no line across is there: the table is open at this side."""
+    if len(crossing) < _MIN_OPEN:
+        return
+    first, last = min(line.at for line in crossing), max(line.at for line in crossing)
+    starts = [line.start for line in lines if line.start < first - _MIN_CELL]
+    ends = [line.end for line in lines if line.end > last + _MIN_CELL]
+    if starts and sum(start - min(starts) <= TOLERANCE for start in starts) >= _MIN_OPEN:
+        yield min(starts)
+    if ends and sum(max(ends) - end <= TOLERANCE for end in ends) >= _MIN_OPEN:
+        yield max(ends)
+
+
 def _lines(page: pdfium.PdfPage) -> tuple[list[Line], list[Line]]:
     """Return the horizontal and the vertical lines of a page, those of rectangles too."""
     horizontal: list[Line] = []
     vertical: list[Line] = []
-    for drawn in page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_PATH], max_depth=3):
+    paths = list(itertools.islice(page.get_objects(filter=[pdfium_c.FPDF_PAGEOBJ_PATH], max_depth=3), _MAX_PATHS))
+    areas = [bounds for drawn in paths[:_MAX_AREAS] if (bounds := _area(drawn))]
+    for drawn in paths:
+        if (bounds := _area(drawn)) and any(_is_within_padding(bounds, area) for area in areas):
+            continue
         for (x1, y1), (x2, y2) in _segments(drawn):
             if abs(y1 - y2) <= 1 and abs(x1 - x2) >= _MIN_LENGTH:
                 horizontal.append(Line((y1 + y2) / 2, min(x1, x2), max(x1, x2)))
@@ -82,6 +105,21 @@ def _lines(page: pdfium.PdfPage) -> tuple[list[Line], list[Line]]:
         if len(horizontal) > _MAX_LINES or len(vertical) > _MAX_LINES:
             break
     return horizontal, vertical
+
+
+def _area(drawn: pdfium.PdfObject) -> tuple[float, float, float, float] | None:
+    """Return left, bottom, right and top of what is filled and has no line around it, but is no line itself."""
+    mode, is_stroked = ctypes.c_int(), ctypes.c_int()
+    pdfium_c.FPDFPath_GetDrawMode(drawn, mode, is_stroked)
+    left, bottom, right, top = drawn.get_bounds()
+    is_area = right - left > _MIN_AREA and top - bottom > _MIN_AREA
+    return (left, bottom, right, top) if is_area and mode.value and not is_stroked.value else None
+
+
+def _is_within_padding(bounds: tuple[float, float, float, float], area: tuple[float, float, float, float]) -> bool:
+    left, bottom, right, top = bounds
+    is_inside = area[1] - 1 <= bottom and top <= area[3] + 1
+    return is_inside and _MIN_AREA < left - area[0] < _MAX_PADDING and _MIN_AREA < area[2] - right < _MAX_PADDING
 
 
 def _segments(drawn: pdfium.PdfObject) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:

@@ -24,6 +24,25 @@ def test_a_frame_around_text_is_no_table(read: Read) -> None:
     assert "|" not in read(content, "a.pdf").text
 
 
+def test_tables_that_are_open_at_their_sides_have_all_cells(read: Read) -> None:
+    rows = [["Name", "Colour", "Price"], ["Apple", "red", "3"], ["Pear", "green", "4"], ["Plum", "blue", "5"]]
+    items: list[Rule | Text] = [Rule(56, 700 - 20 * line, 356, 700 - 20 * line) for line in range(1, 4)]
+    items += [Rule(56 + 100 * column, 700, 56 + 100 * column, 620) for column in (1, 2)]
+    items += [Text(60 + 100 * x, 686 - 20 * y, cell) for y, row in enumerate(rows) for x, cell in enumerate(row)]
+    text = read(drawn_pdf.draw([items]), "a.pdf").text
+    assert "| Name | Colour | Price |\n| --- | --- | --- |\n| Apple | red | 3 |" in text
+    assert text.endswith("| Plum | blue | 5 |")
+
+
+def test_the_background_of_the_text_of_a_cell_is_no_cell(read: Read) -> None:
+    """Some programs fill each cell, and the part of it that has text."""
+    cells = [(x, y) for y in (620, 600) for x in (72, 172)]
+    filled = [f"0.9 g {x} {y} 100 20 re f 0.9 g {x + 5} {y + 2} 90 16 re f" for x, y in cells]
+    shown = [f"0 g BT /F1 12 Tf {x + 8} {y + 5} Td ({'abcd'[number]}x) Tj ET" for number, (x, y) in enumerate(cells)]
+    text = read(files.pdf_with_letters(" ".join([*filled, *shown]), "klmnopqrstuvwxyzabcdefgh"), "a.pdf").text
+    assert text == "| kh | lh |\n| --- | --- |\n| mh | nh |"
+
+
 def test_text_around_a_table_keeps_its_order(read: Read) -> None:
     tables_on_page = [[["Name", "Price"], ["Apple", "3"], ["Pear", "4"]], [["Town", "Size"], ["Bergen", "9"]]]
     text = read(drawn_pdf.draw([tables.page(*tables_on_page, ruled=True)]), "a.pdf").text
