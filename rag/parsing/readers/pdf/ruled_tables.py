@@ -34,7 +34,7 @@ def find_ruled_tables(page: pdfium.PdfPage, budget: WorkBudget) -> Iterator[list
     if page.get_rotation():
         return
     horizontal, vertical = _lines(page)
-    if not (3 <= len(horizontal) <= _MAX_LINES and 3 <= len(vertical) <= _MAX_LINES):
+    if not (_MIN_OPEN <= len(horizontal) <= _MAX_LINES and _MIN_OPEN <= len(vertical) <= _MAX_LINES):
         return
     text_page = page.get_textpage()
     steps_per_cell = 1 + text_page.count_chars() // _CHARACTERS_PER_STEP
