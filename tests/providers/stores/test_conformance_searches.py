@@ -4,9 +4,10 @@ import datetime
 import uuid
 from typing import Any
 
+import numpy as np
 import pytest
 
-from rag.models import Document
+from rag.models import Document, EmbeddingModel
 from rag.providers.stores.base import ChunkStore
 from rag.providers.stores.search_types import ScopeQuery
 from rag.providers.stores.store_writes import MetadataUpdate
@@ -54,6 +55,22 @@ def test_filters_use_updated_metadata(
     store.update_metadata([MetadataUpdate(document, has_new_lang="lang" in fields)])
     candidates = search(store, "zebra", unit_vector(1), scope(document.source, **filters))
     assert candidates.dense_ids == candidates.lexical_ids == (chunk_id,)
+
+
+def test_a_filter_does_not_find_vectors_of_another_model(store: ChunkStore, world: World) -> None:
+    """Two models may have vectors of the same length."""
+    source = world.source()
+    other = EmbeddingModel.objects.create(
+        name="other", provider="openai", dimensions=384, base_url="http://127.0.0.1:9/v1"
+    )
+    document = new_document(source, tags=["zoo"])
+    (chunk_id,) = write(store, document, ["zebra"], [unit_vector(1)])
+    chunks = store.chunks_without_vector(source.pk, other, after=None, limit=10)
+    assert store.add_vectors(chunks, np.array([unit_vector(0, 1)]), [document], model=other) == 1
+    for model, cosine in ((source.embedding_model, 0.0), (other, 1.0)):
+        candidates = search(store, "", unit_vector(0, 1), scope(source, model=model, tags=("zoo",)), mode=Mode.DENSE)
+        assert candidates.dense_ids == (chunk_id,)
+        assert by_id(candidates)[chunk_id].cosine == pytest.approx(cosine, abs=1e-3)
 
 
 def test_each_candidate_has_both_scores(store: ChunkStore, world: World) -> None:

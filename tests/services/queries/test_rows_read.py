@@ -15,11 +15,13 @@ from orgs.access.caller import Caller
 from rag.models import Chunk, DataSource, Document, EmbeddingModel, Grant
 from rag.models.content.pgvector_tables import ChunkTerms, Embedding384, SourceTerm
 from rag.models.search import granted_scopes
+from rag.providers import provider_factory
 from rag.providers.stores.pgvector import bm25_query
 from rag.providers.stores.pgvector.bm25_terms import hash_stem
+from rag.providers.stores.search_types import ScopeQuery
 from rag.services.access import access_rechecks
 from rag.services.queries import permitted_queries
-from rag.services.queries.source_selection import SourceSelection
+from rag.services.queries.source_selection import SourceSelection, build_search_scopes
 from rag.types import Filters, Mode, Question
 from ragsite.postgres import identity
 from tests.support.factories import World
@@ -121,6 +123,34 @@ def test_a_filter_does_not_make_a_search_read_all_chunks(
     assert len(retrieval.passages) == (3 if filters.date_from else 10)
     assert 0 < read["rag_chunkterms"] < maximum, read
     assert 0 < read["rag_embedding384"] < CHUNKS + maximum, read
+
+
+def test_words_that_are_common_elsewhere_are_looked_up_in_the_scope_alone(
+    world: World, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index of words finds the chunks of all sources: those of other sources are not read."""
+    settings.RAG_EXACT_SEARCH_MAX_CHUNKS = 10
+    monkeypatch.setattr(bm25_query, "_MAX_LOOKED_UP_CHUNKS", 15)
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE rag_chunkterms SET (fillfactor = 10)")  # few rows a page, as if they were many
+    divide_chunks(world, "private", 60)
+    sources = list(DataSource.objects.order_by("pk"))
+    chunks = [Chunk.objects.filter(source=source).order_by("pk")[0].pk for source in sources]
+    ChunkTerms.objects.filter(chunk__in=chunks).update(terms=RawSQL("terms || %s::int", [hash_stem("okapi")]))
+    SourceTerm.objects.bulk_create([SourceTerm(source=one, term=hash_stem("okapi"), chunks=1) for one in sources])
+    Grant.objects.filter(source__in=sources[10:]).delete()
+    with identity.run_as(identity.OWNER), connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    caller = Caller(world.users["member"])
+    (scope,) = build_search_scopes(Question("zebra okapi", 10), SourceSelection(caller))
+    with identity.run_as(caller.database_identity):
+        before = count_rows()
+        (candidates,) = provider_factory.chunk_store().search(
+            "zebra okapi", [ScopeQuery(scope, None)], mode=Mode.LEXICAL, limit=20
+        )
+        read = count_rows() - before
+    assert sorted(candidates.lexical_ids) == sorted(chunks[:10])
+    assert read["rag_chunkterms"] == 2 * 10, read  # each once more for its score
 
 
 @pytest.mark.parametrize("visibility", ["public", "private"])
