@@ -58,7 +58,7 @@ _LAYOUT_TABLES = (
 _LINE_BREAK = re.compile(r"</br>", re.I)
 # What editors put in by default.
 _NO_TITLE = re.compile(r"untitled(?: document| page)?(?: \d{1,3})?|new page(?: \d{1,3})?", re.I)
-_INLINE_TAGS = frozenset({"span", "sup", "sub", "font", "u"})
+_INLINE_TAGS = frozenset({"span", "sup", "sub", "font", "u", "time"})
 _ROW = re.compile(r"^\|", re.M)
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 _WORD = re.compile(r"\w+")
@@ -157,15 +157,15 @@ def _remove_boilerplate(page: lxml.html.HtmlElement) -> None:
             heading.tag = "div"
     preformatted = {element for pre in page.iter("pre", "textarea") for element in pre.iter()}
     for element in page.iter():
-        element.text = _collapse(element.text, is_preformatted=element in preformatted)
-        element.tail = _collapse(element.tail, is_preformatted=element.getparent() in preformatted)
+        if element.text and (element not in preformatted or element.text.isspace()):
+            element.text = _collapse(element.text)
+        if element.tail and (element.getparent() not in preformatted or element.tail.isspace()):
+            element.tail = _collapse(element.tail)
 
 
-def _collapse(text: str | None, *, is_preformatted: bool) -> str | None:
+def _collapse(text: str) -> str:
     """Return a text with single spaces. xberg fails if a text is only spaces that do not break."""
-    if not text or (text.isspace() and not text.isascii()):
-        return text and " "
-    return text if is_preformatted else _SPACE.sub(" ", text)
+    return " " if text.isspace() and not text.isascii() else _SPACE.sub(" ", text)
 
 
 def _dissolve_layout_tables(page: lxml.html.HtmlElement) -> None:

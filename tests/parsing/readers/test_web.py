@@ -102,3 +102,9 @@ def test_marks_of_word_and_lines_below_words_are_left_out(read: Read) -> None:
         "<o:p></o:p>.</p></body></html>"
     )
     assert read(page.encode(), "a.html").text == "In recent years, rules spread."
+
+
+def test_dates_within_a_text_stay(read: Read) -> None:
+    text = "The club was recognised on <time datetime='1779-08-03'>3 August 1779</time>, when it had twenty members."
+    page = f"<html><body><main><h1>Club</h1><p>{text}</p><p>{text}</p></main></body></html>"
+    assert read(page.encode(), "a.html").text.count("recognised on 3 August 1779, when") == 2
