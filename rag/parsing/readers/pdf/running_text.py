@@ -77,7 +77,9 @@ def is_in_order(lines: Sequence[TextLine]) -> bool:
 
 def join_divided_words(text: str) -> str:
     """Return the text with the words joined that are divided at line ends."""
-    joined = _DIVIDED.sub(_hyphen, text.replace("\r", ""))
+    joined = _DIVIDED.sub(
+        _hyphen, text.replace("\r", "").replace("\u00ad\u2010", "")
+    )  # a hyphen that is written three times
     return _HYPHEN_AT_END.sub("", joined)
 
 

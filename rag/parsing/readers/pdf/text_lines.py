@@ -21,6 +21,8 @@ SOFT_HYPHEN = "\ufffe"
 _LINE = re.compile(r"(?:(?!\r\n).)+(?:\r\n)?|\r\n", re.S)
 # What fonts of TeX have where others have signs that control a terminal.
 _LIGATURES = {0x0B: "ff", 0x0C: "fi", 0x0D: "fl", 0x0E: "ffi", 0x0F: "ffl", ord(LEFT_OUT): None}
+# These signs beside no letter are spaces: word processors on a Mac write tabs and ends of lines in their place.
+_BLANKS = re.compile(r"(?<![^\W\d_])[\x0b-\x0f](?!\n|[^\W\d_])")
 # Signs that say something on a line of their own, which wrapped cells have: "640" and "€" below it.
 _SIGNS = frozenset("€£¥₹✓✔✗✘☑☒☐")
 _FIXED_PITCH, _MAX_NAME_BYTES = 1, 200
@@ -111,7 +113,7 @@ class PageLines:
         self._segments: dict[int, list[Segment]] = {}
         count = self._text_page.count_chars()
         text = self._text_page.get_text_range() if 0 < count <= max_characters else ""
-        text = text if len(text) == count else ""
+        text = _BLANKS.sub(" ", text) if len(text) == count else ""
         self.text = Accents(self._box, self._base_line, self._size).compose(text)
         self._overprinted: set[int] = set()  # where lines start that are bold because they are printed several times
         self.text = "".join(self._without_copies())

@@ -61,6 +61,13 @@ def test_words_that_are_printed_on_each_other_are_one() -> None:
     assert " ".join(once.replace(LEFT_OUT, "").split()) == "Fees – in May"
 
 
+def test_signs_of_ligatures_beside_no_letter_are_spaces(read: Read) -> None:
+    """Some programs write the end of a line and a space between words, TeX the ligature "fl" as the same sign."""
+    content = _drawn((72, "abcd"), (108, "e"), (122, "bcda"))
+    assert read(files.pdf_with_letters(content, "wxyz\r"), "a.pdf").text == "wxyz xyzw"
+    assert read(files.pdf_with_letters(_drawn((72, "ebcd")), "wxyz\r"), "a.pdf").text == "flxyz"
+
+
 def test_words_that_are_repeated_beside_each_other_stay(read: Read) -> None:
     text = read(files.pdf_with_letters(_drawn((72, "abcd abcd")), "wxyz"), "a.pdf").text
     assert text == "wxyz wxyz"

@@ -100,6 +100,10 @@ def test_words_in_capitals_lose_the_hyphen_that_divides_them() -> None:
     assert join_divided_words("GENERAL MEE\ufffe TING and E\ufffe Mail") == "GENERAL MEETING and E-Mail"
 
 
+def test_a_hyphen_that_is_written_three_times_is_one() -> None:
+    assert join_divided_words("Warm-\xad\u2010up") == "Warm-up"
+
+
 def test_signs_of_markdown_stay_signs(read: Read) -> None:
     page = [Text(56, 700, "# no heading, a * b * c and x_y_z", 10), Text(56, 650, "> no quote in this line", 10)]
     parsed = read(drawn_pdf.draw([page]), "a.pdf")
