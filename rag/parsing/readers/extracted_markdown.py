@@ -16,7 +16,8 @@ from .xberg_adapter import extract
 _SHEETS = {formats.XLSX, formats.XLSB, formats.XLS, formats.ODS}
 # Default titles that programs write into files without a title.
 _DEFAULT_TITLE = re.compile(
-    r"untitled|\(anonymous\)|document\d*|microsoft (word|powerpoint|excel)\b.*|powerpoint presentation|.*\.\w{3,4}|"
+    r"untitled|\(anonymous\)|document\d*|microsoft (word|powerpoint|excel)\b.*|powerpoint presentation|"
+    r".*\.(?=\w{0,3}[a-z])\w{3,4}|"
     r".*\\'[0-9a-f]{2}.*",
     re.I,
 )

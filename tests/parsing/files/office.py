@@ -86,7 +86,9 @@ def xlsx(sheets: Mapping[str, Sequence[Sequence[str]]]) -> bytes:
     return packed(members)
 
 
-def pptx(slides: Sequence[tuple[str, str]], *, notes: Mapping[int, str] | None = None, doctype: str = "") -> bytes:
+def pptx(
+    slides: Sequence[tuple[str, str]], *, notes: Mapping[int, str] | None = None, doctype: str = "", title: str = ""
+) -> bytes:
     """Slides of (title, text). `notes`: text by slide number, from 1. Files of notes are numbered independently."""
     names = f'xmlns:a="{DRAWING}" xmlns:p="{SLIDE}" xmlns:r="{REFERENCE}"'
     listed = "".join(f'<p:sldId id="{255 + number}" r:id="rId{number}"/>' for number in range(1, len(slides) + 1))
@@ -99,9 +101,13 @@ def pptx(slides: Sequence[tuple[str, str]], *, notes: Mapping[int, str] | None =
             *(("slide", f"slides/slide{number}.xml") for number in range(1, len(slides) + 1))
         ),
     }
-    for number, (title, text) in enumerate(slides, 1):
+    if title:
+        members["docProps/core.xml"] = (
+            f'<coreProperties xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>{title}</dc:title></coreProperties>'
+        )
+    for number, (heading, text) in enumerate(slides, 1):
         members[f"ppt/slides/slide{number}.xml"] = (
-            f'<?xml version="1.0"?>{doctype}<p:sld {names}><p:cSld><p:spTree>{_shape("title", title)}'
+            f'<?xml version="1.0"?>{doctype}<p:sld {names}><p:cSld><p:spTree>{_shape("title", heading)}'
             f"{_shape('body', text)}</p:spTree></p:cSld></p:sld>"
         )
     for number, (slide, text) in enumerate((notes or {}).items(), 1):

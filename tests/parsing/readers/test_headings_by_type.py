@@ -49,6 +49,12 @@ def test_bold_paragraphs_stay_paragraphs(read: Read) -> None:
     assert parsed.text.split("\n\n") == [f"# {lines[0]}" if line == lines[0] else line for line in [*lines, _TEXT]]
 
 
+def test_a_numbered_line_below_a_title_of_two_lines_is_a_heading(read: Read) -> None:
+    lines = ["Course 35", "Software laboratory", "1. General information"]
+    titles = _titles(read, *(paragraph(line, font=_BOLD) for line in lines), paragraph(_TEXT))
+    assert [title for _, title in titles] == ["Course 35", "1. General information"]
+
+
 def test_a_document_that_is_mostly_bold_has_no_headings_for_it(read: Read) -> None:
     assert _titles(read, paragraph(_TEXT, font=_BOLD), paragraph("Fees", font=_BOLD), paragraph("In May.")) == []
 

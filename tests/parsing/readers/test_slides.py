@@ -17,6 +17,12 @@ def test_each_slide_is_a_page_with_its_notes(read: Read) -> None:
     assert parsed.headings == (Heading(0, 1, "First"), Heading(16, 1, "Second"))
 
 
+def test_a_title_without_a_word_of_the_slides_is_that_of_another_presentation(read: Read) -> None:
+    for declared, title in [("Comma splices", "Events in forms"), ("Forms of 2011.1219", "Forms of 2011.1219")]:
+        content = files.pptx([("Events in forms", "alpha beta " * 120)], title=declared)
+        assert read(content, "a.pptx").title == title
+
+
 SLIDES = files.odf_slide("First", "alpha<text:line-break/>beta") + files.odf_slide("Second", "gamma", notes="slowly")
 
 

@@ -21,7 +21,7 @@ ASTERISK = "\ue92a"
 _DAMAGED = "The file is damaged or cut off. Open it, save it again and send that."
 _ANY = re.compile(b"")
 _CELL_TO_CHANGE = re.compile(
-    rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>|\bvalue-type=\"(?:percentage|currency|time)\""
+    rb"<table:table-cell(?![^>]*\bvalue-type=)[^>]*(?<!/)>|\bvalue-type=\"(?:float|percentage|currency|time)\""
 )
 _PICTURE_FOLDER = re.compile(r"(?:^|/)(?:media|Pictures|Thumbnails|embeddings)/")
 
@@ -104,7 +104,7 @@ def _change_word(styles: etree._Element | None, root: etree._Element) -> None:
 def _change_cells(root: etree._Element) -> None:
     for cell in root.iter(f"{_TABLE}table-cell"):
         kind = cell.get(f"{_OFFICE}value-type", "")
-        if kind in ("", "percentage", "currency", "time") and cell.find(f"{_TEXT}p") is not None:
+        if kind in ("", "float", "percentage", "currency", "time") and cell.find(f"{_TEXT}p") is not None:
             cell.set(f"{_OFFICE}value-type", "string")
             for name in ("value", "time-value"):
                 cell.attrib.pop(f"{_OFFICE}{name}", None)

@@ -13,6 +13,7 @@ from lxml import etree
 from rag.errors import ParseFailed
 from rag.parsing import zip_files
 from rag.parsing.markdown_builder import MarkdownBuilder
+from rag.parsing.readers.extracted_markdown import with_chosen_title
 from rag.parsing.sandbox.limits import Limits
 from rag.types import ParsedDocument
 
@@ -54,7 +55,7 @@ class _Presentation:
         slides = _find(presentation, ".//p:sldIdLst/p:sldId/@r:id")
         for number, slide in enumerate(slides, 1):
             self._add_slide(number, targets[slide][1])
-        return self._builder.build(title=self._title())
+        return with_chosen_title(self._builder.build(title=self._title()))
 
     def _title(self) -> str:
         if "docProps/core.xml" not in self._archive.namelist():

@@ -78,7 +78,7 @@ def read_book(content: bytes, limits: Limits, media_type: str) -> ParsedDocument
     """Read an EPUB book or a FictionBook."""
     if media_type == formats.EPUB:
         zip_files.check_archive(content, limits)
-    return extracted_markdown.read(content, media_type, limits)
+    return with_chosen_title(extracted_markdown.read(content, media_type, limits))
 
 
 def read_doc(content: bytes, limits: Limits) -> ParsedDocument:

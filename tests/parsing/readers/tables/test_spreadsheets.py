@@ -137,6 +137,7 @@ def test_the_beginnings_of_texts_take_linear_time() -> None:
     ("kind", "value", "shown"),
     [
         ("percentage", 'value="0.19"', "19%"),
+        ("float", 'value="7385.0912"', "7385,09"),
         ("currency", 'value="5"', "5.00 €"),
         ("time", 'time-value="PT8H"', "08:00"),
     ],

@@ -11,6 +11,7 @@ _NO_TITLE_ENDINGS = (".", ",", ";", "!", "。", "，", "；", "！")
 # Blanks of a form, and what is between a title of a table of contents and its page.
 _BLANK = re.compile(r"_{3}|\.{4}|…{2}|\t")
 _LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]", re.S)
+_NUMBERED = re.compile(r"(?:§ ?)?\d{1,2}(?:\.\d{1,2}){0,3}[.)]? |§ ?\d")
 # Relative to the size of the text. Type of such a size is that of headings if it has at most this share of the letters.
 _LARGER, _MUCH_LARGER, _MAX_SHARE = 1.1, 1.4, 0.2
 # Titles in a row: more are an address, the fields of a form or emphasised text.
@@ -56,7 +57,9 @@ def choose_headings(paragraphs: Sequence[Paragraph]) -> dict[int, int]:
         and ((paragraph.is_bold and not is_bold_text) or paragraph.is_underlined or paragraph.size in large)
     ]
     repeated = Counter(paragraphs[place].text for place in candidates)
-    chosen = [place for place in _first_of_rows(candidates) if repeated[paragraphs[place].text] <= _MAX_REPEATED]
+    chosen = [
+        place for place in _first_of_rows(paragraphs, candidates) if repeated[paragraphs[place].text] <= _MAX_REPEATED
+    ]
     outer = max((paragraph.level for paragraph in paragraphs), default=0)
     ranks = {place: _rank(place, paragraphs[place].size, large, text_size) for place in chosen}
     return {place: min(outer + rank, MAX_LEVEL) for place, rank in ranks.items()}
@@ -70,16 +73,17 @@ def _is_title(paragraph: Paragraph) -> bool:
     return ":" not in text.rstrip(": ")  # a field such as "Start: 19:00"
 
 
-def _first_of_rows(candidates: Sequence[int]) -> Iterator[int]:
-    """Yield the candidates, but of more than two on each other only the first one."""
-    row: list[int] = []
+def _first_of_rows(paragraphs: Sequence[Paragraph], candidates: Sequence[int]) -> Iterator[int]:
+    """Yield the candidates, but of more than two on each other only the first one and those with a number."""
+    rows: list[list[int]] = []
     for place in candidates:
-        if row and place == row[-1] + 1:
-            row.append(place)
-            continue
-        yield from row if len(row) <= _MAX_ROW else row[:1]
-        row = [place]
-    yield from row if len(row) <= _MAX_ROW else row[:1]
+        if rows and place == rows[-1][-1] + 1:
+            rows[-1].append(place)
+        else:
+            rows.append([place])
+    for row in rows:
+        is_short = len(row) <= _MAX_ROW
+        yield from (place for place in row if is_short or place == row[0] or _NUMBERED.match(paragraphs[place].text))
 
 
 def _rank(place: int, size: float, large: Set[float], text_size: float) -> int:
