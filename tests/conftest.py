@@ -19,7 +19,7 @@ from rag.services.sources import original_files
 from ragsite.postgres import identity
 from ragsite.settings.rag.files import folder_storage
 from tests.support.data.cache import delete_own_keys
-from tests.support.data.database import delete_all_rows
+from tests.support.data.database import close_cleaner, delete_all_rows
 from tests.support.data.database_copies import prepare_database
 from tests.support.data.sessions import keep_sessions
 from tests.support.factories import World
@@ -134,6 +134,7 @@ def django_db_setup(
     close_kept_sessions = keep_sessions()
     yield
     close_kept_sessions()
+    close_cleaner()
 
 
 @pytest.fixture(scope="session", autouse=True)
