@@ -1,4 +1,4 @@
-"""Lets a test process compute the same embeddings once: many tests embed the same few words."""
+"""Lets a test process compute the same embeddings once: many tests embed the same few words, or the same long texts."""
 
 import functools
 from typing import Any
@@ -7,8 +7,9 @@ import numpy as np
 
 from rag.providers.embedders.local import LocalEmbedder
 
-_MAX_TOKENS = 512  # of a batch that is kept; its tokens' vectors take 1.5 KB each
-_KEPT_BATCHES = 512
+# Batches that are kept. The vectors of a batch's tokens take 1.5 KB each, and a batch has at most about 2,000 tokens.
+_SHORT_TOKENS = 512
+_KEPT_SHORT_BATCHES, _KEPT_LONG_BATCHES = 512, 48
 
 
 class _CachingSession:
@@ -16,13 +17,13 @@ class _CachingSession:
 
     def __init__(self, session: Any) -> None:
         self._run = session.run
-        self._run_kept = functools.lru_cache(maxsize=_KEPT_BATCHES)(self._run_batch)
+        self._run_short = functools.lru_cache(maxsize=_KEPT_SHORT_BATCHES)(self._run_batch)
+        self._run_long = functools.lru_cache(maxsize=_KEPT_LONG_BATCHES)(self._run_batch)
 
     def run(self, outputs: list[str], inputs: dict[str, Any]) -> list[Any]:
         ids = inputs["input_ids"]
-        if ids.size > _MAX_TOKENS:
-            return list(self._run(outputs, inputs))
-        return list(self._run_kept(tuple(outputs), ids.shape, ids.tobytes()))
+        run = self._run_short if ids.size <= _SHORT_TOKENS else self._run_long
+        return list(run(tuple(outputs), ids.shape, ids.tobytes()))
 
     def _run_batch(self, outputs: tuple[str, ...], shape: tuple[int, int], data: bytes) -> list[Any]:
         ids = np.frombuffer(data, np.int64).reshape(shape)
@@ -33,7 +34,7 @@ class _CachingSession:
 
 
 def keep_embeddings() -> None:
-    """Let every local embedder of this process keep the embeddings of small batches."""
+    """Let every local embedder of this process keep the embeddings of its latest batches."""
     embedder: Any = LocalEmbedder
     load = embedder.load_session
     embedder.load_session = lambda self: _CachingSession(load(self))
