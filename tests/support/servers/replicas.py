@@ -2,9 +2,11 @@
 
 import contextlib
 import os
+import select
 import shutil
 import subprocess
 import tempfile
+import threading
 import uuid
 from pathlib import Path
 from typing import Any
@@ -17,12 +19,39 @@ from ragsite.embedded.folder import SYSTEM_USER
 from ragsite.embedded.postgres import give_to_system_user, programs_folder
 
 
+class _Administrator:
+    """A kept session of a server's administrator: tests ask often, and a new one takes longer than most answers."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._session: psycopg.Connection[Any] | None = None
+        self._lock = threading.Lock()
+
+    def execute(self, statement: str) -> Any:
+        """Return the first value that the statement returns."""
+        with self._lock:
+            # The server says something to an idle session only when it ends it.
+            if self._session and (self._session.closed or select.select([self._session], [], [], 0)[0]):
+                self.close()
+            if self._session is None:
+                self._session = psycopg.connect(host=self._host, user="postgres", dbname="postgres", autocommit=True)
+            cursor = self._session.execute(statement)
+            row = cursor.fetchone() if cursor.description else None
+            return row[0] if row else None
+
+    def close(self) -> None:
+        if self._session:
+            self._session.close()
+            self._session = None
+
+
 class Replica:
     """A replica, which replays what the primary writes until it is paused or stopped."""
 
     def __init__(self, folder: Path, primary: str) -> None:
         """State where the replica's data is, and the primary's sockets."""
         self.folder, self._primary = folder, primary
+        self._administrator, self._administrator_of_primary = _Administrator(str(folder)), _Administrator(primary)
         self._slot = f"replica_{uuid.uuid4().hex}"
         self.address = {"HOST": str(folder), "NAME": str(connection.settings_dict["NAME"])}
 
@@ -38,6 +67,7 @@ class Replica:
         _run("pg_ctl", "-D", self.folder, "-l", self.folder / "server.log", "-w", "-o", options, "start")
 
     def stop(self) -> None:
+        self._administrator.close()
         _run("pg_ctl", "-D", self.folder, "-m", "immediate", "-w", "stop")
 
     def delete(self) -> None:
@@ -45,6 +75,7 @@ class Replica:
         slot = f"FROM pg_replication_slots WHERE slot_name = '{self._slot}'"
         self._execute_on_primary(f"SELECT pg_terminate_backend(active_pid, 60000) {slot} AND active_pid IS NOT NULL")
         self._execute_on_primary(f"SELECT pg_drop_replication_slot(slot_name) {slot}")
+        self._administrator_of_primary.close()
         shutil.rmtree(self.folder)
 
     def pause(self) -> None:
@@ -95,10 +126,10 @@ class Replica:
 
     def execute(self, statement: str) -> Any:
         """Return the first value that the statement returns, as the server's administrator."""
-        return _execute(str(self.folder), statement)
+        return self._administrator.execute(statement)
 
     def _execute_on_primary(self, statement: str) -> Any:
-        return _execute(self._primary, statement)
+        return self._administrator_of_primary.execute(statement)
 
 
 def create(count: int) -> list[Replica]:
@@ -120,13 +151,6 @@ def create(count: int) -> list[Replica]:
     for replica in replicas:
         replica.start()
     return replicas
-
-
-def _execute(host: str, statement: str) -> Any:
-    with psycopg.connect(host=host, user="postgres", dbname="postgres", autocommit=True) as session:
-        cursor = session.execute(statement)
-        row = cursor.fetchone() if cursor.description else None
-        return row[0] if row else None
 
 
 def _run(command: str, *arguments: object) -> None:
