@@ -21,7 +21,9 @@ SOURCES, JOBS = "/admin/rag/datasource/", "/admin/rag/ingestionjob/"
 def test_an_upload_on_the_page_of_a_source_is_followed_until_it_is_searchable(
     site: Site, visitor: Callable[..., Visitor]
 ) -> None:
-    page = visitor(site.users["owner"]).page
+    person = visitor(site.users["owner"])
+    person.shorten_pauses()
+    page = person.page
     page.goto(f"{SOURCES}{site.source.pk}/change/")
     files = [
         {"name": "okapi.txt", "mimeType": "text/plain", "buffer": b"The okapi lives in the forest."},
@@ -67,6 +69,7 @@ def test_the_progress_of_an_upload_is_not_asked_for_without_a_session(
     site: Site, visitor: Callable[..., Visitor]
 ) -> None:
     person = visitor(site.users["owner"])
+    person.shorten_pauses()
     page = person.page
     page.goto(f"{SOURCES}{site.source.pk}/upload/")
     file = {"name": "okapi.txt", "mimeType": "text/plain", "buffer": b"The okapi lives in the forest."}
@@ -78,7 +81,7 @@ def test_the_progress_of_an_upload_is_not_asked_for_without_a_session(
     expect(results).to_contain_text("Sign in again and open the job")
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.wait_for_timeout(2_500)
+    page.wait_for_timeout(500)  # three pauses
     assert not requests
 
 
@@ -158,7 +161,9 @@ def test_long_words_do_not_widen_a_page(site: Site, visitor: Callable[..., Visit
 
 def test_the_list_of_jobs_updates_by_itself(site: Site, visitor: Callable[..., Visitor]) -> None:
     job = submit_document(site.source, site.users["owner"], "lions.md", "The lion sleeps most of the day.")
-    page = visitor(site.users["owner"]).page
+    person = visitor(site.users["owner"])
+    person.shorten_pauses()
+    page = person.page
     page.goto(JOBS)
     row = page.get_by_role("row").filter(has=page.locator(f'[data-live="state-{job.pk}"]'))
     expect(row).to_contain_text("Animals: 1 document")

@@ -17,6 +17,7 @@ def test_the_page_says_what_is_wrong_and_what_to_do(site: Site, visitor: Callabl
     for queue in ("ingestion", "maintenance", "background"):
         workers.Reporter(name=f"{queue}@host", queues=(queue,), slots=2, list_running=list).beat()
     person = visitor(site.superuser)
+    person.shorten_pauses()
     page = person.page
     page.goto("/admin/")
     page.locator(".shortcuts").get_by_role("link", name="Operations: is everything healthy?").click()
