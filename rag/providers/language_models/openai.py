@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk
 
 _MAX_ATTEMPTS = 3
+# How long a health check waits for the endpoint.
+MAX_HEALTH_CHECK_SECONDS = 3.0
 # Maximum length of an answer, which is more than models generate.
 MAX_ANSWER_CHARACTERS = 1_000_000
 Reply = TypeVar("Reply")
@@ -196,14 +198,14 @@ def _add_messages(span: Span | None, messages: Sequence[Message]) -> None:
 
 
 def is_reachable(base_url: str, api_key: str) -> bool:
-    """Return whether the endpoint answers and accepts the key, within three seconds.
+    """Return whether the endpoint answers and accepts the key, within MAX_HEALTH_CHECK_SECONDS.
 
     Listing the models costs nothing. An endpoint that does not know it, or is busy, counts as reachable.
     """
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
         with (
-            bounded_responses.BoundedClient(timeout=3.0) as client,
+            bounded_responses.BoundedClient(timeout=MAX_HEALTH_CHECK_SECONDS) as client,
             client.stream("GET", base_url.rstrip("/") + "/models", headers=headers) as response,
         ):
             return response.status_code < 500 and response.status_code not in (401, 403)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rag.providers.language_models import stoppable_stream
 from tests.support.factories import World, ingest_text
 from tests.support.http import Client
 from tests.support.servers.provider_server import ProviderServer
@@ -45,8 +46,12 @@ def test_the_first_token_is_sent_before_the_last_is_generated(
 
 
 @pytest.mark.parametrize("path", BODIES)
-def test_a_disconnected_client_stops_the_model(member: Client, language_model: ProviderServer, path: str) -> None:
+def test_a_disconnected_client_stops_the_model(
+    member: Client, language_model: ProviderServer, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     """The connection to the model is closed, even while the model sends nothing."""
+    # The server notices it when it sends that the stream still lives.
+    monkeypatch.setattr(stoppable_stream, "KEEP_ALIVE_SECONDS", 0.1)
     language_model.replies = [REPLY]
     events = member.events(path, BODIES[path])
     assert [next(events)[0] for _ in range(2)] == ["sources", "token"]

@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from rag.providers.http import bounded_responses
-from rag.providers.language_models.openai import is_reachable
+from rag.providers.language_models import openai
 from tests.providers.misbehaving_endpoints.model_calls import (
     CALLS,
     FAILURES,
@@ -21,14 +21,16 @@ from tests.providers.misbehaving_endpoints.model_calls import (
 )
 from tests.support.servers.broken_http_server import BrokenHttpServer
 
+DEADLINE = 0.25  # seconds: long enough for a dozen parts of what trickles
+
 
 @CALLS
 @pytest.mark.parametrize("part", [b" ", b": still working\n\n", b"data: {}\n\n"])
 def test_a_response_that_trickles_times_out(upstream: BrokenHttpServer, call: Call, part: bytes) -> None:
     """Shared rules: "A model call is bounded (`LLM_TIMEOUT`, 60 s in all, retries included)"."""
-    upstream.without_end(STREAM, part, every=0.05)
+    upstream.without_end(STREAM, part, every=0.02)
     with pytest.raises(FAILURES) as caught:
-        call(upstream, 0.5)  # the response has no end: only the deadline ends it
+        call(upstream, DEADLINE)  # the response has no end: only the deadline ends it
     assert caught.value.is_timeout
 
 
@@ -36,15 +38,18 @@ def test_a_response_that_trickles_times_out(upstream: BrokenHttpServer, call: Ca
 @pytest.mark.parametrize("part", [b"X-Padding: x\r\n", b"\r\nHTTP/1.1 103 Early Hints\r\n"], ids=["headers", "hints"])
 def test_headers_that_trickle_time_out(upstream: BrokenHttpServer, call: Call, part: bytes) -> None:
     """Each part of them began the time-outs of the connection again, so that an endpoint kept a thread for ever."""
-    upstream.without_end(b"HTTP/1.1 103 Early Hints\r\n", part, every=0.05)
+    upstream.without_end(b"HTTP/1.1 103 Early Hints\r\n", part, every=0.02)
     with pytest.raises(FAILURES) as caught:
-        call(upstream, 0.5)
+        call(upstream, DEADLINE)
     assert caught.value.is_timeout
 
 
-def test_the_health_check_ends_although_headers_trickle(upstream: BrokenHttpServer) -> None:
-    upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)
-    assert not is_reachable(upstream.address, "")
+def test_the_health_check_ends_although_headers_trickle(
+    upstream: BrokenHttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai, "MAX_HEALTH_CHECK_SECONDS", DEADLINE)
+    upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.02)
+    assert not openai.is_reachable(upstream.address, "")
 
 
 @pytest.mark.parametrize("call", [complete, rank, entail, embed])
@@ -52,10 +57,10 @@ def test_a_proxy_that_trickles_times_out(
     upstream: BrokenHttpServer, monkeypatch: pytest.MonkeyPatch, call: Call
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", upstream.address)
-    upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.05)
+    upstream.without_end(b"HTTP/1.1 200 OK\r\n", b"X-Padding: x\r\n", every=0.02)
     elsewhere = BrokenHttpServer()
     with pytest.raises(FAILURES) as caught:
-        call(elsewhere, 0.5)
+        call(elsewhere, DEADLINE)
     assert caught.value.is_timeout
     assert upstream.requests
 
@@ -84,5 +89,5 @@ def test_a_request_that_is_read_slowly_times_out() -> None:
 def test_a_response_that_stops_midway_times_out(upstream: BrokenHttpServer, call: Call) -> None:
     upstream.without_end(STREAM + b"data: {", b"", every=5)
     with pytest.raises(FAILURES) as caught:
-        call(upstream, 0.5)
+        call(upstream, DEADLINE)
     assert caught.value.is_timeout
