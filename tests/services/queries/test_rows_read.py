@@ -135,9 +135,9 @@ def test_words_that_are_common_elsewhere_are_looked_up_in_the_scope_alone(
         cursor.execute("ALTER TABLE rag_chunkterms SET (fillfactor = 10)")  # few rows a page, as if they were many
     divide_chunks(world, "private", 60)
     sources = list(DataSource.objects.order_by("pk"))
-    chunks = [Chunk.objects.filter(source=source).order_by("pk")[0].pk for source in sources]
+    chunks = [Chunk.objects.filter(source=source).order_by("pk")[0].pk for source in sources[::4]]
     ChunkTerms.objects.filter(chunk__in=chunks).update(terms=RawSQL("terms || %s::int", [hash_stem("okapi")]))
-    SourceTerm.objects.bulk_create([SourceTerm(source=one, term=hash_stem("okapi"), chunks=1) for one in sources])
+    SourceTerm.objects.bulk_create([SourceTerm(source=one, term=hash_stem("okapi"), chunks=1) for one in sources[::4]])
     Grant.objects.filter(source__in=sources[10:]).delete()
     with identity.run_as(identity.OWNER), connection.cursor() as cursor:
         cursor.execute("ANALYZE")
@@ -149,8 +149,8 @@ def test_words_that_are_common_elsewhere_are_looked_up_in_the_scope_alone(
             "zebra okapi", [ScopeQuery(scope, None)], mode=Mode.LEXICAL, limit=20
         )
         read = count_rows() - before
-    assert sorted(candidates.lexical_ids) == sorted(chunks[:10])
-    assert read["rag_chunkterms"] == 2 * 10, read  # each once more for its score
+    assert sorted(candidates.lexical_ids) == sorted(chunks[:3])
+    assert read["rag_chunkterms"] == 2 * 3, read  # each once more for its score
 
 
 @pytest.mark.parametrize("visibility", ["public", "private"])
