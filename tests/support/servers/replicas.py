@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ class Replica:
         """Stop replaying. What was replayed can still be read."""
         self.execute("SELECT pg_wal_replay_pause()")
         while self.execute("SELECT pg_get_wal_replay_pause_state()") != "paused":
-            pass
+            time.sleep(0.01)  # the processor is left to what is waited for
 
     def is_paused(self) -> bool:
         return bool(self.execute("SELECT pg_is_wal_replay_paused()"))
